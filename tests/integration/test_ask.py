@@ -22,6 +22,7 @@ from raggate.models.run import Failure, Result
 from raggate.models.service import ProcessExit
 from raggate.service import ask as suite
 from raggate.service.adapters.ask import AskAdapter
+from raggate.service.adapters.over_http import OverHttp
 
 KILLED = ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
 EXITED = ProcessExit(message="exited with code 3", code=3)
@@ -72,9 +73,8 @@ def ask(
     slice_ = Ask(**{"give_up_after": 1000, **settings})
     chosen = cases(asked) if isinstance(asked, int) else asked
     questions = suite.questions_of(chosen, slice_.modes)
-    return suite.ask(
-        questions, AskAdapter(slice_, ("personal", "work")), started, slice_, on_result=on_result or Heard()
-    )
+    adapter = OverHttp(AskAdapter(slice_, ("personal", "work")), slice_)
+    return adapter.ask(questions, started, on_result=on_result or Heard())
 
 
 def failure(script: Script, **settings: Any) -> tuple[Failure, Result, FakeAskApi]:

@@ -20,6 +20,7 @@ from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.scoring.score import label
 from raggate.service import ask as suite
+from raggate.service.adapters.over_http import OverHttp
 from raggate.text.escape import log_line
 
 NOTES = [
@@ -53,9 +54,8 @@ def ask(api: OtherApi, cases: Sequence[Case] = CASES, **changes: Any) -> tuple[R
     """Ask some cases; `changes` are of the settings of the adapter."""
     settings = Ask(retrieval_only=False, retries=0, give_up_after=1000)
     questions = suite.questions_of(cases, settings.modes)
-    return suite.ask(
-        questions, adapter(mapped(**changes)), Started(api.base_url), settings, on_result=lambda *_: None
-    ).results
+    over_http = OverHttp(adapter(mapped(**changes)), settings)
+    return over_http.ask(questions, Started(api.base_url), on_result=lambda *_: None).results
 
 
 def failure(body: object, status: int = 200) -> tuple[str, str]:

@@ -6,24 +6,18 @@ import asyncio
 import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass
 from functools import partial
-from operator import attrgetter
 from typing import Protocol
-from urllib.parse import urlencode
-
-import httpx
 
 from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
-from raggate.models.service import Call, Started
+from raggate.models.service import Started
 from raggate.service import signals
-from raggate.service.answer_limits import bounded
-from raggate.service.misses import Miss, lost, miss
-from raggate.text import jsonio
-from raggate.text.certificates import checked_by
+from raggate.service.misses import Miss, miss
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
@@ -35,17 +29,6 @@ BACK_OFF_SECONDS = 0.1
 
 OnResult = Callable[[Result, int, int], None]
 """Called with each result as it comes in, the number of results so far, and the number of questions."""
-
-_HEADERS = {
-    "Accept": "application/json",
-    "Accept-Encoding": "identity",  # a compressed body could grow a thousandfold
-    "Content-Type": "application/json",
-    "User-Agent": "raggate",
-}
-# the library keeps what it has read beyond an answer for the next one on the connection, and has no name for it
-_BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
-_EXCERPT_BYTES = 64 << 10  # of an error body; what is longer costs the connection
-_RETRIED_STATUS = frozenset((502, 503))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,18 +42,22 @@ class AskResult:
     stopped: str | None
 
 
-class HttpProtocol(Protocol):
-    """Turns a case into an HTTP call and a body into a response. It does no I/O."""
+Attempt = Callable[[], Awaitable[Response | Miss]]
+"""Asks one question once."""
 
-    def call(self, case: Case, mode: str) -> Call:
-        """Give the HTTP call that asks one case in one mode."""
 
-    def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body.
+class Channel(Protocol):
+    """The way to an API for the time of one asking."""
 
-        Raises:
-            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
-        """
+    async def opened(self) -> Miss | None:
+        """Make sure that questions can be asked, or say why not. What that takes is no part of a question's time."""
+
+    def question(self, case: Case, mode: str) -> Attempt:
+        """Give what asks one case in one mode."""
+
+
+Connect = Callable[[int], AbstractAsyncContextManager[Channel]]
+"""Opens a way for so many questions at once; on leaving, nothing of it is left."""
 
 
 def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[tuple[Case, str]]:
@@ -79,13 +66,13 @@ def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[tuple[Case
 
 
 def ask(
-    questions: Sequence[tuple[Case, str]], adapter: HttpProtocol, api: Started, settings: Ask, *, on_result: OnResult
+    questions: Sequence[tuple[Case, str]], connect: Connect, api: Started, settings: Ask, *, on_result: OnResult
 ) -> AskResult:
     """Ask these cases, each in the mode beside it.
 
     Args:
         questions: as `questions_of` gives them.
-        adapter: the protocol the API speaks.
+        connect: opens the way to the API.
         api: the running API. When it dies, asking stops at once.
         settings: concurrency, timeouts in seconds, retries and bounds.
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it
@@ -93,7 +80,7 @@ def ask(
     """
     signals.check()
     with signals.deferred() as came:
-        suite = _Suite(questions, adapter, api, settings, on_result, came)
+        suite = _Suite(questions, connect, api, settings, on_result, came)
         if questions:
             asyncio.run(suite.run())
     if suite.interrupt:
@@ -117,7 +104,7 @@ class _Suite:
     """The questions of one run and how far they have come."""
 
     _questions: Sequence[tuple[Case, str]]
-    _adapter: HttpProtocol
+    _connect: Connect
     _api: Started
     _settings: Ask
     _on_result: OnResult
@@ -126,14 +113,10 @@ class _Suite:
     interrupt: BaseException | None = None
     _done: int = 0
     _streak: int = 0
-    _urls: dict[tuple[str, ...], httpx.URL] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self._waiting = iter(range(len(self._questions)))
         self._results: list[Result | None] = [None] * len(self._questions)
-        timeout = self._settings.read_timeout
-        timeouts = {"connect": self._settings.connect_timeout, "read": timeout, "write": timeout, "pool": None}
-        self._extensions = {"timeout": timeouts}
 
     def results(self) -> tuple[Result, ...]:
         """Give all results in question order, the missing ones as aborted."""
@@ -144,15 +127,11 @@ class _Suite:
     async def run(self) -> None:
         """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
         workers = min(self._settings.concurrency, len(self._questions))
-        limits = httpx.Limits(max_connections=workers, max_keepalive_connections=workers)
-        # not a client but its transport: no redirects, cookies, proxies or other state between questions
-        async with httpx.AsyncHTTPTransport(
-            limits=limits, verify=checked_by(self._api.base_url), trust_env=False
-        ) as transport:
+        async with self._connect(workers) as channel:
             try:
                 async with asyncio.TaskGroup() as group:
                     watcher = group.create_task(self._guard(self._watch))
-                    jobs = [self._guard(partial(self._work, transport)) for _ in range(workers)]
+                    jobs = [self._guard(partial(self._work, channel)) for _ in range(workers)]
                     await asyncio.wait([group.create_task(job) for job in jobs])
                     watcher.cancel()
             except BaseExceptionGroup as errors:
@@ -184,10 +163,10 @@ class _Suite:
         self.stopped = self.stopped or why
         raise _Stop
 
-    async def _work(self, transport: httpx.AsyncBaseTransport) -> None:
+    async def _work(self, channel: Channel) -> None:
         for index in self._waiting:
             case, mode = self._questions[index]
-            result = await self._ask(transport, case, mode)
+            result = await self._ask(channel, case, mode)
             if result.failure and result.failure.kind == "connection":
                 # a dead API is told apart from a bad connection as soon as its end can be seen
                 await asyncio.sleep(WATCH_SECONDS)
@@ -208,10 +187,10 @@ class _Suite:
                 f" questions; the last one: {result.failure.message}"
             )
 
-    async def _ask(self, transport: httpx.AsyncBaseTransport, case: Case, mode: str) -> Result:
+    async def _ask(self, channel: Channel, case: Case, mode: str) -> Result:
         """Ask one question, retries included, within its total time."""
         settings = self._settings
-        request = self._request(self._adapter.call(case, mode))
+        attempt = channel.question(case, mode)
         outcome: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
@@ -220,7 +199,10 @@ class _Suite:
             async with asyncio.timeout(settings.total_timeout):
                 while True:
                     start, outcome = time.perf_counter(), None
-                    outcome = await self._attempt(transport, request, case)
+                    outcome = await channel.opened()
+                    if outcome is None:
+                        start = time.perf_counter()
+                        outcome = await attempt()
                     elapsed = time.perf_counter() - start
                     if isinstance(outcome, Response) or not outcome.again or retries >= settings.retries:
                         break
@@ -237,83 +219,6 @@ class _Suite:
         return Result(
             case_id=case.id, mode=mode, response=outcome, failure=None, retries=retries, elapsed_ms=elapsed * 1000
         )
-
-    def _request(self, call: Call) -> httpx.Request:
-        key = (call.path, *call.query, *call.query.values())
-        if key not in self._urls:
-            query = f"?{urlencode(call.query)}" if call.query else ""
-            self._urls[key] = httpx.URL(f"{self._api.base_url}{call.path}{query}")
-        content = None if call.json is None else jsonio.dumps(call.json)
-        headers = {**_HEADERS, **call.headers} if call.headers else _HEADERS
-        return httpx.Request(
-            call.method, self._urls[key], headers=headers, content=content, extensions=self._extensions
-        )
-
-    async def _attempt(
-        self, transport: httpx.AsyncBaseTransport, request: httpx.Request, case: Case
-    ) -> Response | Miss:
-        settings = self._settings
-        try:
-            reply = await transport.handle_async_request(request)
-            try:
-                if reply.status_code != 200:
-                    return await _refusal(reply)
-                body, whole = await _read(reply, settings.max_body_bytes)
-            finally:
-                more = _leftover(reply)
-                if more:
-                    # kept open, the connection would give them as the answer to the next question
-                    await reply.extensions["network_stream"].aclose()
-                await reply.aclose()
-        except httpx.ConnectTimeout:
-            return miss("timeout", f"no connection within {setting(settings.connect_timeout)} s")
-        except httpx.TimeoutException:
-            return miss("timeout", f"no byte for {setting(settings.read_timeout)} s")
-        except httpx.TransportError as error:
-            return lost(error)
-        if not whole:
-            return miss("body", f"the body has more than {settings.max_body_bytes} bytes", status=200)
-        if more:
-            return miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200)
-        encoding = reply.headers.get("content-encoding", "identity")
-        if encoding.lower() != "identity":
-            return miss("body", f"the body is encoded ({cut(encoding, limit=40)}), which was not asked for", status=200)
-        try:
-            return bounded(self._adapter.parse(body, case))
-        except ValueError as error:
-            return miss("schema", cut(error), status=200)
-
-
-def _leftover(reply: httpx.Response) -> int:
-    """Count the bytes that came with a whole answer and are behind its end; 0 where the library does not tell."""
-    try:
-        behind, _ = _BEHIND(reply.stream)
-    except AttributeError:
-        return 0
-    return len(behind)
-
-
-async def _read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
-    """Read a body up to `limit` bytes; also say whether that was all of it."""
-    pieces = bytearray()
-    async for piece in reply.aiter_raw():
-        pieces += piece
-        if len(pieces) > limit:
-            return bytes(pieces[:limit]), False
-    return bytes(pieces), True
-
-
-async def _refusal(reply: httpx.Response) -> Miss:
-    status = reply.status_code
-    try:
-        body, _ = await _read(reply, _EXCERPT_BYTES)
-    except httpx.TransportError:
-        body = b""  # the status says enough
-    excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
-    if reply.has_redirect_location:
-        excerpt = f"redirects to {cut(reply.headers['location'], limit=100)}, which is not followed"
-    message = f"HTTP {status}: {excerpt}" if excerpt else f"HTTP {status}"
-    return miss("status", message, status=status, again=status in _RETRIED_STATUS)
 
 
 def _failed(case: Case, mode: str, failure: Failure, *, retries: int = 0, elapsed_ms: float = 0.0) -> Result:

@@ -15,8 +15,8 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import ProcessExit
 from raggate.prove.wire import FAULTS, Damage, Proxy, WireFault, proxy
-from raggate.service import ask
 from raggate.service.adapters.ask import AskAdapter
+from raggate.service.adapters.over_http import OverHttp
 
 QUESTIONS = [(Case(id=f"c{number}", question=f"q{number}", answerable=True), "hybrid") for number in range(20)]
 SETTINGS = Ask(concurrency=8, give_up_after=100)
@@ -38,8 +38,8 @@ class FakeStarted:
 
 def asked(api: object, settings: Ask = SETTINGS) -> Sequence[Result]:
     """Ask the questions, and give the results in order."""
-    adapter = AskAdapter(settings, ("work",))
-    return ask.ask(QUESTIONS, adapter, api, settings, on_result=lambda *_: None).results  # type: ignore[arg-type]
+    adapter = OverHttp(AskAdapter(settings, ("work",)), settings)
+    return adapter.ask(QUESTIONS, api, on_result=lambda *_: None).results  # type: ignore[arg-type]
 
 
 @contextmanager

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Protocol
 
 import httpx
@@ -16,7 +17,8 @@ from raggate.models.run import Response
 from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask
 from raggate.service.adapters.ask_index import fetch, status_text
-from raggate.service.ask import AskResult, HttpProtocol, OnResult
+from raggate.service.ask import AskResult, OnResult
+from raggate.service.http_channel import HttpProtocol, opened
 from raggate.text.certificates import checked_by
 from raggate.text.quote import cut
 
@@ -69,7 +71,8 @@ class OverHttp:
 
     def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
         """Ask these cases, each in the mode beside it."""
-        return ask.ask(questions, self._adapter, api, self._settings, on_result=on_result)
+        connect = partial(opened, self._adapter, api, self._settings)
+        return ask.ask(questions, connect, api, self._settings, on_result=on_result)
 
     def reindex(self, api: Started, call: Reindex) -> str:
         """Have the API index its notes again, with the headers of a question. Says what went wrong, if anything."""
