@@ -12,6 +12,7 @@ from raggate.config.header_settings import SentVariable, check_headers, check_te
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Text
 from raggate.text import field_paths
+from raggate.text.nearest import nearest
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
 """What `{...}` may name in a path, a query and a body."""
@@ -22,6 +23,10 @@ HEADER_PLACEHOLDERS = ("k", "mode")
 MAX_TEMPLATE_DEPTH = 20
 
 _PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
+_IN_CHUNK = (
+    *("id", "doc_id", "rel_path", "heading_path", "text"),
+    *("score", "score_vector", "score_lexical", "rank", "vault"),
+)
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 
 
@@ -161,8 +166,10 @@ class AskRequest(SettingsModel):
 class ChunkFields(SettingsModel):
     """Where the parts of a retrieved chunk stand, each path from the chunk."""
 
-    list: FieldPath
+    list: FieldPath | None = None
     """Where the chunks stand in the body, best first: `data.hits`, or `groups[*].hits[*]` for all of several lists."""
+    columns: dict[Name, OnePath] | None = None
+    """Lists that run side by side, in place of `list`: name -> where it stands. The names are then a chunk's keys."""
     id: OnePath | None = None
     """The id, text or a whole number. Default: a hash of everything else that names the chunk."""
     doc_id: OnePath | None = None
@@ -192,11 +199,25 @@ class ChunkFields(SettingsModel):
 
     @model_validator(mode="after")
     def _named(self) -> ChunkFields:
+        if (self.list is None) == (not self.columns):
+            raise ValueError("expected exactly one of 'list' and 'columns'")
         if self.id is None and self.doc_id is None and self.rel_path is None:
             raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
         if self.path_prefix is not None and self.rel_path is None:
             raise ValueError("expected 'rel_path' beside 'path_prefix'")
         check_template(self.path_prefix or "", ("vault",))
+        return self
+
+    @model_validator(mode="after")
+    def _of_columns(self) -> ChunkFields:
+        for name in _IN_CHUNK if self.columns else ():
+            written: str | None = getattr(self, name)
+            steps = field_paths.parse(written).steps if written is not None else ()
+            column = str(steps[0]) if steps else ""
+            if column and column not in (self.columns or {}):
+                like = nearest(column, self.columns or {})
+                meant = f"; did you mean {like!r}?" if like else ""
+                raise ValueError(f"expected {name!r} to begin with a name of 'columns', found {column!r}{meant}")
         return self
 
 
@@ -226,17 +247,32 @@ class Duration(SettingsModel):
     """The unit."""
 
 
+class Stream(SettingsModel):
+    """An answer of many documents, one after the other, which become one: the name of a kind -> a list of them."""
+
+    format: Literal["ndjson", "sse"]
+    """A JSON document a line, or server-sent events, whose data is JSON or else text."""
+    by: OnePath | None = None
+    """Where a document names its kind. Default: the event's name; lines of JSON are a plain list then, at `$`."""
+
+
 class ResponseFields(SettingsModel):
     """Where the parts of an answer stand in the body of a response with status 200.
 
-    A path is keys set apart by dots, `[n]` for one item of a list from 0, and `[*]` for all. `$` is the value itself,
-    and `"odd.key"` a key with other characters than letters, digits, `_`, `-`, `@`, `:` and `/`.
+    A path is keys set apart by dots, `[n]` for one item of a list from 0, `[2:5]` for some and `[*]` for all. `$` is
+    the value itself, and `"odd.key"` a key with other characters than letters, digits, `_`, `-`, `@`, `:` and `/`.
     """
 
+    stream: Stream | None = None
+    """How the answer comes in parts. Default: it is one JSON document."""
+    errors: OnePath | None = None
+    """Where the API reports what went wrong: unless it is missing, null, false, 0 or empty, the call is failed.
+    Default: a list `errors` whose items have a `message`, as GraphQL has it, and events of the name `error`."""
     chunks: ChunkFields
     """The retrieved chunks."""
-    answer: OnePath | None = None
-    """The answer, read unless `ask.retrieval_only`. It may be missing or null where the API abstained."""
+    answer: FieldPath | None = None
+    """The answer, read unless `ask.retrieval_only`; several texts are joined. It may be missing or null where the API
+    abstained."""
     abstained: Condition | None = None
     """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
     abstain_reason: OnePath | None = None

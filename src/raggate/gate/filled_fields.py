@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import chain
 
+from raggate.config.mapped_settings import ChunkFields
 from raggate.config.schema import Config
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.smoke_test import FilledField, SmokeTest
+from raggate.text.field_paths import joined, parse
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
@@ -96,8 +99,18 @@ def _source(name: str, settings: Config) -> str:
     if written is None:
         through_prefix = name == "vault" and "{vault}" in (fields.path_prefix or "")
         return _OWN_ID if name == "id" else "path_prefix" if through_prefix else ""
-    entry = fields.list if "[*]" in fields.list else f"{fields.list}[*]"
-    return entry if written == "$" else f"{entry}{'' if written.startswith('[') else '.'}{written}"
+    return _whole_path(fields, written)
+
+
+def _whole_path(fields: ChunkFields, written: str) -> str:
+    """Write the path of a part of a chunk from the body on."""
+    steps = parse(written).steps
+    if fields.columns:
+        begin, steps = fields.columns.get(str(steps[0]) if steps else "", ""), steps[1:]
+    else:
+        begin = fields.list or ""
+    whole = begin if begin and parse(begin).many else f"{begin}[*]"
+    return reduce(joined, steps, whole)
 
 
 def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:

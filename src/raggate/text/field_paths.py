@@ -5,6 +5,7 @@
     step  = "." key | index
     key   = letters, digits, _ - @ : /  or anything in double quotes: "odd.key"
     index = "[" digits "]" | "[*]"      one item of a list, from 0, or all of them
+          | "[" from ":" to "]"         those from one up to, not including, another; either may be left out
 
 Nothing is evaluated: no filters, no negative indices, no wildcards for keys, no recursion.
 """
@@ -28,7 +29,7 @@ SHOWN_KEYS = 5
 
 _STEP = re.compile(
     r"(?P<dot>\.)?(?:(?P<bare>[A-Za-z0-9_@:/-]+)|\"(?P<quoted>[^\"\x00-\x1f\x7f]+)\")"
-    r"|\[(?:(?P<index>[0-9]{1,4})|(?P<all>\*))\]"
+    r"|\[(?:(?P<index>[0-9]{1,4})|(?P<all>\*)|(?P<start>[0-9]{0,4}):(?P<stop>[0-9]{0,4}))\]"
 )
 
 
@@ -41,7 +42,16 @@ ABSENT: Final = Absent()
 
 @dataclass(frozen=True, slots=True)
 class Every:
-    """The step `[*]`: all items of a list."""
+    """The step `[*]`: all items of a list; `[2:5]` and the like: those from `start` up to, not including, `stop`."""
+
+    start: int = 0
+    stop: int | None = None
+
+    def __str__(self) -> str:
+        """Write it as in a path."""
+        if self == EVERY:
+            return "[*]"
+        return f"[{self.start or ''}:{'' if self.stop is None else self.stop}]"
 
 
 Step = str | int | Every
@@ -58,7 +68,7 @@ class FieldPath:
     @property
     def many(self) -> bool:
         """Whether it leads to any number of values."""
-        return EVERY in self.steps
+        return any(isinstance(step, Every) for step in self.steps)
 
 
 class WrongShape(ValueError):
@@ -92,11 +102,17 @@ def parse(written: str) -> FieldPath:
         if match is None or (key is not None and (match["dot"] is not None) != bool(steps)):
             rest = written[position:]
             raise ValueError(f"expected a path such as data.hits[0].text or hits[*], which breaks off before {rest!r}")
-        steps.append(key if key else EVERY if match["all"] else int(match["index"]))
+        steps.append(key if key else _index(match))
         position = match.end()
     if not steps or len(steps) > MAX_STEPS:
         raise ValueError(f"expected a path of 1 to {MAX_STEPS} steps; $ is the value itself")
     return FieldPath(written, tuple(steps))
+
+
+def _index(match: re.Match[str]) -> int | Every:
+    if match["index"]:
+        return int(match["index"])
+    return EVERY if match["all"] else Every(int(match["start"] or 0), int(match["stop"]) if match["stop"] else None)
 
 
 def find(path: FieldPath, value: object, where: str = "") -> Any:
@@ -134,7 +150,7 @@ def find_all(path: FieldPath, value: object, *, limit: int) -> list[tuple[str, A
         ValueError: when there is too much; as WrongShape when something on the way is of another kind, or not there.
     """
     steps = path.steps if path.many else (*path.steps, EVERY)
-    first = steps.index(EVERY)
+    first = next(position for position, step in enumerate(steps) if isinstance(step, Every))
     before = FieldPath(path.written, steps[:first])
     start = find(before, value)
     if start is ABSENT or start is None:
@@ -155,7 +171,7 @@ def _walk(steps: tuple[Step, ...], value: object, where: str) -> Iterator[tuple[
     if isinstance(step, Every):
         if not isinstance(value, list):
             raise WrongShape(where, "a list", value)
-        for position, item in enumerate(value):
+        for position, item in enumerate(value[step.start : step.stop], step.start):
             yield from _walk(rest, item, f"{where}[{position}]")
         return
     inner = _enter(step, value, where)
@@ -179,7 +195,7 @@ def joined(where: str, step: Step) -> str:
     """Write a place one step further in."""
     if isinstance(step, str):
         return f"{where}.{step}" if where else step
-    return f"{where}[{'*' if isinstance(step, Every) else step}]"
+    return f"{where}{step}" if isinstance(step, Every) else f"{where}[{step}]"
 
 
 def below(where: str, path: FieldPath) -> str:

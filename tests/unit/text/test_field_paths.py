@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.text.field_paths import ABSENT, EVERY, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.text.field_paths import ABSENT, EVERY, Every, WrongShape, below, find, find_all, nearest_there, parse
 from tables import each_row
 
 BODY = {"a": {"b": [{"c": 1}, {"c": 2}]}, "odd.key": {"x y": 3}, "n": None, "@t": 4}
@@ -27,6 +27,7 @@ PATHS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4)
         ("a.b[0].c", ("a", "b", 0, "c")),
         ("[0][12]", (0, 12)),
         ("a[*].b[*]", ("a", EVERY, "b", EVERY)),
+        ("a[2:][:3][1:4]", ("a", Every(2), Every(0, 3), Every(1, 4))),
         ('a."odd.key"', ("a", "odd.key")),
         ('"[*]".x', ("[*]", "x")),
         ("@t.x:y/z-1", ("@t", "x:y/z-1")),
@@ -48,7 +49,8 @@ def test_a_path_is_read_into_its_steps(written: str, steps: tuple[Any, ...]) -> 
         "a b",
         "a[",
         "a[-1]",
-        "a[1:2]",
+        "a[1:2:3]",
+        "a[-2:]",
         "a[?(@.x)]",
         "a[x]",
         "a.*",
@@ -135,6 +137,10 @@ def test_all_items_come_in_order_with_their_places() -> None:
         (f"the body[2][{position}]", position + 2) for position in range(2)
     ]
     assert find_all(parse("x.y[*]"), BODY, limit=9) is None
+    assert find_all(parse("$"), [1, 2], limit=9) == [("the body[0]", 1), ("the body[1]", 2)]
+    rows = [["n"], "x", "y", "z"]
+    assert find_all(parse("[2:]"), rows, limit=9) == [("the body[2]", "y"), ("the body[3]", "z")]
+    assert find_all(parse("[1:2]"), rows, limit=9) == [("the body[1]", "x")]
     assert find_all(parse("n"), BODY, limit=9) is None
 
 

@@ -18,6 +18,7 @@ from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
+from raggate.service.adapters.mapped_body import body_of
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
 from raggate.service.adapters.mapped_response import holds, prefixes, read, whole
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
@@ -26,6 +27,7 @@ from raggate.text.quote import quoted
 MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
 
+_STREAMS = {"ndjson": "application/x-ndjson, application/json", "sse": "text/event-stream"}
 _STATE_BYTES = 1 << 20  # of a body that tells health or index
 
 
@@ -75,7 +77,7 @@ class MappedAdapter:
                 hint="Send {question} in ask.mapped.ask.body.",
             )
         body = None if request.body is None else filled_json(request.body, values)
-        headers = self._headers(case.k or self._settings.k, mode)
+        headers = {**self._accepted(), **self._headers(case.k or self._settings.k, mode)}
         return Call(method=request.method, path=path, query=query, json=body, headers=headers)
 
     def parse(self, body: bytes, case: Case) -> Response:
@@ -85,7 +87,7 @@ class MappedAdapter:
             ValueError: when something is missing or of another kind: where, what was expected and found, which case.
         """
         try:
-            root = parsed(body, "the body: ")
+            root = body_of(body, self._mapped.response.stream)
             return read(root, self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
         except ValueError as error:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
@@ -131,6 +133,11 @@ class MappedAdapter:
             documents=_count(index.documents, root),
             chunks=_count(index.chunks, root),
         )
+
+    def _accepted(self) -> dict[str, str]:
+        stream = self._mapped.response.stream
+        named = {name.lower() for name in self._mapped.headers}
+        return {"Accept": _STREAMS[stream.format]} if stream is not None and "accept" not in named else {}
 
     def _headers(self, k: int, mode: str) -> dict[str, str]:
         values = {**self._secrets, "k": k, "mode": mode}

@@ -11,6 +11,7 @@ from typing import Any, Final
 from raggate.config.header_settings import names
 from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields
 from raggate.models.run import Chunk, Reference, Response
+from raggate.service.adapters.mapped_body import entries_at, refuse_errors, side_by_side
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import anchors, jsonio
@@ -19,6 +20,7 @@ from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, 
 MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
 MAX_HEADINGS = 100
+MAX_PIECES = 100_000  # of an answer that comes in parts
 
 _COUNTS = frozenset(("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped"))
 _UNITS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
@@ -49,6 +51,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     Raises:
         ValueError: when something is missing or of another kind, with where. Untrusted text.
     """
+    refuse_errors(root, fields.errors or ("error" if fields.stream and fields.stream.format == "sse" else None))
     chunks = _chunks(root, fields.chunks, beginnings)
     latency = _latency(root, fields.latency)
     abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)
@@ -150,20 +153,31 @@ def _number(written: str | None, item: Any, where: str = "") -> float | None:
     return float(value)  # finite: the JSON reader refuses numbers beyond a double
 
 
+def _joined(written: str | None, root: Any) -> str | None:
+    """Give a text, or the texts that a path with `[*]` leads to as one; None for null and nothing."""
+    if written is None or not parse(written).many:
+        return _optional_text(written, root)
+    pieces = find_all(parse(written), root, limit=MAX_PIECES)
+    for where, piece in pieces or ():
+        if type(piece) is not str:
+            raise WrongShape(where, "text", piece)
+    return "".join(piece for _, piece in pieces) if pieces else None
+
+
 def _answer(root: Any, fields: ResponseFields) -> str:
-    answer = _optional_text(fields.answer, root)
+    answer = _joined(fields.answer, root)
     if answer is None and not (fields.abstained is not None and holds(fields.abstained, root)):
-        value, place = _at(fields.answer, root, "")
-        beside = nearest_there(parse(fields.answer), root) if fields.answer is not None else ""
-        raise WrongShape(place, "text", value, beside)
+        path = parse(fields.answer or "$")
+        value = ABSENT if path.many else find(path, root)
+        raise WrongShape(below("", path), "text", value, nearest_there(path, root))
     return answer or ""
 
 
 def _glimpse(written: str | None, root: Any) -> object:
     """Give what stands where answers stand, for a question that asked for none: whatever it is, it is no error."""
     try:
-        return _at(written, root, "")[0]
-    except WrongShape:
+        return _joined(written, root)
+    except ValueError:
         return ABSENT
 
 
@@ -175,10 +189,10 @@ def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) 
 
 
 def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk, ...]:
-    path = parse(fields.list)
-    items = find_all(path, root, limit=MAX_ENTRIES)
-    if items is None:
-        raise WrongShape(path.written, "a list", ABSENT, nearest_there(path, root))
+    if fields.list is None:
+        items = side_by_side(fields.columns or {}, root, limit=MAX_ENTRIES)
+    else:
+        items = entries_at(fields.list, root, limit=MAX_ENTRIES)
     return tuple(_chunk(item, where, fields, beginnings) for where, item in items)
 
 

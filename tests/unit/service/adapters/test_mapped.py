@@ -22,6 +22,7 @@ from raggate.config.mapped_settings import (
     Mapped,
     ReferenceFields,
     ResponseFields,
+    Stream,
 )
 from raggate.config.service_settings import described
 from raggate.errors import UsageError
@@ -34,6 +35,7 @@ CASE = Case(id="c1", question="Where?", answerable=True)
 MODELS = (
     *(AskRequest, ChunkFields, Condition, Duration, HealthRequest, IndexRequest, Mapped, ReferenceFields),
     ResponseFields,
+    Stream,
 )
 
 
@@ -47,7 +49,12 @@ def test_every_key_is_described(model: type[Any]) -> None:
     ("changes", "expected"),
     [
         ({"response__chunk": {}}, "Extra inputs are not permitted"),
-        ({"response__answer": "a[*]"}, "without [*]"),
+        ({"response__abstain_reason": "a[*]"}, "without [*]"),
+        ({"response__errors": "a[1:]"}, "without [*]"),
+        ({"response__stream": {"format": "xml"}}, "'ndjson' or 'sse'"),
+        ({"response__chunks": {"id": "i"}}, "exactly one of 'list' and 'columns'"),
+        ({"response__chunks": {"list": "a", "columns": {"i": "a"}, "id": "i"}}, "exactly one of 'list' and 'columns'"),
+        ({"response__chunks": {"columns": {"ids": "a"}, "id": "id"}}, "found 'id'; did you mean 'ids'?"),
         ({"response__chunks__list": "a[?(@.x>1)]"}, "expected a path such as"),
         ({"response__chunks": {"list": "a"}}, "at least one of 'id', 'doc_id' and 'rel_path'"),
         ({"response__chunks": {"list": "a", "id": "i", "path_prefix": "/"}}, "'rel_path' beside 'path_prefix'"),
