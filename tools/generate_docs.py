@@ -20,6 +20,7 @@ from raggate.config.schema import DEFAULT_GATED, Config
 from raggate.config.service_settings import described
 from raggate.labels.metrics import LABEL_METRICS, LabelMetric
 from raggate.models.judging_quality import highest
+from raggate.models.lint import CHECKS
 from raggate.scoring.metrics import METRICS, Metric
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
@@ -171,6 +172,33 @@ def _helps(command: click.Command, context: click.Context, level: int) -> Iterat
         yield from _helps(inner, click.Context(inner, info_name=name, parent=context), level + 1)
 
 
+def lint_page() -> str:
+    """List every check of `raggate lint` with what to do about what it finds."""
+    parts = [
+        "# What `raggate lint` checks",
+        NOTE,
+        "`raggate lint` reads configuration, golden set, vault, baseline and waivers as `raggate check` does, and "
+        "starts nothing. It exits with 2 where a check is an error, with `--strict` where one is a warning too, and "
+        "with 0 otherwise.",
+        "`--format` is `text` for a terminal, `json` with every finding (`check`, `severity`, `path`, `line`, `key`, "
+        "`message`, `fix`), `github` for annotations in the log of a workflow, or `sarif` (2.1.0) for code scanning "
+        "and editors. Paths are as seen from where the command is given.",
+        "Before every commit it runs by [pre-commit](https://pre-commit.com), in a repository that has raggate's "
+        "files at its top:",
+        "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
+        "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
+        "Ids are stable. What the checks cannot see: whether a label is right, and whether a question is one that "
+        "people ask.",
+    ]
+    headings = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
+    for severity, title in headings.items():
+        rows = ["| check | what it finds | what to do |", "|---|---|---|"]
+        own = [(name, check) for name, check in CHECKS.items() if check.severity == severity]
+        rows += [f"| `{name}` | {_cell(check.title)} | {_cell(check.remedy)} |" for name, check in own]
+        parts += [f"## {title}", "\n".join(rows)]
+    return "\n\n".join(parts) + "\n"
+
+
 SYSTEMS = {
     "helloworld": ("helloworld", "helloworld/test_switch.py", "systems/helloworld.md"),
     "kebab": ("kebab", "kebab/test_switch.py", "systems/kebab.md"),
@@ -291,6 +319,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/configuration.md": configuration_page,
     "docs/metrics.md": metrics_page,
     "docs/cli.md": cli_page,
+    "docs/lint.md": lint_page,
     "docs/migrating.md": migrating_page,
 }
 """What gives every generated file, by its path in the repository."""

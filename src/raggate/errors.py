@@ -2,6 +2,8 @@
 
 RaggateError
 ├── UsageError     2    nothing was measured: the message says what to change
+│   ├── FileError       a file cannot be read
+│   └── FileProblems    places of files that are wrong
 ├── CannotTell     3    not measured well enough to say
 └── Interrupted    130  cancelled by a signal
 
@@ -13,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from enum import IntEnum
+from typing import NamedTuple
 
 
 class ExitCode(IntEnum):
@@ -79,6 +82,37 @@ class FileError(UsageError):
         super().__init__(f"{place}: {problem}", hint=hint)
         self.place = place
         self.problem = problem
+
+
+class Problem(NamedTuple):
+    """What is wrong at a place of a file: its line, from 1, or 0 for all of it, and the key where it is known."""
+
+    file: str
+    line: int
+    text: str
+    key: str = ""
+
+    def __str__(self) -> str:
+        """Write it as one line that begins with the place."""
+        return f"{self.file}:{self.line}: {self.text}" if self.line else f"{self.file}: {self.text}"
+
+
+class FileProblems(UsageError):
+    """Places of files that are wrong, as many as are shown.
+
+    Args:
+        check: what `raggate lint` calls it.
+        problems: the places, at least one.
+        more: how many others there are.
+        hint: what to do about them.
+    """
+
+    def __init__(self, check: str, problems: Sequence[Problem], *, more: int = 0, hint: str = "") -> None:
+        rest = [f"… and {more} more"] if more else []
+        super().__init__([*map(str, problems), *rest], hint=hint)
+        self.check = check
+        self.problems = tuple(problems)
+        self.more = more
 
 
 class CannotTell(RaggateError):

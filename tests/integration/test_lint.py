@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
 from project import Project
 
@@ -32,3 +36,78 @@ def test_inputs_are_checked(promoted: Project) -> None:
     assert [done.code for done in messages] == [2, 2]
     assert "gate.composite[0]: no metric 'hit_at_4' at the cut-offs" in messages[0].err
     assert messages[0].err == messages[1].err
+
+
+def findings(project: Project, *arguments: str, code: int) -> list[dict[str, Any]]:
+    """Run `raggate lint` for programs, and give what it found."""
+    done = project.command("lint", "--format", "json", *arguments)
+    assert (done.code, done.err) == (code, "")
+    found: list[dict[str, Any]] = json.loads(done.out)["findings"]
+    return found
+
+
+def test_a_broken_line_is_a_finding(promoted: Project) -> None:
+    """What cannot be used is a finding with file and line too, and the exit code of a usage error."""
+    golden = promoted.root / "golden.jsonl"
+    golden.write_text(golden.read_text() + '{"id": 1}\n')
+    number = len(golden.read_text().splitlines())
+    places = [(item["check"], item["path"], item["line"]) for item in findings(promoted, code=2)]
+    assert set(places) == {("invalid-golden", "golden.jsonl", number)}
+
+
+def test_a_wrong_key_is_a_finding(promoted: Project) -> None:
+    """A key of the configuration is told with its line."""
+    promoted.config.write_text(promoted.config.read_text() + "gaet: {}\n")
+    [item] = findings(promoted, code=2)
+    line = len(promoted.config.read_text().splitlines())
+    assert (item["check"], item["path"], item["line"], item["key"]) == ("invalid-config", "raggate.yml", line, "gaet")
+
+
+def test_an_anchor_that_is_gone_is_a_finding(promoted: Project) -> None:
+    """A support that stands nowhere is told with the line of its case, seen from where the command is given."""
+    cases = promoted.cases()
+    cases[2]["gold_supports"][0]["rel_path"] = "nowhere.md"
+    promoted.write_cases(cases)
+    [item] = findings(promoted, code=2)
+    assert (item["check"], item["path"], item["line"], item["key"]) == (
+        "missing-anchor",
+        "golden.jsonl",
+        3,
+        cases[2]["id"],
+    )
+
+
+def test_paths_are_as_seen_from_here(promoted: Project) -> None:
+    """A configuration in another folder has its files named by way of it."""
+    promoted.copied(promoted.root / "inner")
+    paths = {item["path"] for item in findings(promoted, "-c", "inner/raggate.yml", code=0)}
+    assert paths
+    assert all(path.startswith("inner/") for path in paths)
+
+
+def test_warnings_stop_only_where_they_are_asked_to(promoted: Project) -> None:
+    """A warning is exit 0, and 2 with --strict."""
+    cases = promoted.cases()
+    promoted.write_cases([*cases, {**cases[0], "id": "again"}])
+    assert "duplicate-question" in {item["check"] for item in findings(promoted, code=0)}
+    assert findings(promoted, "--strict", code=2) == findings(promoted, code=0)
+
+
+def test_annotations(promoted: Project) -> None:
+    """For a workflow each finding is a command of the runner's, escaped, ten of a level."""
+    cases = promoted.cases()
+    hostile = {**cases[0], "id": "x\n::error::y"}
+    promoted.write_cases([*cases, hostile])
+    done = promoted.command("lint", "--format", "github")
+    line = f"::warning file=golden.jsonl,line={len(cases) + 1},title=raggate lint%3A duplicate-question::"
+    assert [text for text in done.out.splitlines() if text.startswith(line)]
+    assert all(text.startswith(("::warning ", "::notice ", "raggate: ")) for text in done.out.splitlines())
+
+
+def test_the_hook_for_other_repositories(promoted: Project) -> None:
+    """What .pre-commit-hooks.yaml runs is a command that lints, in any repository with a configuration at its top."""
+    [hook] = yaml.safe_load((Path(__file__).parents[2] / ".pre-commit-hooks.yaml").read_text())
+    program, *arguments = hook["entry"].split()
+    assert (program, hook["language"], hook["pass_filenames"]) == ("raggate", "python", False)
+    assert promoted.command(*arguments).code == 0
+    assert all(re.search(hook["files"], name) for name in ("raggate.yml", "golden.jsonl", "a.md", "baselines/x.json"))

@@ -9,6 +9,7 @@ from raggate.cli.comment import comment
 from raggate.cli.init import init
 from raggate.cli.judge import judge
 from raggate.cli.labels import labels
+from raggate.cli.lint import lint
 from raggate.cli.probe import probe
 from raggate.cli.prove import prove
 from raggate.interop.convert_command import convert
@@ -18,7 +19,7 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (init, probe, baseline, comment, judge, prove)
+COMMANDS: tuple[click.Command, ...] = (init, probe, lint, baseline, comment, judge, prove)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 

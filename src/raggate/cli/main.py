@@ -116,16 +116,6 @@ def check(**flags: Any) -> int:
 
 
 @cli.command()
-@_options("config", "suite", "against", "baseline")
-def lint(**flags: Any) -> None:
-    """Check configuration, questions, notes and baseline, and say what they can show; nothing is asked."""
-    from raggate.pipeline import lint as pipeline
-    from raggate.reports import outlook
-
-    click.echo(outlook.render(pipeline.lint(_request(**flags))), nl=False)
-
-
-@cli.command()
 @_options("config", "suite", *_API, "against", "out", "full-text")
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first questions, to try things out.")
 def run(*, limit: int | None, **flags: Any) -> None:

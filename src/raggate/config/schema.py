@@ -24,8 +24,8 @@ from raggate.config.proof_settings import Prove
 from raggate.config.recheck_settings import Recheck
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, RelativePath, Text
-from raggate.errors import UsageError
-from raggate.text.yamlio import Document, explain, parse
+from raggate.errors import FileProblems, Problem, UsageError
+from raggate.text.yamlio import Document, dotted, parse, sentence
 
 PROGRAM_AND_ADAPTER = "expected the section api.program with ask.adapter 'kebab', and with no other: they go together"
 
@@ -284,24 +284,28 @@ def load(data: bytes, name: str) -> Config:
     try:
         return Config.model_validate(document.value, strict=True)
     except ValidationError as error:
-        raise UsageError(_describe(error, document), hint="docs/configuration.md lists every key.") from None
+        problems, more = _describe(error, document)
+        hint = "docs/configuration.md lists every key."
+        raise FileProblems("invalid-config", problems, more=more, hint=hint) from None
 
 
-def _describe(error: ValidationError, document: Document) -> list[str]:
+def _describe(error: ValidationError, document: Document) -> tuple[list[Problem], int]:
+    """Give the problems that are shown, in the order of the file, and how many others there are."""
     problems = error.errors(include_url=False)
     places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
     enclosing = {where[:depth] for where in places for depth in range(len(where))}
     # of the branches of a union the one that got furthest is the one that was meant
     meant = [(where, problem) for where, problem in zip(places, problems, strict=True) if where not in enclosing]
     meant.sort(key=lambda item: document.line(item[0]))
-    sentences: dict[str, None] = {}
+    shown: dict[Problem, None] = {}
     for done, (where, problem) in enumerate(meant):
         # explaining takes longer than finding, and a file can be wrong in thousands of places
-        if len(sentences) == SHOWN_PROBLEMS:
-            return [*sentences, f"… and {len({place for place, _ in meant[done:]})} more"]
+        if len(shown) == SHOWN_PROBLEMS:
+            return [*shown], len({place for place, _ in meant[done:]})
         known_keys = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
-        sentences[explain(document, where, problem, known_keys)] = None
-    return [*sentences]
+        text = sentence(where, problem, known_keys)
+        shown[Problem(document.name, document.line(where), text, dotted(where))] = None
+    return [*shown], 0
 
 
 def _is_union_tag(part: int | str) -> bool:

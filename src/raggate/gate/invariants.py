@@ -24,7 +24,7 @@ SHOWN_EXAMPLES = 5
 Check = Callable[[Run], Iterator[str]]
 
 # what a score depends on: a difference here makes means of different things
-_MUST_AGREE = {
+MUST_AGREE = {
     "metrics_version": "the definitions of the metrics",
     "adapter": "the adapter",
     "k": "the number of chunks asked for (ask.k)",
@@ -64,7 +64,7 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
     reasons = []
     if baseline.scorecard.suite and baseline.scorecard.suite != scorecard.suite:
         reasons.append(f"the baseline is of suite {baseline.scorecard.suite!r}, this run of {scorecard.suite!r}")
-    for key, meaning in _MUST_AGREE.items():
+    for key, meaning in MUST_AGREE.items():
         before, now = baseline.scorecard.fingerprint.get(key), scorecard.fingerprint.get(key)
         # a bare metrics file has no fingerprint: nothing is known to differ
         if baseline.paired and before != now:

@@ -14,6 +14,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.pipeline import check
+from raggate.pipeline.trusted_inputs import read_baseline
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut
 
@@ -103,4 +104,4 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[O
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
     terms = replace(terms, permission=ALLOW)
-    return check.propose(run, trusted.config, terms, lambda: check.read_baseline(trusted, systems))
+    return check.propose(run, trusted.config, terms, lambda: read_baseline(trusted, systems))

@@ -33,7 +33,7 @@ from raggate.models.run import Run
 from raggate.models.verdict import Preview, ReportContext, Review
 from raggate.pipeline import check
 from raggate.pipeline.request import check_command
-from raggate.pipeline.trusted_inputs import check_names
+from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
 from raggate.text.quote import cut, quoted
 
@@ -263,7 +263,7 @@ def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> R
     review = check.evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),
-        check.read_baseline(inputs, fork.systems),
+        read_baseline(inputs, fork.systems),
         policy=inputs.config,
         context=ReportContext(
             expired_waivers_resolved=check.expired_waivers_resolved(change, fork.config_file.name, measured.started)

@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from raggate.errors import UsageError
+from raggate.errors import FileProblems, Problem, UsageError
 from raggate.inputs import headings
 from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
@@ -90,7 +90,7 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
     """
     if len(data) > MAX_BYTES:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
-    problems: list[str] = []
+    problems: list[Problem] = []
     cases: list[Case] = []
     seen: dict[str, int] = {}
     for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
@@ -99,17 +99,17 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
         try:
             case = read_case(line, number, rules=rules)
         except ValueError as error:
-            problems += [f"{name}:{number}: {problem}" for problem in problems_of(error)]
+            problems += [Problem(name, number, problem) for problem in problems_of(error)]
             continue
         if case.id in seen:
-            problems.append(f"{name}:{number}: id {quoted(case.id)} stands already in line {seen[case.id]}")
+            problems.append(Problem(name, number, f"id {quoted(case.id)} stands already in line {seen[case.id]}"))
         seen[case.id] = number
         cases.append(case)
     if not cases and not problems:
         raise UsageError(f"{name}: the golden set holds no case", hint="Add at least one question, one JSON per line.")
     if len(cases) > MAX_CASES:
-        problems.append(f"{name}: {len(cases)} cases, expected at most {MAX_CASES}")
-    _raise_all(problems)
+        problems.append(Problem(name, 0, f"{len(cases)} cases, expected at most {MAX_CASES}"))
+    _raise_all("invalid-golden", problems)
     return Golden(name=name, cases=tuple(cases), hash=digest(cases))
 
 
@@ -135,21 +135,25 @@ def check_anchors(golden: Golden, vault: Vault) -> None:
         UsageError: listing up to ten supports that do not, each with the nearest thing that does.
     """
     sections: dict[tuple[str, str], frozenset[headings.Section]] = {}
-    problems: list[str] = []
+    problems: list[Problem] = []
+
+    def note(case: Case, problem: str) -> None:
+        problems.append(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
+
     for case in golden.cases:
         named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
         unknown = [name for name in named if name not in vault.directories]
         if unknown:
             names = ", ".join(vault.directories)
-            problems.append(f"{golden.name}:{case.line}: case {case.id!r}: no vault {unknown[0]!r}; known: {names}")
+            note(case, f"no vault {unknown[0]!r}; known: {names}")
             continue
         for support in case.gold_supports:
             # what is named by an id alone is the API's own, and not in the vault
             hints = len(problems) < SHOWN_PROBLEMS
             problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
             if problem:
-                problems.append(f"{golden.name}:{case.line}: case {quoted(case.id)}: {problem}")
-    _raise_all(problems)
+                note(case, problem)
+    _raise_all("missing-anchor", problems)
 
 
 def _missing(
@@ -301,9 +305,8 @@ def complete(case: Case) -> Case:
     return with_hash(case)
 
 
-def _raise_all(problems: list[str]) -> None:
+def _raise_all(check: str, problems: list[Problem]) -> None:
     if problems:
-        lines = problems[:SHOWN_PROBLEMS]
-        if len(problems) > len(lines):
-            lines.append(f"… and {len(problems) - len(lines)} more")
-        raise UsageError(lines, hint="docs/golden-set.md describes every key.")
+        more = max(len(problems) - SHOWN_PROBLEMS, 0)
+        hint = "docs/golden-set.md describes every key."
+        raise FileProblems(check, problems[:SHOWN_PROBLEMS], more=more, hint=hint)

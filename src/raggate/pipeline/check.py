@@ -5,7 +5,7 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import (
-    baseline as baseline_file,
     compare,
     confirmation,
     flips,
@@ -27,7 +26,6 @@ from raggate.gate import (
     waivers,
 )
 from raggate.gate.diagnosis import diagnose
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs, load_worktree
 from raggate.models.baseline import Baseline
@@ -41,7 +39,7 @@ from raggate.pipeline import base_build, measure, run_directory
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
-from raggate.pipeline.trusted_inputs import check_names, load_inputs, source_of
+from raggate.pipeline.trusted_inputs import check_names, load_inputs, read_baseline, source_of
 from raggate.reports import OF_REVIEW
 from raggate.scoring import noise, score
 from raggate.text import deadlines
@@ -304,16 +302,3 @@ def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) 
     problems = (again.stopped,) if again.stopped else ()
     rows = preview.advisory_rows(review.scorecard, scorecard)
     return replace(changes, rows=rows, problems=(*changes.problems, *problems))
-
-
-def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | None:
-    """Read the baseline of the inputs, which may be a metrics file of another system; None when there is none.
-
-    Raises:
-        UsageError: when it cannot be read.
-    """
-    if inputs.baseline is None:
-        return None
-    stored = inputs.baseline
-    baseline = baseline_file.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
-    return replace(baseline, commit=stored.commit)

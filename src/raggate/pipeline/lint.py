@@ -1,21 +1,85 @@
-"""What a suite can show, said before anything is asked: the inputs of a check -> Outlook."""
+"""What is wrong with the inputs, and what the suite can show, said before anything is asked: request -> LintReport."""
 
 from __future__ import annotations
 
+import posixpath
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
+from raggate.gate.suite_checks import check_baseline, check_slices, check_waivers
 from raggate.gate.suite_outlook import suite_outlook
 from raggate.gate.waivers import check_cases
+from raggate.inputs.lint.places import check_places
+from raggate.inputs.lint.questions import check_questions
+from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
+from raggate.models.lint import LintFinding, LintReport, in_order
 from raggate.models.outlook import Outlook
-from raggate.pipeline.check import read_baseline
 from raggate.pipeline.request import Request
-from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.pipeline.result import RunFailed
+from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
+from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
 
 
-def lint(request: Request) -> Outlook:
-    """Read and check the inputs as a check does, and say what they can show. Nothing is started, asked or written.
+def lint(request: Request) -> LintReport:
+    """Read and check the inputs as a check does, and more. Nothing is started, asked or written.
 
     Raises:
-        RunFailed: for inputs that cannot be used.
+        RunFailed: for inputs that cannot be used; `refused` makes findings of it.
     """
     with load_inputs(request) as inputs:
         check_cases(inputs.config, inputs.golden, request.config_name)
-        return suite_outlook(inputs.config, inputs.golden, read_baseline(inputs, request.systems))
+        baseline = read_baseline(inputs, request.systems)
+        megabytes = sum(map(len, inputs.vault.texts.values())) / (1 << 20)
+        late = UsageError(
+            "the questions could not be checked in time", hint="Some of their texts are made to take long."
+        )
+        with within(LINT_S + LINT_PER_MIB_S * megabytes, late):
+            findings = [*_findings(inputs, baseline, request.config_name)]
+        outlook = suite_outlook(inputs.config, inputs.golden, baseline)
+        return _placed(request, findings, outlook=outlook)
+
+
+def refused(request: Request, error: RaggateError) -> LintReport:
+    """Tell of inputs that cannot be used as findings.
+
+    Raises:
+        RaggateError: the error, where it is not about the inputs.
+    """
+    if error.exit_code != ExitCode.USAGE:
+        raise error
+    cause = error.__cause__ if isinstance(error, RunFailed) else error
+    if not isinstance(cause, FileProblems):
+        return _placed(request, [LintFinding("unusable-inputs", request.config_name, 1, "", " ".join(error.lines))])
+    findings = [
+        LintFinding(cause.check, _path(request, problem.file), problem.line or 1, problem.key, problem.text)
+        for problem in cause.problems
+    ]
+    if cause.more:
+        findings.append(LintFinding(cause.check, findings[0].path, 1, "", f"… and {cause.more} more"))
+    return _placed(request, findings)
+
+
+def _findings(inputs: Inputs, baseline: Baseline | None, config_name: str) -> Iterator[LintFinding]:
+    settings, golden, at = inputs.config, inputs.golden, datetime.now(UTC).isoformat()
+    yield from check_waivers(settings, config_name, at)
+    yield from check_questions(golden, settings.golden)
+    yield from check_places(golden, inputs.vault, settings.golden, settings.vault)
+    yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
+    yield from check_slices(settings, golden, settings.golden)
+
+
+def _path(request: Request, file: str) -> str:
+    """Give the path of a file that a message names; one of a commit stands there with it."""
+    return file if request.against is None else file.rpartition("@")[0]
+
+
+def _placed(request: Request, findings: list[LintFinding], outlook: Outlook | None = None) -> LintReport:
+    """Name files as they are called from where the command is given."""
+    config = request.config_file
+    config = config.relative_to(Path.cwd()) if config.is_relative_to(Path.cwd()) else config
+    folder = config.parent.as_posix()
+    placed = [finding._replace(path=posixpath.normpath(f"{folder}/{finding.path}")) for finding in findings]
+    return LintReport(config=config.as_posix(), findings=in_order(placed), outlook=outlook)

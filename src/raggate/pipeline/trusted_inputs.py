@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 
 from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import composite, waivers
+from raggate.gate import baseline as baseline_file, composite, waivers
+from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
+from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.scoring import score
@@ -66,3 +69,16 @@ def check_names(settings: Config, name: str) -> Config:
     composite.check_names(settings.gate, metrics, settings.score.k, name)
     waivers.check_names(settings, metrics, name)
     return settings
+
+
+def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | None:
+    """Read the baseline of the inputs, which may be a metrics file of another system; None when there is none.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    if inputs.baseline is None:
+        return None
+    stored = inputs.baseline
+    baseline = baseline_file.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
+    return replace(baseline, commit=stored.commit)

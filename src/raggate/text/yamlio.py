@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from raggate.errors import UsageError
+from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.deadlines import within
 from raggate.text.nearest import nearest
 from raggate.text.numbers import rounded, setting
@@ -80,17 +80,17 @@ def parse(data: bytes, name: str, *, max_bytes: int = MAX_BYTES) -> Document:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {max_bytes}")
     read = _read(data)
     if isinstance(read, _Refused):
-        raise UsageError(f"{name}{read.place}: {read.message}", hint=read.hint)
+        raise FileProblems("invalid-config", [Problem(name, read.line, read.message)], hint=read.hint)
     # a copy, as what is remembered is everybody's
     return Document(name=name, value=deepcopy(read[0]), lines=read[1], texts=read[2])
 
 
 class _Refused(Exception):
-    """A document that is refused: `:line` or nothing, what is wrong, what to do."""
+    """A document that is refused: the line or 0, what is wrong, what to do."""
 
     def __init__(self, line: int | None, message: str, hint: str = "") -> None:
         super().__init__(message)
-        self.place = "" if line is None else f":{line}"
+        self.line = line or 0
         self.message = message
         self.hint = hint
 

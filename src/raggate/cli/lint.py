@@ -1,0 +1,114 @@
+"""The command `raggate lint`: what is wrong with the inputs and what they can show, before anything is asked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from raggate import __version__
+from raggate.cli import console, options
+from raggate.cli.options import PATH
+from raggate.errors import ExitCode, RaggateError
+from raggate.text.escape import plain
+
+if TYPE_CHECKING:
+    from raggate.models.lint import LintReport
+    from raggate.pipeline.request import Request
+
+FORMATS = ("text", "json", "github", "sarif")
+SHOWN_ANNOTATIONS = 10
+"""Of each level; the runner shows no more of a step."""
+
+
+@click.command()
+@options.config()
+@click.option("--suite", help="Refuse a configuration of another suite.")
+@click.option("--against", metavar="REF", help="Read what judges from this git revision, not the working tree.")
+@click.option("--baseline", "baseline_file", type=PATH, help="A baseline file in place of the configured one.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(FORMATS),
+    default="text",
+    show_default=True,
+    help="For people, programs, the log of a workflow, or code scanning.",
+)
+@click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
+@click.pass_obj
+def lint(
+    environment: dict[str, str],
+    config_file: Path,
+    suite: str | None,
+    against: str | None,
+    baseline_file: Path | None,
+    form: str,
+    *,
+    strict: bool,
+) -> int:
+    """Check configuration, questions, notes and baseline, and say what they can show; nothing is asked.
+
+    Exits with 2 for an error, with --strict for a warning too. docs/lint.md lists the checks.
+    """
+    from raggate.config.overrides import Overrides
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline.request import Request
+    from raggate.reports.lint import all_findings
+
+    request = Request(
+        config_file=config_file,
+        environment=environment,
+        say=console.say,
+        systems=SYSTEMS,
+        overrides=Overrides(suite=suite, contained=False, replayed=False),
+        against=against,
+        baseline_file=baseline_file,
+    )
+    report = _checked(request, raising=form == "text")
+    click.echo(_rendered(report, form), nl=False)
+    severities = {finding.severity for finding in all_findings(report)}
+    return int(ExitCode.USAGE if severities & {"error", *(["warning"] if strict else [])} else ExitCode.PASS)
+
+
+def _checked(request: Request, *, raising: bool) -> LintReport:
+    """Check, and make findings of inputs that cannot be used, unless that is told as every command tells it."""
+    from raggate.pipeline import lint as pipeline
+
+    try:
+        return pipeline.lint(request)
+    except RaggateError as error:
+        if raising:
+            raise
+        return pipeline.refused(request, error)
+
+
+def _rendered(report: LintReport, form: str) -> str:
+    from raggate.reports import lint as reports, sarif
+
+    if form == "json":
+        return reports.render_json(report)
+    if form == "sarif":
+        return sarif.render(reports.all_findings(report), __version__)
+    return reports.render(report) if form == "text" else _commands(report)
+
+
+def _commands(report: LintReport) -> str:
+    """Write the findings as commands to the runner, which make annotations of them."""
+    from raggate.github.runner.commands import annotation
+    from raggate.models.lint import CHECKS
+    from raggate.reports.lint import about, all_findings
+
+    count: Counter[str] = Counter()
+    lines = []
+    for finding in all_findings(report):
+        count[finding.severity] += 1
+        if count[finding.severity] <= SHOWN_ANNOTATIONS:
+            level = "notice" if finding.severity == "note" else finding.severity
+            message = f"{plain(about(finding), limit=1000, middle=True)}. {CHECKS[finding.check].remedy}"
+            path = plain(finding.path, limit=1000)
+            lines.append(annotation(level, f"raggate lint: {finding.check}", message, path=path, line=finding.line))
+    left = sum(max(number - SHOWN_ANNOTATIONS, 0) for number in count.values())
+    lines += [f"raggate: {left} more findings; --format json has all of them"] if left else []
+    return "".join(f"{line}\n" for line in lines)

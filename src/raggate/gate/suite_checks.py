@@ -1,0 +1,123 @@
+"""Configuration, golden set and baseline -> what weakens the gate before anything is asked. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+from raggate.config.schema import Config
+from raggate.gate.invariants import MUST_AGREE
+from raggate.gate.waivers import waiver_statuses
+from raggate.gate.wording import stale
+from raggate.models.baseline import Baseline
+from raggate.models.fingerprint import cutoffs_of
+from raggate.models.golden import Case, Golden
+from raggate.models.lint import LintFinding
+from raggate.models.scorecard import OVERALL, CaseScore
+from raggate.scoring.score import METRICS_VERSION, slices_of
+from raggate.text import dates
+from raggate.text.numbers import counted
+from raggate.text.quote import quoted
+
+SATURATED = 0.95
+"""Share of the questions with their answer first from which on no gain can show."""
+
+SHOWN_SLICES = 8
+
+
+def check_waivers(settings: Config, path: str, at: str) -> Iterator[LintFinding]:
+    """Check which waivers are over on a day.
+
+    Args:
+        settings: the configuration.
+        path: its file.
+        at: the moment, ISO 8601.
+    """
+    for number, waiver in enumerate(waiver_statuses(settings.waivers, at)):
+        if waiver.state == "expired":
+            message = f"the waiver for {quoted(waiver.metric or waiver.case)} ended on {waiver.expires}"
+            yield LintFinding("expired-waiver", path, 1, f"waivers[{number}]", message)
+
+
+def check_slices(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
+    """Check for slices of too few questions; those of one dimension are told together."""
+    if settings.gate.slices == "off":
+        return
+    sizes = Counter(chain.from_iterable(map(slices_of, golden.cases)))
+    small: dict[str, list[str]] = {}
+    for name, size in sorted(sizes.items(), key=lambda item: (item[1], item[0])):
+        dimension, _, value = name.partition("=")
+        if name != OVERALL and size < settings.gate.min_slice:
+            small.setdefault(dimension, []).append(f"{value} ({size})")
+    for dimension, names in small.items():
+        rest = f" and {len(names) - SHOWN_SLICES} more" if len(names) > SHOWN_SLICES else ""
+        message = f"{counted(len(names), 'slice')} by {dimension}: {', '.join(names[:SHOWN_SLICES])}{rest}"
+        yield LintFinding("small-slice", path, 1, dimension, message)
+
+
+def check_baseline(
+    settings: Config, golden: Golden, baseline: Baseline | None, now: Mapping[str, object], at: str
+) -> Iterator[LintFinding]:
+    """Check a baseline against what a run would be.
+
+    Args:
+        settings: the configuration.
+        golden: the golden set.
+        baseline: the baseline; None where there is none.
+        now: what a run of today is known by, see `Inputs.fingerprint`.
+        at: the moment, ISO 8601.
+    """
+    path = settings.baseline_path
+    if baseline is None:
+        yield LintFinding("no-baseline", path, 1, "", "there is no such file")
+        return
+    measured = baseline.provenance.get("measured")
+    age, allowed = dates.days_between(measured, at), settings.gate.stale_after_days
+    if age is not None and allowed is not None and age > allowed:
+        yield LintFinding("stale-baseline", path, 1, "", stale(dates.day(measured) or "", age, allowed))
+    if baseline.paired:
+        yield from _other_settings(settings, baseline, {**now, "metrics_version": METRICS_VERSION}, path)
+        yield from _removed(golden, baseline, path)
+        yield from _answered(golden, baseline, settings.golden)
+
+
+def _other_settings(
+    settings: Config, baseline: Baseline, now: Mapping[str, object], path: str
+) -> Iterator[LintFinding]:
+    before = baseline.scorecard.fingerprint
+    for key, meaning in MUST_AGREE.items():
+        if before.get(key) != now.get(key):
+            message = f"{meaning} changed: {before.get(key)} in the baseline, {now.get(key)} now"
+            yield LintFinding("other-settings", path, 1, key, message)
+    lost = [str(k) for k in cutoffs_of(before) if k not in settings.score.k]
+    if lost:
+        yield LintFinding("other-settings", path, 1, "score.k", f"cut-offs not scored any more: {', '.join(lost)}")
+
+
+def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
+    present = {case.id for case in golden.cases}
+    for name in dict.fromkeys(score.case_id for score in baseline.scorecard.cases):
+        if name not in present:
+            yield LintFinding("removed-question", path, 1, name, "is in the baseline alone")
+
+
+def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:
+    """Tell of questions that can get no worse, and of a suite that can get no better."""
+    scores: dict[str, list[CaseScore]] = {}
+    for score in baseline.scorecard.cases:
+        scores.setdefault(score.case_id, []).append(score)
+    ranked = [(case, own) for case in golden.cases if (own := _comparable(case, scores.get(case.id, ()), baseline))]
+    for case, own in ranked:
+        if all(score.rank is None for score in own):
+            yield LintFinding("impossible-question", path, case.line, case.id, "was not found in any mode")
+    first = sum(all(score.rank == 1 for score in own) for _, own in ranked)
+    if ranked and first >= SATURATED * len(ranked):
+        message = f"{first} of {counted(len(ranked), 'question')} have their answer first in every mode"
+        yield LintFinding("saturated-suite", path, 1, "", message)
+
+
+def _comparable(case: Case, scores: list[CaseScore] | tuple[()], baseline: Baseline) -> list[CaseScore]:
+    """Give the scores of a case whose labels name places, where it is the same as then and every call succeeded."""
+    same = all(baseline.same(score.hash, case.hash) and score.failure is None for score in scores)
+    return list(scores) if case.gold_supports and same else []

@@ -1,0 +1,75 @@
+"""Golden set x vault -> gold supports that name several places, and notes that no question is about."""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
+
+from raggate.inputs import headings
+from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.models.lint import LintFinding
+from raggate.text.anchors import elements
+from raggate.text.quote import enumerated, quoted
+
+_Note = tuple[str, str]
+_Sections = Callable[[_Note], frozenset[headings.Section]]
+
+
+def check_places(golden: Golden, vault: Vault, path: str, folders: Mapping[str, str]) -> Iterator[LintFinding]:
+    """Check where the answers stand.
+
+    Args:
+        golden: the golden set, all of whose supports stand in the vault.
+        vault: the notes.
+        path: the golden set's file.
+        folders: vault name -> its directory.
+    """
+    sections = cache(lambda note: headings.sections(vault.texts[note], note[1]))
+    asked: set[_Note] = set()
+    for case in golden.cases:
+        for support in case.gold_supports:
+            notes = _notes(case, support, vault) if support.rel_path else []
+            asked.update(notes)
+            if message := _ambiguity(support, notes, vault, sections):
+                yield LintFinding("ambiguous-anchor", path, case.line, case.id, message)
+        asked.update(note for note in vault.texts if note[1] in case.expected_doc_ids)
+    for name, rel_path in vault.texts:
+        if (name, rel_path) not in asked:
+            place = posixpath.normpath(f"{folders[name]}/{rel_path}")
+            yield LintFinding("unasked-note", place, 1, "", "no question names this note")
+
+
+def _notes(case: Case, support: Support, vault: Vault) -> list[_Note]:
+    names = (support.vault,) if support.vault else case.vaults or tuple(vault.directories)
+    return [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
+
+
+def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Sections) -> str:
+    """Say which places a support names where these are several; nothing where its snippets leave one."""
+    holding = [note for note in notes if _holds(vault.texts[note], support)]
+    if len(holding) > 1:
+        names = enumerated([name for name, _ in holding])
+        return f"{quoted(support.rel_path)} stands in the vaults {names}"
+    if not holding or support.heading_path is None:
+        return ""
+    text = vault.texts[holding[0]]
+    lines = _starts(text, sections(holding[0]), support)
+    if len(lines) < 2:
+        return ""
+    return f"{quoted(support.rel_path)} has the heading {quoted(support.heading_path)} in lines {enumerated(lines)}"
+
+
+def _holds(text: str, support: Support) -> bool:
+    return not support.snippets or any(headings.holds(text, snippet) for snippet in support.snippets)
+
+
+def _starts(text: str, sections: frozenset[headings.Section], support: Support) -> list[str]:
+    """Give the lines, from 1, of the sections of a support's heading that hold one of its snippets."""
+    wanted = elements(support.heading_path or "")
+    lines = headings.lines_of(text)
+    own = {section for section in sections if section.path == wanted and section.begin < section.end}
+    # what stands before the first heading is filed under the title too
+    titled = {section for section in own if section.begin > 0 or lines[0].lstrip().startswith("#")}
+    begins = {section.begin for section in titled if _holds("\n".join(lines[section.begin : section.end]), support)}
+    return [str(begin + 1) for begin in sorted(begins)]

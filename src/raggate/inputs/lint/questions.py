@@ -1,0 +1,87 @@
+"""Golden set -> questions asked twice, questions that give their answer away, and labels that say too little."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raggate.inputs.lint.likeness import alike
+from raggate.inputs.note_words import words
+from raggate.models.golden import Case, Golden
+from raggate.models.lint import LintFinding
+from raggate.text.anchors import elements
+from raggate.text.quote import quoted
+
+QUOTED_WORDS = 3
+"""Words in a row from which on a heading that a question repeats gives it away; fewer are names of things."""
+
+ANSWER_WORDS = 4
+"""The same for a snippet."""
+
+ALIKE = 0.8
+"""Share of their words that two questions have in common from which on they are nearly the same."""
+
+
+def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
+    """Check what the cases ask.
+
+    Args:
+        golden: the golden set.
+        path: its file.
+    """
+    yield from _twice(golden, path)
+    for case in golden.cases:
+        yield from _leaks(case, path)
+        yield from _ungrouped(case, path)
+    if golden.cases and all(case.answerable for case in golden.cases):
+        yield LintFinding("no-unanswerable", path, 1, "", f"all {len(golden.cases)} questions are answerable")
+
+
+def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
+    """Tell of questions that stand there twice, and of those that nearly do and are of no common group."""
+    first: dict[tuple[str, object], Case] = {}
+    distinct: list[Case] = []
+    for case in golden.cases:
+        earlier = first.setdefault((" ".join(words(case.question)), _scope(case)), case)
+        if earlier is case:
+            distinct.append(case)
+        else:
+            message = f"asks the same as case {quoted(earlier.id)} in line {earlier.line}"
+            yield LintFinding("duplicate-question", path, case.line, case.id, message)
+    for left, right in alike([words(case.question) for case in distinct], ALIKE):
+        one, other = distinct[left], distinct[right]
+        if _scope(one) == _scope(other) and (one.group is None or one.group != other.group):
+            message = f"asks nearly the same as case {quoted(one.id)} in line {one.line}: {quoted(one.question)}"
+            yield LintFinding("near-duplicate-question", path, other.line, other.id, message)
+
+
+def _scope(case: Case) -> object:
+    """Give where and how a question is asked: in two scopes it is two questions."""
+    return case.vaults, case.folders, case.modes
+
+
+def _leaks(case: Case, path: str) -> Iterator[LintFinding]:
+    question = _spaced(case.question)
+    headings = [title for support in case.gold_supports for title in elements(support.heading_path or "")]
+    for title in dict.fromkeys(headings):
+        if _stands(title, question, QUOTED_WORDS):
+            yield LintFinding("leaked-heading", path, case.line, case.id, f"quotes the heading {quoted(title)}")
+    for snippet in dict.fromkeys(text for support in case.gold_supports for text in support.snippets):
+        if _stands(snippet, question, ANSWER_WORDS):
+            yield LintFinding("leaked-answer", path, case.line, case.id, f"quotes the snippet {quoted(snippet)}")
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words(text))} "
+
+
+def _stands(text: str, question: str, least: int) -> bool:
+    given = words(text)
+    return len(given) >= least and _spaced(text) in question
+
+
+def _ungrouped(case: Case, path: str) -> Iterator[LintFinding]:
+    notes = {(support.vault, support.rel_path) for support in case.gold_supports if support.rel_path}
+    if len(notes) > 1 and case.required_support_groups is None:
+        yield LintFinding(
+            "ungrouped-supports", path, case.line, case.id, f"{len(notes)} notes, any of which counts as found"
+        )

@@ -1,0 +1,171 @@
+"""The nouns of `raggate lint`: every check with its stable id, what one of them finds, and all that was found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from raggate.models.outlook import Outlook
+
+Severity = Literal["error", "warning", "note"]
+"""An error is what `raggate check` would refuse or be red for; a warning is worth a change; a note is to be known."""
+
+
+class Check(NamedTuple):
+    """One check: how loud it is, what it looks for, and what to do about it."""
+
+    severity: Severity
+    title: str
+    remedy: str
+
+
+CHECKS: dict[str, Check] = {
+    "invalid-config": Check(
+        "error", "The configuration cannot be read.", "Correct the key; docs/configuration.md lists every one."
+    ),
+    "invalid-golden": Check(
+        "error", "A line of the golden set is no case.", "Correct the line; docs/golden-set.md describes every key."
+    ),
+    "missing-anchor": Check(
+        "error",
+        "A gold support names a note, heading or snippet that is not in the vault.",
+        "Name the nearest that the message gives, or label the question again.",
+    ),
+    "unusable-inputs": Check(
+        "error", "A file or a name that `raggate check` needs is missing or wrong.", "Do what the message says."
+    ),
+    "expired-waiver": Check(
+        "error",
+        "A waiver's last day is over, which makes the gate red.",
+        "Remove the waiver, or renew it for a reason.",
+    ),
+    "duplicate-question": Check(
+        "warning",
+        "Two cases ask the same in the same scope, so one question counts twice.",
+        "Remove one of them, or join their supports.",
+    ),
+    "near-duplicate-question": Check(
+        "warning",
+        "Two cases ask nearly the same and are not of one group, so they count as independent evidence.",
+        "Give both the same `group`, or ask something else in one of them.",
+    ),
+    "leaked-heading": Check(
+        "warning",
+        "A question quotes a heading of its gold support, so a search for words finds it without understanding.",
+        "Ask in the words of somebody who does not know the note.",
+    ),
+    "leaked-answer": Check(
+        "warning",
+        "A question holds a snippet of its gold support, so it asks for what it says already.",
+        "Ask for the snippet without quoting it.",
+    ),
+    "ambiguous-anchor": Check(
+        "warning",
+        "A gold support names several places at once, so that any of them counts as found.",
+        "Add a snippet that stands in the meant place alone, name its vault, or rename a heading.",
+    ),
+    "ungrouped-supports": Check(
+        "note",
+        "A question has supports in several notes and no groups, so that any one of them counts as found.",
+        "If it needs several of them, say which in `required_support_groups`.",
+    ),
+    "no-unanswerable": Check(
+        "note",
+        "No question is unanswerable, so nothing shows whether the API abstains when it should.",
+        "Add questions that no note answers, with `answerable: false`.",
+    ),
+    "unasked-note": Check(
+        "note",
+        "No question is about a note, so nobody sees when it can no longer be found.",
+        "Ask something that only this note answers.",
+    ),
+    "no-baseline": Check(
+        "note", "There is no baseline, so only floors and ceilings can be gated.", "Run `raggate check`, then promote."
+    ),
+    "stale-baseline": Check("warning", "The baseline is older than gate.stale_after_days.", "Promote a newer run."),
+    "other-settings": Check(
+        "warning",
+        "The baseline was measured with other settings, so that no run can be compared with it.",
+        "Promote a run with the settings of today, or take them back.",
+    ),
+    "removed-question": Check(
+        "warning",
+        "A question of the baseline is gone from the golden set.",
+        "Bring it back, or promote a run without it.",
+    ),
+    "impossible-question": Check(
+        "warning",
+        "A question was not found in any mode when the baseline was measured, so that it shows no loss.",
+        "See whether its label is right; if it is, it shows gains alone.",
+    ),
+    "saturated-suite": Check(
+        "note",
+        "Nearly every question has its answer first in the baseline, so that no gain can show.",
+        "Add harder questions.",
+    ),
+    "small-slice": Check(
+        "note",
+        "Slices have fewer questions than gate.min_slice, so they are shown as counts and never judged.",
+        "Ask more there, or file the questions under fewer names.",
+    ),
+    "smallest-loss": Check(
+        "note", "So small a loss can pass unseen.", "Ask more questions, in more groups, to see smaller ones."
+    ),
+    "no-visible-loss": Check(
+        "warning", "No loss can be told from chance, whatever its size.", "Ask more questions, in more groups."
+    ),
+    "heavy-group": Check(
+        "warning", "One group has so many of the questions that losing it whole is no evidence.", "Ask of other groups."
+    ),
+    "fine-tolerance": Check(
+        "warning",
+        "A tolerance is finer than what the questions can show, so that chance alone exceeds it.",
+        "Set a wider tolerance, take gate.policy evidence, or ask more questions.",
+    ),
+    "few-questions": Check(
+        "warning",
+        "A gated metric applies to fewer questions than gate.min_cases.",
+        "Ask more questions that it applies to.",
+    ),
+    "policy": Check("warning", "Another gate.policy suits this suite better.", "Set it, or see docs/evidence.md."),
+}
+"""By id, in the order in which they are told. Ids are an interface: renaming one breaks somebody's settings."""
+
+
+class LintFinding(NamedTuple):
+    """What a check found, and where.
+
+    Attributes:
+        check: its id, a key of `CHECKS`.
+        path: the file, relative to the configuration's directory.
+        line: from 1; the whole file is told by its first.
+        key: the key of the configuration, or the id of the case; empty where there is neither.
+        message: one sentence, which may hold foreign text as it is.
+    """
+
+    check: str
+    path: str
+    line: int
+    key: str
+    message: str
+
+    @property
+    def severity(self) -> Severity:
+        """How loud its check is."""
+        return CHECKS[self.check].severity
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LintReport:
+    """All that was found, most important first, and what the suite can show; None where its files cannot be used."""
+
+    config: str
+    findings: tuple[LintFinding, ...]
+    outlook: Outlook | None = None
+
+
+def in_order(findings: list[LintFinding]) -> tuple[LintFinding, ...]:
+    """Sort findings: by severity, then as `CHECKS` lists them, then by place."""
+    loudness = {"error": 0, "warning": 1, "note": 2}
+    order = {name: (loudness[check.severity], place) for place, (name, check) in enumerate(CHECKS.items())}
+    return tuple(sorted(findings, key=lambda finding: (*order[finding.check], finding.path, finding.line)))

@@ -1,0 +1,98 @@
+"""What weakens the gate before anything is asked: waivers that are over, small slices, a baseline that does not fit."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from builders import make_baseline, make_case, make_case_score, make_config, make_golden, make_scorecard
+from raggate.gate import suite_checks
+from raggate.models.baseline import Baseline
+from raggate.models.golden import Case
+from raggate.models.lint import LintFinding
+from raggate.scoring.score import METRICS_VERSION
+
+AT = "2026-06-01T10:00:00Z"
+NOW = {"adapter": "ask", "k": 5, "retrieval_only": True}
+SAME = {**NOW, "metrics_version": METRICS_VERSION, "cutoffs": [1]}
+CASES = tuple(make_case(f"q{number}", line=number) for number in range(1, 5))
+
+
+def baseline(*ranks: int | None, **fields: Any) -> Baseline:
+    """Build a baseline in which the cases came back at these ranks."""
+    scores = [make_case_score(case.id, rank=rank, hash=case.hash) for case, rank in zip(CASES, ranks, strict=False)]
+    scorecard = make_scorecard(*scores, fingerprint=fields.pop("fingerprint", SAME))
+    return replace(make_baseline(scorecard), **{"provenance": {"measured": AT}, **fields})
+
+
+def found(before: Baseline | None, cases: tuple[Case, ...] = CASES, at: str = AT) -> list[tuple[str, str, str]]:
+    """Give check, key and message of what is found."""
+    findings = suite_checks.check_baseline(make_config(), make_golden(*cases), before, NOW, at)
+    return [(item.check, item.key, item.message) for item in findings]
+
+
+def test_a_baseline_that_fits() -> None:
+    """Nothing is said of a young baseline of the same questions and settings."""
+    assert found(baseline(1, 2, 1, 3)) == []
+
+
+def test_no_baseline() -> None:
+    """That there is none is a note."""
+    assert found(None) == [("no-baseline", "", "there is no such file")]
+
+
+def test_an_old_baseline() -> None:
+    """A baseline beyond gate.stale_after_days is told with its day."""
+    [(check, _, message)] = found(baseline(1, 2, 1, 3), at="2026-12-01T10:00:00Z")
+    assert check == "stale-baseline"
+    assert message.startswith("the baseline was measured on 2026-06-01, 183 days before")
+
+
+def test_other_settings() -> None:
+    """Settings that make means of different things are named, and so are cut-offs that are gone."""
+    before = baseline(1, 2, 1, 3, fingerprint={**SAME, "k": 10, "cutoffs": [1, 3]})
+    assert found(before) == [
+        ("other-settings", "k", "the number of chunks asked for (ask.k) changed: 10 in the baseline, 5 now"),
+        ("other-settings", "score.k", "cut-offs not scored any more: 3"),
+    ]
+
+
+def test_a_question_that_is_gone() -> None:
+    """A case of the baseline that the golden set lost is named."""
+    assert found(baseline(1, 2, 1, 3), CASES[:3]) == [("removed-question", "q4", "is in the baseline alone")]
+
+
+def test_impossible_questions() -> None:
+    """A question that no mode found is named; one that was relabelled since is not, nor one whose call failed."""
+    assert found(baseline(1, None, 1, 3)) == [("impossible-question", "q2", "was not found in any mode")]
+    relabelled = (CASES[0], make_case("q2", question="Something else?"), *CASES[2:])
+    assert found(baseline(1, None, 1, 3), relabelled) == []
+    card = baseline(1, None, 2, 3).scorecard
+    failed = replace(card, cases=tuple(replace(case, failure="timeout") for case in card.cases))
+    assert found(replace(baseline(1), scorecard=failed)) == []
+
+
+def test_a_saturated_suite() -> None:
+    """A suite whose questions all have their answer first is told once."""
+    assert found(baseline(1, 1, 1, 1)) == [
+        ("saturated-suite", "", "4 of 4 questions have their answer first in every mode")
+    ]
+    assert found(baseline(1, 1, 1, 2)) == []
+
+
+def test_waivers_that_are_over() -> None:
+    """A waiver counts to the end of its last day."""
+    waiver = {"case": "q1", "owner": "team", "reason": "known", "expires": "2026-05-31"}
+    expired = make_config(waivers=[waiver, {**waiver, "expires": "2026-06-01"}])
+    assert [*suite_checks.check_waivers(expired, "raggate.yml", AT)] == [
+        LintFinding("expired-waiver", "raggate.yml", 1, "waivers[0]", "the waiver for 'q1' ended on 2026-05-31")
+    ]
+
+
+def test_small_slices() -> None:
+    """Slices below gate.min_slice are told together by dimension, the smallest first; none where slices are off."""
+    golden = make_golden(make_case("q1", tags=("a",)), make_case("q2", tags=("b",)), make_case("q3", tags=("b",)))
+    settings = make_config(gate={"min_slice": 3})
+    findings = [*suite_checks.check_slices(settings, golden, "g")]
+    assert [(item.key, item.message) for item in findings] == [("tag", "2 slices by tag: a (1), b (2)")]
+    assert [*suite_checks.check_slices(make_config(gate={"slices": "off"}), golden, "g")] == []

@@ -1,0 +1,105 @@
+"""What `raggate lint` found, in each form: complete, in order, and harmless whatever the files hold."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from hypothesis import given, strategies as st
+from jsonschema import Draft202012Validator
+
+from raggate.models.lint import CHECKS, LintFinding, LintReport, in_order
+from raggate.reports import lint, sarif
+from tries import tried
+
+SCHEMA = Path(__file__).parents[2] / "data" / "sarif-2.1.0-subset.schema.json"
+LEAK = LintFinding("leaked-heading", "golden/g.jsonl", 3, "q3", "quotes the heading 'Rain barrel'")
+UNASKED = [LintFinding("unasked-note", f"vault/n{n}.md", 1, "", "no question names this note") for n in range(12)]
+EXPIRED = LintFinding("expired-waiver", "raggate.yml", 1, "waivers[0]", "the waiver for 'q1' ended on 2026-05-31")
+FOREIGN = st.text(max_size=40) | st.sampled_from(["\x1b[2J", "\n::error::x", "##[error]", "\u202e", "\ud800", "%0A,:"])
+
+
+def report(*findings: LintFinding) -> LintReport:
+    """Build a report of inputs that cannot be used further."""
+    return LintReport(config="raggate.yml", findings=in_order([*findings]))
+
+
+def test_terminal() -> None:
+    """Errors come first; each check says what to do once, and shows ten of its findings."""
+    assert lint.render(report(LEAK, *UNASKED, EXPIRED)).splitlines() == [
+        "raggate.yml:1: error [expired-waiver] waivers[0]: the waiver for 'q1' ended on 2026-05-31",
+        "→ Remove the waiver, or renew it for a reason.",
+        "golden/g.jsonl:3: warning [leaked-heading] q3: quotes the heading 'Rain barrel'",
+        "→ Ask in the words of somebody who does not know the note.",
+        *sorted(f"vault/n{n}.md:1: note [unasked-note] no question names this note" for n in range(12))[:10],
+        "… and 2 more; --format json has all of them",
+        "→ Ask something that only this note answers.",
+        "1 error, 1 warning, 12 notes",
+        "",
+    ]
+
+
+def test_nothing_to_say() -> None:
+    """Where nothing was found there is no count of it."""
+    assert lint.render(report()) == ""
+
+
+def test_json() -> None:
+    """Programs get every finding with its severity and what to do."""
+    value = json.loads(lint.render_json(report(LEAK, *UNASKED)))
+    assert value["schema"] == "raggate/lint/1"
+    assert len(value["findings"]) == 13
+    assert value["findings"][0] == {
+        "check": "leaked-heading",
+        "severity": "warning",
+        "path": "golden/g.jsonl",
+        "line": 3,
+        "key": "q3",
+        "message": "quotes the heading 'Rain barrel'",
+        "fix": CHECKS["leaked-heading"].remedy,
+    }
+
+
+def in_sarif(*findings: LintFinding) -> dict[str, Any]:
+    """Render findings as SARIF and hold them against the standard."""
+    log: dict[str, Any] = json.loads(sarif.render(findings, "1.2.3"))
+    Draft202012Validator(json.loads(SCHEMA.read_text(encoding="utf-8"))).validate(log)
+    return log
+
+
+def test_sarif() -> None:
+    """Each result names its rule, which stands at its index, and its line."""
+    [run] = in_sarif(LEAK, *UNASKED)["runs"]
+    rules, results = run["tool"]["driver"]["rules"], run["results"]
+    assert [rules[result["ruleIndex"]]["id"] for result in results] == [result["ruleId"] for result in results]
+    assert results[0]["locations"] == [
+        {"physicalLocation": {"artifactLocation": {"uri": "golden/g.jsonl"}, "region": {"startLine": 3}}}
+    ]
+    assert len({result["partialFingerprints"]["raggateFinding/v1"] for result in results}) == 13
+
+
+def test_an_alert_stays_the_same_when_its_line_moves() -> None:
+    """The fingerprint is of check, file and case, not of the line."""
+    [[first], [moved]] = (in_sarif(item)["runs"][0]["results"] for item in (LEAK, LEAK._replace(line=7)))
+    assert first["partialFingerprints"] == moved["partialFingerprints"]
+
+
+def test_a_path_with_letters_of_its_own() -> None:
+    """A path is a relative reference, whatever the note is called."""
+    [run] = in_sarif(UNASKED[0]._replace(path="vault/a:b c#ü.md"))["runs"]
+    place = run["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "vault/a%3Ab%20c%23%C3%BC.md"
+
+
+@given(FOREIGN, FOREIGN, FOREIGN)
+@tried(40)
+def test_whatever_the_files_hold(path: str, key: str, message: str) -> None:
+    """No text of a file ends a line, moves the cursor or is a command of the runner."""
+    finding = LintFinding("leaked-heading", path or "p", 1, key, message)
+    shown = lint.render(report(finding))
+    assert len(shown.splitlines()) == 4
+    for text in (shown, lint.render_json(report(finding)), sarif.render([finding], "1.0.0")):
+        assert text.replace("\n", "").replace("\u200b", "").isprintable()
+        assert not any(line.startswith("::") or "##[" in line for line in text.splitlines())
+    in_sarif(finding)
