@@ -21,7 +21,7 @@ class Answer:
         status: HTTP status; what is not 200 has the text as its body.
         headers: further headers.
         delay: seconds before the answer.
-        model: who is said to have answered.
+        model: who is said to have answered; empty for the model that was asked for.
         usage: tokens read and written; None for an answer that does not tell.
         finish: why the reply ended, in the words of OpenAI.
         raw: sent as the body in place of all that.
@@ -32,7 +32,7 @@ class Answer:
     status: int = 200
     headers: dict[str, str] = field(default_factory=dict)
     delay: float = 0.0
-    model: str = "fake-judge"
+    model: str = ""
     usage: tuple[int, int] | None = (100, 10)
     finish: str = "stop"
     raw: bytes | None = None
@@ -123,7 +123,7 @@ class _Handler(BaseHTTPRequestHandler):
         headers = {name.lower(): value for name, value in self.headers.items()}
         fake: FakeJudge = self.server.fake  # type: ignore[attr-defined]
         answer = fake.answer(Request(path=self.path, headers=headers, body=body))
-        data = answer.raw if answer.raw is not None else _body(answer, anthropic=self.path.endswith("/messages"))
+        data = answer.raw if answer.raw is not None else _body(answer, self.path, body["model"])
         try:
             self.send_response(answer.status)
             for name, value in answer.headers.items():
@@ -140,21 +140,22 @@ class _Handler(BaseHTTPRequestHandler):
         """Say nothing."""
 
 
-def _body(answer: Answer, *, anthropic: bool) -> bytes:
+def _body(answer: Answer, path: str, asked: str) -> bytes:
     text = answer.text if isinstance(answer.text, str) else json.dumps(answer.text)
     if answer.status != 200:
         return text.encode()
-    if anthropic:
+    model = answer.model or asked
+    if path.endswith("/messages"):
         content = (
             {"type": "text", "text": text}
             if isinstance(answer.text, str)
             else {"type": "tool_use", "id": "t1", "name": "grade", "input": answer.text}
         )
-        body: dict[str, Any] = {"model": answer.model, "content": [content], "stop_reason": "end_turn"}
+        body: dict[str, Any] = {"model": model, "content": [content], "stop_reason": "end_turn"}
         names = ("input_tokens", "output_tokens")
     else:
         choice = {"index": 0, "finish_reason": answer.finish, "message": {"role": "assistant", "content": text}}
-        body = {"object": "chat.completion", "model": answer.model, "choices": [choice]}
+        body = {"object": "chat.completion", "model": model, "choices": [choice]}
         names = ("prompt_tokens", "completion_tokens")
     if answer.usage is not None:
         body["usage"] = dict(zip(names, answer.usage, strict=True))

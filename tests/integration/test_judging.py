@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -212,6 +213,25 @@ def test_a_cassette_that_is_broken_is_told_before_anything_is_asked(project: Pro
     assert not (project.last_run() / "api.log").exists()
 
 
+@pytest.mark.parametrize("kind", ["pipe", "directory"])
+def test_a_cassette_that_is_no_file_is_told(project: Project, kind: str) -> None:
+    """A pipe, which would be waited for, and a directory are named, live and for a stored run."""
+    directory = project.last_run() if project.command("run", "--store-full-text").code == 0 else None
+    place = project.root / CASSETTE
+    place.parent.mkdir(exist_ok=True)
+    if kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.mkdir()
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        for command in (("run",), ("judge", "--run", str(directory))):
+            done = project.command(*command)
+            assert done.code == 2
+            assert re.search(rf"judge_cassette\.jsonl: (a .*{kind}, where a file is expected|Is a {kind})", done.err)
+        assert server.calls == 0
+
+
 def test_a_link_does_not_lead_the_cassette_elsewhere(
     project: Project, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
@@ -220,8 +240,13 @@ def test_a_link_does_not_lead_the_cassette_elsewhere(
     with FakeJudge(grade) as server:
         judged_by(project, server)
         done = project.command("run")
+        assert "golden/judge_cassette.jsonl leads out of the directory of the configuration" in done.err
+        (project.root / "golden").unlink()
+        (project.root / ".git").mkdir(exist_ok=True)
+        (project.root / "golden").symlink_to(".git")
+        done = project.command("run")
     assert done.code == 2
-    assert "judges.cassette: golden/judge_cassette.jsonl leads out of the directory of the configuration" in done.err
+    assert "judges.cassette: golden/judge_cassette.jsonl leads into git's own directory" in done.err
 
 
 def test_retrieval_alone_needs_no_judge(project: Project) -> None:
@@ -287,6 +312,35 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
     done = project.command("judge", "--run", str(directory), "--mode", "replay")
     assert done.code == 0, done.err
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
+
+
+def test_a_cassette_is_pruned_to_what_a_run_takes(project: Project) -> None:
+    """Replies of other judges and gone answers are counted, then dropped, and the run is replayed from the rest."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        project.command("run", "--store-full-text")
+        directory = project.last_run()
+        flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
+        project.command("judge", "--run", str(directory), *flags)
+    prune = ("judge", "--run", str(directory), "--prune")
+    whole, results = (project.root / CASSETTE).read_bytes(), (directory / "results.jsonl").read_bytes()
+    done = project.command(*prune, "--dry-run")
+    assert done.code == 0, done.err
+    assert done.out.endswith(f"{CASSETTE}: 48 replies would be dropped, 48 kept\n")
+    assert (project.root / CASSETTE).read_bytes() == whole
+    for dropped in (48, 0):
+        assert project.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 48 kept\n")
+    assert (directory / "results.jsonl").read_bytes() == results
+    assert project.command("judge", "--run", str(directory), "--mode", "replay").code == 0
+    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
+    for wrong in (("--dry-run",), ("--prune", "--mode", "auto")):
+        assert project.command("judge", "--run", str(directory), *wrong).code == 2
+    # replies that no answer of this run has had
+    project.edit("model: small", "model: other")
+    done = project.command(*prune)
+    assert done.code == 2
+    assert "holds no reply that was asked for, so nothing is dropped" in done.err
+    assert len(cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE)) == 48
 
 
 def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:

@@ -9,9 +9,11 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import pytest
 
 ARCHIVE = Path(__file__).parents[2] / ".venv" / "judges" / "ir_axioms-1.2.5.tar.gz"
+SMALL_MODEL = "smollm2-135m-instruct"
 SERVER = Path(__file__).with_name("llama_server.py")
 
 
@@ -48,3 +50,11 @@ def small_model(weights: Path) -> Iterator[str]:
     finally:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture(scope="session")
+def small_name(small_model: str) -> str:
+    """What that server calls the model in its replies: that of the file, or the name that it is asked for."""
+    body = {"model": SMALL_MODEL, "messages": [{"role": "user", "content": "Hello."}], "max_tokens": 1}
+    reply = httpx.post(f"{small_model}/v1/chat/completions", json=body, timeout=600, trust_env=False).json()
+    return str(reply["model"])

@@ -29,7 +29,7 @@ judges:
 gate: {{metrics: {{context_relevancy: {{floor: 1.5}}}}}}
 """
 WEIGHTS = "sha256:b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-SMALL = '{{model: smollm2-135m-instruct, build: "' + WEIGHTS + '", base_url: "{url}"}}'
+SMALL = '{{model: smollm2-135m-instruct, build: "' + WEIGHTS + '", base_url: "{url}", answers_as: "{name}"}}'
 GOOD = '{{model: good-{name}, build: b1, base_url: "{url}"}}'
 
 
@@ -75,9 +75,9 @@ def test_the_labels_are_those_of_people(archive: Path) -> None:
     assert [degrees.count(value) for value in (5, 3, 0)] == [797, 417, 432]
 
 
-def test_the_small_model_is_disarmed_by_people(project: Project, small_model: str) -> None:
+def test_the_small_model_is_disarmed_by_people(project: Project, small_model: str, small_name: str) -> None:
     """What SmolLM2 scores is beyond a limit that nothing can meet, and yet not red: people disagree with it."""
-    judged_by(project, SMALL.format(url=small_model))
+    judged_by(project, SMALL.format(url=small_model, name=small_name))
     done = project.raggate("check", seconds=3000)
     assert done.code == 0, done.out + done.err
     verdict = project.verdict()
@@ -101,10 +101,10 @@ def test_good_judges_stay_armed(project: Project) -> None:
     assert [reason["code"] for reason in verdict["reasons"]] == ["below-floor"]
 
 
-def test_a_panel_stays_armed_beside_the_small_model(project: Project, small_model: str) -> None:
+def test_a_panel_stays_armed_beside_the_small_model(project: Project, small_model: str, small_name: str) -> None:
     """Two good judges outvote the small one, all from the cassette: the panel agrees with people, and decides."""
     good = (GOOD.format(name=name, url="http://127.0.0.1:1") for name in "ab")
-    judged_by(project, SMALL.format(url=small_model), *good)
+    judged_by(project, SMALL.format(url=small_model, name=small_name), *good)
     project.config.write_text(
         project.config.read_text().replace("  concurrency: 1", "  mode: replay\n  concurrency: 1")
     )

@@ -89,9 +89,10 @@ def pasted(answer: str) -> Prompt:
 RENDERINGS: dict[str, Callable[[str], Prompt]] = {"as data": as_data, "pasted": pasted}
 
 
-def test_what_gets_through(small_model: str, tmp_path: Path) -> None:
+def test_what_gets_through(small_model: str, small_name: str, tmp_path: Path) -> None:
     """No order makes raggate's prompt a chat of more turns, and every grade stays one of the schema; all are shown."""
-    models = [{"model": "smollm2-135m", "build": "q4_1", "base_url": small_model}]
+    known = {"build": "q4_1", "base_url": small_model, "answers_as": small_name}
+    models = [{"model": "smollm2-135m-instruct", **known}]
     settings = Judges.model_validate({"models": models, "concurrency": 1, "call_timeout": 600, "max_tokens": 300})
     asking = Asking(settings, tmp_path / "cassette.jsonl")
     table = {}

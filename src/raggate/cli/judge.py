@@ -9,6 +9,7 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options import PATH
+from raggate.errors import UsageError
 from raggate.text.escape import log_line
 
 
@@ -18,18 +19,35 @@ from raggate.text.escape import log_line
 @click.option("--judge-model", "model", metavar="MODEL", help="Judge by this model alone.")
 @click.option("--judge-base-url", "base_url", metavar="URL", help="Where its server is.")
 @click.option("--judge-build", "build", metavar="BUILD", help="Its immutable version, where the name holds none.")
+@click.option("--judge-answers-as", "answers_as", metavar="NAME", help="What its server calls it, if not that.")
 @click.option("--allow-unpinned", is_flag=True, help="Take it without an immutable version.")
 @click.option("--mode", type=click.Choice(["auto", "replay", "refresh"]), help="Where replies come from.")
 @click.option("--spot-check", is_flag=True, help="Judge a sample once more, as configured or in other words.")
 @click.option(
     "--spot-check-n", type=click.IntRange(1, 1000), metavar="N", help="Of how many answers; 20 unless configured."
 )
+@click.option(
+    "--prune", is_flag=True, help="Drop from the cassette what judging this run does not take; judge nothing."
+)
+@click.option("--dry-run", is_flag=True, help="With --prune: say how many replies that are, and write nothing.")
 @click.pass_obj
-def judge(environment: dict[str, str], /, directory: Path, config_file: Path, **instead: Any) -> None:
+def judge(
+    environment: dict[str, str],
+    /,
+    *,
+    directory: Path,
+    config_file: Path,
+    prune: bool,
+    dry_run: bool,
+    **instead: Any,
+) -> None:
     """Judge the answers of a stored run again, and rewrite its results and metrics.
 
     Its verdict is removed, as it was decided by other judgements; `raggate compare` decides anew.
     """
+    if prune or dry_run:
+        _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(instead.values()))
+        return
     from raggate.config.judge_overrides import JudgeOverrides
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
@@ -40,3 +58,15 @@ def judge(environment: dict[str, str], /, directory: Path, config_file: Path, **
         directory, config_file, overrides, environment, console.say, SYSTEMS
     ):
         click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}")
+
+
+def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) -> None:
+    """Drop replies that a run does not take; `alone` says that --prune is the only thing that is wanted."""
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline import rejudge
+
+    if not alone:
+        raise UsageError("--prune judges nothing, so it takes no flag about judges, and --dry-run is about --prune")
+    cassette, dropped, kept = rejudge.prune_cassette(directory, config_file, console.say, SYSTEMS, dry_run=dry_run)
+    done = "would be dropped" if dry_run else "dropped"
+    click.echo(f"{log_line(str(cassette))}: {dropped} {'reply' if dropped == 1 else 'replies'} {done}, {kept} kept")

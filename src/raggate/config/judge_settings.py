@@ -83,6 +83,8 @@ class JudgeModelSettings(SettingsModel):
     """Where the server is. Needed for a name without provider; the providers' own addresses otherwise."""
     build: Annotated[Text, AfterValidator(_immutable)] | None = None
     """The immutable version, or the hash of the weights, where the name does not hold one."""
+    answers_as: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
+    """The name that the server tells in its replies where that is not `model`, such as that of a file or an alias."""
     api_key_env: SentVariable | None = None
     """The variable that holds the key. Default: OPENAI_API_KEY, ANTHROPIC_API_KEY; none for a server of your own."""
     json_schema: bool = True

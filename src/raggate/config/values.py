@@ -38,10 +38,12 @@ def _http(url: str) -> str:
         port = parts.port
     except ValueError:
         raise problem from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0:
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or not url.isprintable():
         raise problem
-    if parts.username or parts.password:
+    if "@" in parts.netloc:
         raise ValueError("expected a URL without user name and password")
+    if "?" in url or "#" in url:
+        raise ValueError("expected a URL without '?' and '#': paths of the API are added to its end")
     if is_metadata(parts.hostname):
         raise ValueError("expected the URL of an API; this is a link-local or cloud metadata address")
     return url.rstrip("/")

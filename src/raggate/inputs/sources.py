@@ -15,6 +15,7 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
+from raggate.text.files import special
 from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
@@ -72,8 +73,11 @@ class WorkTree:
 
     def read(self, path: str) -> bytes:
         """Read a file; see `Source`."""
+        place = self._at(path)
         try:
-            return self._at(path).read_bytes()
+            if kind := special(place):
+                raise UsageError(f"{path}: {kind}, where a file is expected")
+            return place.read_bytes()
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error
 

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from raggate.errors import FileError
+from raggate.errors import FileError, UsageError
 from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.jsonio import dumps, loads, printable
@@ -125,16 +125,21 @@ class Cassette:
     def __init__(self, known: Mapping[str, Line], path: Path, *, fresh: bool = False) -> None:
         self._before = known
         self._known = {} if fresh else known
-        self._path = path
+        self.path = path
+        self._taken: set[str] = set()
         self.recorded: dict[str, Line] = {}
         self._models: dict[tuple[str, ...], set[str]] = {}
-        for line in self._known.values():
+        # also where they are asked anew: another model under the name of the judge is another judge
+        for line in known.values():
             self._note_model(line)
 
     def reply(self, key: str, *, fresh: bool = False) -> Reply | None:
         """Give the reply to a request, with `fresh` one of this run alone; None where there is none."""
         line = self.recorded.get(key) or (None if fresh else self._known.get(key))
-        return None if line is None else line.reply
+        if line is None:
+            return None
+        self._taken.add(key)
+        return line.reply
 
     def models(self, request: JudgeRequest) -> frozenset[str]:
         """Name the models that have answered for the judge of a request, as the servers said."""
@@ -154,10 +159,10 @@ class Cassette:
         line = line_of(request, reply)
         self.recorded[line.key] = line
         self._note_model(line)
-        with writing(self._path):
-            self._path.parent.mkdir(parents=True, exist_ok=True)
-            with _alone(self._path.parent):
-                _append(self._path, line.written())
+        with writing(self.path):
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with _alone(self.path.parent):
+                _append(self.path, line.written())
 
     def put_in_order(self) -> None:
         """Write the file anew in order, without what was replaced, and with all that was known before.
@@ -170,10 +175,34 @@ class Cassette:
         """
         if not self.recorded:
             return
-        with _alone(self._path.parent):
+        with _alone(self.path.parent):
             # what another process has added meanwhile stays
-            lines = read(read_file(self._path, most_bytes=MOST_BYTES), str(self._path))
-            write_file(self._path, written({**self._before, **lines}.values()))
+            lines = read(read_file(self.path, most_bytes=MOST_BYTES, stored=True), str(self.path))
+            write_file(self.path, written({**self._before, **lines}.values()))
+
+    def prune(self, *, dry_run: bool = False) -> tuple[int, int]:
+        """Drop from the file what was not asked for, and write it anew in order. What others added meanwhile stays.
+
+        Args:
+            dry_run: whether nothing is written.
+
+        Returns:
+            How many replies are dropped, and how many stay.
+
+        Raises:
+            FileError: when the file cannot be read, or holds what is no line of a cassette.
+            UsageError: when it cannot be written, or nothing of it was asked for: it would be empty.
+            CannotTell: when there is no space left for it.
+        """
+        if not self._taken:
+            message = f"{self.path}: holds no reply that was asked for, so nothing is dropped from it"
+            raise UsageError(message, hint="It belongs to other answers, judges or prompts. Judge the run first.")
+        with _alone(self.path.parent):
+            lines = read(read_file(self.path, most_bytes=MOST_BYTES, stored=True), str(self.path))
+            kept = {key: line for key, line in lines.items() if key in self._taken or key not in self._before}
+            if not dry_run and len(kept) < len(lines):
+                write_file(self.path, written(kept.values()))
+        return len(lines) - len(kept), len(kept)
 
 
 def _append(path: Path, line: bytes) -> None:

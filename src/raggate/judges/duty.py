@@ -163,10 +163,12 @@ async def _all(materials: Sequence[Material], panel: Panel, on_item: Callable[[i
 async def _canary(plan: Plan, askers: Askers) -> Canary | None:
     if plan.canary is None:
         return None
-    anew = askers.called()
-    panel = plan.panel(askers.fresh if anew else askers.first)
-    scores = await canaries.agreement(plan.canary.cases, panel)
-    return Canary(hash=plan.canary.hash, floor=plan.canary.floor, scores=scores, replayed=not (anew or askers.called()))
+    scores = None if askers.called() else await canaries.agreement(plan.canary.cases, plan.panel(askers.first))
+    # where the cassette held a part of it, all of it is asked: what was called for now is not called for twice
+    replayed = not askers.called()
+    if scores is None or not replayed:
+        scores = await canaries.agreement(plan.canary.cases, plan.panel(askers.fresh))
+    return Canary(hash=plan.canary.hash, floor=plan.canary.floor, scores=scores, replayed=replayed)
 
 
 def identity(plan: Plan) -> JsonObject:

@@ -18,6 +18,9 @@ from raggate.text.quote import cut
 _SHOWN = 1000
 _TEXTS: dict[Task, tuple[str, ...]] = {"grounding": ("answer", "context_set"), "generation": ("query", "answer")}
 
+NAMES = tuple(f"{task}.csv" for task in _TEXTS)
+"""All label files that there can be; others beside them are people's."""
+
 
 def label_files(items: Sequence[LabelledResult]) -> dict[str, bytes]:
     """Give the files by name, `grounding.csv` and `generation.csv`; only those that have a row.

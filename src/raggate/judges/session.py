@@ -150,6 +150,7 @@ def judge_model(judge: JudgeModelSettings) -> JudgeModel:
         model=judge.model.removeprefix(f"{provider}:") if provider else judge.model,
         build=judge.build or "",
         endpoint=judge.endpoint,
+        answers_as=judge.answers_as or "",
         base_url=judge.base_url or _ADDRESSES[provider],
         key_variable=judge.api_key_env or _KEY_VARIABLES.get(provider, ""),
         price=None if price is None else TokenPrice(input=price.input, output=price.output),

@@ -37,7 +37,8 @@ NotJudgedReason = Literal[
 does not hold the reply, and no call was allowed. `no_key`: the variable of the key is empty. `budget`, `deadline`: of
 the whole run. `timeout`, `connection`, `status`: of the call, after all retries. `refused`: the model declined, was
 filtered, or gave no text. `invalid_reply`: not what the schema demands, nor after it was asked for once more.
-`other_model`: the server says that another model answered than before. `unusable_score`: the reply contradicts itself.
+`other_model`: the server says that another model answered than the one asked for, or another than before.
+`unusable_score`: the reply contradicts itself.
 `disagreement`: no grade has a majority of a panel.
 """
 
@@ -61,6 +62,7 @@ class JudgeModel:
         build: the immutable version that the configuration states; empty where the name holds it, or none is known.
         endpoint: whose server it is on. It counts for the identity of a request, the address does not.
         base_url: the address.
+        answers_as: the name that the server tells in its replies where that is not `model`; empty where it is.
         key_variable: the environment variable that holds the key; empty for none.
         price: None where nobody pays by the token.
         json_schema: whether the server is made to keep to the schema of the reply.
@@ -72,6 +74,7 @@ class JudgeModel:
     build: str
     endpoint: Endpoint
     base_url: str
+    answers_as: str = ""
     key_variable: str = ""
     price: TokenPrice | None = None
     json_schema: bool = True

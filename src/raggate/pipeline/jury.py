@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from raggate.config.judge_places import in_git
 from raggate.config.judge_settings import Judges
 from raggate.errors import UsageError
 from raggate.gate import judged_metrics
@@ -14,7 +15,7 @@ from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
 from raggate.judges.cassette import Cassette
 from raggate.judges.duty import JudgedRun, Plan, SpotPlan, identity, judge_run
-from raggate.judges.label_files import label_files
+from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench
 from raggate.models.baseline import Baseline
 from raggate.models.judging import JudgeModel, Judging, Parameters, Spending
@@ -23,7 +24,7 @@ from raggate.models.run import Run
 from raggate.pipeline.request import Request
 from raggate.reports.parts.judging import second_samples, spot_check
 from raggate.service import signals
-from raggate.text.jsonio import write_atomic
+from raggate.text.files import write_file, writing
 from raggate.text.numbers import counted, dollars
 
 FILE = "judge_cassette.jsonl"
@@ -176,15 +177,32 @@ class Jury:
             self.say(f"new replies of judges, to be reviewed and committed: {len(self.tape.recorded)}")
 
 
-def write_labels(directory: Path, run: Run) -> None:
-    """Write the labels that judges gave into a run directory, where `raggate labels` reads them; none of before."""
+def labels_folder(directory: Path) -> Path:
+    """Give the folder of the label files in a run directory.
+
+    Raises:
+        UsageError: when it is a link: whoever made the run directory does not say where raggate writes.
+    """
     folder = directory / LABELS
+    if folder.is_symlink():
+        raise UsageError(f"{folder}: a symbolic link, where the label files of judges go", hint="Remove the link.")
+    return folder
+
+
+def write_labels(directory: Path, run: Run) -> None:
+    """Write the labels that judges gave into a run directory, where `raggate labels` reads them; none of before.
+
+    Raises:
+        UsageError: when they cannot be written; as `labels_folder`.
+        CannotTell: when there is no space left for them.
+    """
+    folder = labels_folder(directory)
     files = label_files(run.results)
-    for path in folder.glob("*.csv"):
-        if path.name not in files:
-            path.unlink()
+    for path in (folder / name for name in NAMES if name not in files):
+        with writing(path):
+            path.unlink(missing_ok=True)
     for name, content in files.items():
-        write_atomic(folder / name, content)
+        write_file(folder / name, content)
 
 
 def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | None:
@@ -202,9 +220,13 @@ def place(root: Path, path: str) -> Path:
     """Give the cassette on disk.
 
     Raises:
-        UsageError: when a link leads it out of the directory of the configuration: raggate writes nothing there.
+        UsageError: when a link leads it out of the directory of the configuration, or into git's own: raggate writes
+            nothing there; when it is no file.
     """
-    file = root / path
-    if not file.resolve().is_relative_to(root.resolve()):
+    file, home = root / path, root.resolve()
+    target = file.resolve()
+    if not target.is_relative_to(home):
         raise UsageError(f"judges.cassette: {path} leads out of the directory of the configuration")
+    if in_git(target.relative_to(home).as_posix()):
+        raise UsageError(f"judges.cassette: {path} leads into git's own directory")
     return file

@@ -51,18 +51,9 @@ def judge_directory(
     Raises:
         UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
     """
-    run = run_directory.read(directory)
-    _refuse_unjudgeable(run)
-    settings, own = _settings(config_file, run, instead)
-    root = config_file.resolve().parent
-    # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
-    path = directory / jury.FILE if own else jury.place(root, settings.cassette)
-    tape = Cassette(_lines(path), path, fresh=settings.mode == "refresh")
-    canary = jury.graded_by_people(_canary(root, settings), settings)
-    baseline = rerun.kept_baseline(directory, run, run.config, systems)
-    judges = jury.Jury(settings=settings, tape=tape, environment=environment, say=say, canary=canary, baseline=baseline)
+    run, judges = _ready(directory, config_file, instead, environment, say, systems)
     judges.warn_of_missing_keys()
-    judged = _by(judges.judge(run), settings)
+    judged = _by(judges.judge(run), judges.settings)
     run_directory.write(directory, judged, full_text=True)
     jury.write_labels(directory, judged)
     # what was decided by other judgements is no verdict on these
@@ -75,6 +66,58 @@ def judge_directory(
         for name, value in slices.get(OVERALL, {}).items()
         if name in METRICS and METRICS[name].judged and value.n
     ]
+
+
+def prune_cassette(
+    directory: Path, config_file: Path, say: Callable[[str], None], systems: Sequence[OtherSystem], *, dry_run: bool
+) -> tuple[Path, int, int]:
+    """Drop the replies from the cassette of a configuration that judging a run directory does not take.
+
+    The run is replayed for that: nothing is called, and nothing of the run directory is written.
+
+    Args:
+        directory: the run directory; its answers, canary set, spot check and second samples are what is taken.
+        config_file: the configuration, beside which the cassette is.
+        say: takes progress messages.
+        systems: the other systems whose numbers the run may tell.
+        dry_run: whether nothing is written.
+
+    Returns:
+        The cassette, how many replies are dropped, and how many stay.
+
+    Raises:
+        UsageError: as `judge_directory`; for a cassette that holds no reply that the run takes.
+    """
+    # a run directory's own section, which counts without a configuration, is about its own cassette alone
+    read_file(config_file)
+    run, judges = _ready(directory, config_file, JudgeOverrides(mode="replay"), {}, say, systems)
+    judges.judge(run)
+    dropped, kept = judges.tape.prune(dry_run=dry_run)
+    return judges.tape.path, dropped, kept
+
+
+def _ready(
+    directory: Path,
+    config_file: Path,
+    instead: JudgeOverrides,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+    systems: Sequence[OtherSystem],
+) -> tuple[Run, jury.Jury]:
+    """Read a run directory, and make those ready who judge it; see `judge_directory`."""
+    run = run_directory.read(directory)
+    _refuse_unjudgeable(run)
+    jury.labels_folder(directory)
+    settings, own = _settings(config_file, run, instead)
+    root = config_file.resolve().parent
+    # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
+    path = directory / jury.FILE if own else jury.place(root, settings.cassette)
+    tape = Cassette(_lines(path), path, fresh=settings.mode == "refresh")
+    canary = jury.graded_by_people(_canary(root, settings), settings)
+    baseline = rerun.kept_baseline(directory, run, run.config, systems)
+    return run, jury.Jury(
+        settings=settings, tape=tape, environment=environment, say=say, canary=canary, baseline=baseline
+    )
 
 
 def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:
@@ -100,7 +143,7 @@ def _canary(root: Path, settings: Judges) -> StoredFile | None:
     if settings.canary is None:
         return None
     path = root / settings.canary.file
-    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.")
+    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.", stored=True)
     return StoredFile(name=settings.canary.file, data=data)
 
 
@@ -122,7 +165,9 @@ def _is_cut(item: LabelledResult) -> bool:
 
 
 def _lines(path: Path) -> dict[str, Line]:
-    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES), str(path)) if path.exists() else {}
+    if not path.exists():
+        return {}
+    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES, stored=True), str(path))
 
 
 def _by(run: Run, settings: Judges) -> Run:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,16 +11,34 @@ from raggate.errors import FileError, UsageError
 from raggate.text import disk
 
 
-def read_file(path: Path, hint: str = "", *, most_bytes: int | None = None, name: Path | None = None) -> bytes:
+def read_file(
+    path: Path, hint: str = "", *, most_bytes: int | None = None, name: Path | None = None, stored: bool = False
+) -> bytes:
     """Read a file; `hint` is what to do where that fails, `name` what it is called there.
+
+    A file that is `stored` has its content for good: a pipe or device, which others read from, is none.
 
     Raises:
         FileError: when it cannot be read, or has more than `most_bytes`.
     """
     with reading(name or path, hint):
+        if stored and (kind := special(path)):
+            raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
         if most_bytes is not None and path.stat().st_size > most_bytes:
             raise FileError(str(name or path), f"larger than {most_bytes} bytes", hint=hint)
         return path.read_bytes()
+
+
+def special(path: Path) -> str:
+    """Say what a path is that is neither a file nor a directory: opening it may wait for ever; empty for all else.
+
+    Raises:
+        OSError: when nothing is there, or it cannot be looked at.
+    """
+    mode = path.stat().st_mode
+    if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+        return ""
+    return {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}.get(stat.S_IFMT(mode), "a device")
 
 
 def write_file(path: Path, data: bytes) -> None:

@@ -297,7 +297,15 @@ def test_url_is_refused(url: str) -> None:
 
 def test_url_with_password_is_refused() -> None:
     """Credentials do not belong into a file that is committed."""
-    assert "without user name and password" in refusal("vault: {a: v}\napi: {url: 'http://u:p@x'}")
+    for login in ("u:p", "u", ":p", ":", ""):
+        text = f"vault: {{a: v}}\napi: {{url: 'http://{login}@x'}}"
+        assert "expected a URL without user name and password" in refusal(text), login
+
+
+def test_url_with_more_than_a_path_is_refused() -> None:
+    """What paths are added to the end of has no query and no fragment, not even an empty one."""
+    for end in ("?key=1", "/v1?", "#part", "/#"):
+        assert "expected a URL without '?' and '#'" in refusal(f"vault: {{a: v}}\napi: {{url: 'http://x{end}'}}"), end
 
 
 @pytest.mark.parametrize("level", ["error", "warn", "off", "'off'"])

@@ -55,6 +55,13 @@ def contents(directory: Path) -> dict[str, str]:
     }
 
 
+def test_worktree_opens_no_pipe(tmp_path: Path) -> None:
+    """A pipe that nobody writes to is told, and not waited for."""
+    os.mkfifo(tmp_path / "a.jsonl")
+    with pytest.raises(UsageError, match=r"a\.jsonl: a named pipe, where a file is expected"):
+        sources.WorkTree(tmp_path).read("a.jsonl")
+
+
 def test_worktree(tmp_path: Path) -> None:
     """Without a revision the files are those on disk, no git needed."""
     (tmp_path / "notes").mkdir()

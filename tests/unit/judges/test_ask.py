@@ -12,7 +12,7 @@ from judging import Grade, make_judge, make_request
 from raggate.judges import cassette
 from raggate.judges.ask import CassetteFirst, Opinion
 from raggate.judges.cassette import Cassette
-from raggate.models.judging import JudgeRequest, NotJudged, Reply, Usage
+from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
 
 REQUEST = make_request(about={"case": "q1"})
 
@@ -21,7 +21,7 @@ class Server:
     """Replies in turn, the last reply for ever, and keeps what it was asked."""
 
     def __init__(self, *replies: Reply | NotJudged | str) -> None:
-        self._replies = [Reply(text=reply, model="m") if isinstance(reply, str) else reply for reply in replies]
+        self._replies = [Reply(text=reply, model="small") if isinstance(reply, str) else reply for reply in replies]
         self.asked: list[JudgeRequest] = []
 
     async def __call__(self, request: JudgeRequest) -> Reply | NotJudged:
@@ -126,45 +126,76 @@ def test_what_went_wrong_is_not_recorded(tape: Cassette, tmp_path: Path) -> None
     assert not (tmp_path / "c.jsonl").exists()
 
 
+UNPINNED = make_judge("qwen", build="")
+"""A model on a server of one's own that may have no version: whoever answers first is believed."""
+
+
 def test_another_model_than_before_is_refused(tape: Cassette, tmp_path: Path) -> None:
     """What another model than the one in the cassette has answered is no judgement, and is not recorded."""
-    ask(tape, Server(Reply(text='{"score": 3}', model="qwen-7b")))
-    other = make_request("Another.")
+    ask(tape, Server(Reply(text='{"score": 3}', model="qwen-7b")), make_request("One.", judge=UNPINNED))
+    other = make_request("Another.", judge=UNPINNED)
     (opinion,) = ask(recorded(tmp_path), Server(Reply(text='{"score": 5}', model="qwen-0.5b")), other)
+    advice = "where that is its name for the same weights, say so in 'answers_as'"
     assert opinion.says == NotJudged(
-        reason="other_model", detail="the server says that 'qwen-0.5b' answered, and not 'qwen-7b'"
+        reason="other_model", detail=f"the server says that 'qwen-0.5b' answered, and not 'qwen-7b'; {advice}"
     )
     assert recorded(tmp_path).reply(other.key) is None
 
 
 def test_a_folder_is_not_a_model(tape: Cassette, tmp_path: Path) -> None:
     """A server that names the file it loaded may have it elsewhere today."""
-    ask(tape, Server(Reply(text='{"score": 3}', model="/home/a/qwen.gguf")))
-    (opinion,) = ask(
-        recorded(tmp_path), Server(Reply(text='{"score": 5}', model="D:\\models\\qwen.gguf")), make_request("Another.")
-    )
+    ask(tape, Server(Reply(text='{"score": 3}', model="/home/a/qwen.gguf")), make_request("One.", judge=UNPINNED))
+    server = Server(Reply(text='{"score": 5}', model="D:\\models\\qwen.gguf"))
+    (opinion,) = ask(recorded(tmp_path), server, make_request("Another.", judge=UNPINNED))
     assert opinion.says == Grade(score=5)
     assert b"/home/a" not in (tmp_path / "c.jsonl").read_bytes()
 
 
-def test_a_model_that_is_named_by_its_day_must_answer_itself(tape: Cassette) -> None:
-    """Where the name says which version it is, the provider's word for who answered must be that name."""
-    judge = make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="openai")
-    for named, right in (("gpt-4o-2024-08-06", True), ("gpt-4o-mini-2024-07-18", False)):
-        request = make_request(named, judge=judge)
-        (opinion,) = ask(tape, Server(Reply(text='{"score": 3}', model=named)), request)
-        assert isinstance(opinion.says, Grade) is right
+@pytest.mark.parametrize(
+    ("judge", "answered", "right"),
+    [
+        (
+            make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="openai"),
+            "gpt-4o-2024-08-06",
+            True,
+        ),
+        (make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="openai"), "gpt-4o-mini", False),
+        (make_judge("openai:gpt-4o-2024-08-06", model="gpt-4o-2024-08-06", endpoint="other"), "gpt-4o-mini", False),
+        (make_judge("openai:gpt-4o", model="gpt-4o", endpoint="openai"), "gpt-4o-2024-08-06", True),
+        (make_judge("Qwen/qwen-14b"), "Qwen/qwen-14b", True),
+        (make_judge("Qwen/qwen-14b"), "/models/qwen-14b", True),
+        (make_judge("Qwen/qwen-14b"), "/models/qwen-0.5b.gguf", False),
+        # a server that names nobody, and one whose name is stated
+        (make_judge("Qwen/qwen-14b"), "", True),
+        (make_judge("Qwen/qwen-14b", answers_as="/srv/qwen-14b-q4.gguf"), "/models/qwen-14b-q4.gguf", True),
+        (make_judge("Qwen/qwen-14b", answers_as="qwen-14b-q4.gguf"), "qwen-14b", False),
+        (make_judge("Qwen/qwen-14b", build="", answers_as="qwen-14b-q4.gguf"), "qwen-0.5b.gguf", False),
+    ],
+)
+def test_a_model_with_a_version_must_answer_itself(
+    tape: Cassette, judge: JudgeModel, answered: str, right: bool
+) -> None:
+    """Whoever answers first must be the model that was asked for, or what its server is said to call it."""
+    server = Server(Reply(text='{"score": 3}', model=answered))
+    (opinion,) = ask(tape, server, make_request("One.", judge=judge))
+    assert isinstance(opinion.says, Grade) is right
+    assert right or (isinstance(opinion.says, NotJudged) and opinion.says.reason == "other_model")
 
 
-def test_refreshing_may_change_the_model(tape: Cassette, tmp_path: Path) -> None:
-    """Where all is asked anew, another model may answer, but it must be the same one for all."""
-    ask(tape, Server(Reply(text='{"score": 3}', model="old")))
+def test_refreshing_does_not_change_the_model(tape: Cassette, tmp_path: Path) -> None:
+    """Where all is asked anew, another model than the one in the cassette is another judge, as it is elsewhere."""
+    ask(tape, Server(Reply(text='{"score": 3}', model="old")), make_request("One.", judge=UNPINNED))
     server = Server(Reply(text='{"score": 4}', model="new"), Reply(text='{"score": 5}', model="old"))
     fresh = recorded(tmp_path, fresh=True)
-    assert [opinion.says for opinion in ask(fresh, server)] == [Grade(score=4)]
-    (opinion,) = ask(fresh, server, make_request("Another."))
+    (opinion,) = ask(fresh, server, make_request("One.", judge=UNPINNED))
     assert isinstance(opinion.says, NotJudged)
     assert opinion.says.reason == "other_model"
+    assert [opinion.says for opinion in ask(fresh, server, make_request("One.", judge=UNPINNED))] == [Grade(score=5)]
+    # with a version of its own it is another judge, whom nobody knows yet
+    new = make_request("One.", judge=make_judge("qwen", model="new", build="b2"))
+    assert [opinion.says for opinion in ask(fresh, Server(Reply(text='{"score": 4}', model="new")), new)] == [
+        Grade(score=4)
+    ]
 
 
 def test_a_second_sample_is_another_call(tape: Cassette) -> None:

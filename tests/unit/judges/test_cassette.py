@@ -178,14 +178,31 @@ def test_larger_than_any_cassette(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_models_that_answered_are_known_per_judge(tmp_path: Path) -> None:
-    """Who answered so far is told for each judge, and for a fresh cassette only who answered anew."""
+    """Who answered so far is told for each judge, also where all is asked anew."""
     path = tmp_path / "c.jsonl"
     tape = Cassette({}, path)
     tape.record(FIRST, REPLY)
     tape.record(SECOND, Reply(text=""))
     assert Cassette(read(path), path).models(SECOND) == {"small-b1"}
     assert tape.models(make_request(judge=make_judge(build="b2"))) == frozenset()
-    assert Cassette(read(path), path, fresh=True).models(FIRST) == frozenset()
+    assert Cassette(read(path), path, fresh=True).models(FIRST) == {"small-b1"}
+
+
+def test_pruning_keeps_what_was_asked_for_and_what_others_added(tmp_path: Path) -> None:
+    """What was there before and nobody asked for goes; what another process has added meanwhile stays."""
+    path = tmp_path / "c.jsonl"
+    before, third = Cassette({}, path), make_request("Third.")
+    before.record(FIRST, REPLY)
+    before.record(SECOND, REPLY)
+    tape = Cassette(read(path), path)
+    with pytest.raises(UsageError, match="holds no reply that was asked for"):
+        tape.prune()
+    assert tape.reply(FIRST.key) == REPLY
+    before.record(third, REPLY)
+    assert tape.prune(dry_run=True) == (1, 2)
+    assert len(read(path)) == 3
+    assert tape.prune() == (1, 2)
+    assert read(path).keys() == {FIRST.key, third.key}
 
 
 def test_a_place_that_cannot_be_written_is_told(tmp_path: Path) -> None:

@@ -69,7 +69,7 @@ def test_a_reply_comes_with_its_counts() -> None:
     priced = TokenPrice(input=1e6, output=2e6)
     with FakeJudge(lambda _: Answer(text={"score": 4}, usage=(5, 3))) as server:
         (outcome,), spending = send(requests_to(server, price=priced))
-    assert outcome == Reply(text='{"score": 4}', model="fake-judge", input_tokens=5, output_tokens=3)
+    assert outcome == Reply(text='{"score": 4}', model="small", input_tokens=5, output_tokens=3)
     assert spending == Spending(calls=1, tokens=8, usd=11.0)
 
 
@@ -355,4 +355,4 @@ def test_anthropic_is_spoken_to_in_its_own_way() -> None:
         assert server.requests[0].path == "/v1/messages"
         assert server.requests[0].headers["x-api-key"] == "k"
     assert judge.provider == "anthropic"
-    assert outcome == Reply(text='{"score":2}', model="fake-judge", input_tokens=9, output_tokens=1)
+    assert outcome == Reply(text='{"score":2}', model="claude", input_tokens=9, output_tokens=1)

@@ -32,6 +32,15 @@ def test_a_file_that_is_too_large(tmp_path: Path) -> None:
         files.read_file(tmp_path / "f", most_bytes=2)
 
 
+def test_what_is_no_stored_file_is_not_opened(tmp_path: Path) -> None:
+    """A pipe that nobody writes to, and a device without end, are told at once where a stored file is expected."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    for name, kind in (("pipe", "a named pipe"), ("link", "a device")):
+        with pytest.raises(FileError, match=f"{name}: {kind}, where a file is expected"):
+            files.read_file(tmp_path / name, stored=True)
+
+
 def test_a_place_that_cannot_be_written(tmp_path: Path) -> None:
     """Writing where no file can be is a usage error that names the place."""
     (tmp_path / "f").write_bytes(b"")
