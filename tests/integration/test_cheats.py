@@ -61,6 +61,8 @@ def codes(project: Project, key: str) -> list[str]:
 )
 def test_an_api_that_hides_a_loss(project: Project, cheat: str, exit_code: int, code: str) -> None:
     """However the answers are dressed up, a change that loses the best passage is not green."""
+    if cheat in {"odd", "huge"}:  # no answer of theirs is one, and that is waited for
+        project.edit("timeout: 20, settle", "timeout: 3, settle")
     done = project.command("check", CHEAT=cheat)
     assert done.code == exit_code, done.out + done.err
     assert code in codes(project, "reasons")
