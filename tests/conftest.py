@@ -34,8 +34,8 @@ for ambient in [name for name in os.environ if name.startswith(AMBIENT) or name 
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Give one process more than there are processors: many tests wait for a process or a timeout."""
-    return (os.cpu_count() or 1) + 1
+    """Give two processes more than there are processors: many tests wait for a process or a timeout."""
+    return (os.cpu_count() or 1) + 2
 
 
 def pytest_collection_finish() -> None:
