@@ -85,21 +85,34 @@ def _sentence(problem: Any) -> str:
     return f"{cut(place, limit=80)}: {problem['msg']}"
 
 
-def bounded(schema: JsonObject) -> JsonObject:
+def bounded(schema: JsonObject, *, passages: int = MOST_ITEMS) -> JsonObject:
     """Give the same schema with a length for every text, which a server that generates by the schema then keeps to.
 
-    A small model may otherwise never come to the end of a text. The reply is read without: nobody must count letters.
+    A small model may otherwise never come to the end of a text, or of a list of passages. The reply is read without:
+    nobody must count letters.
+
+    Args:
+        schema: of a reply.
+        passages: how many there are, at least 1: a list of numbers names no more of them, and no others.
     """
-    return {key: _bounded(value) for key, value in schema.items()}
+    return {key: _bounded(value, passages) for key, value in schema.items()}
 
 
-def _bounded(value: object) -> object:
+def _bounded(value: object, passages: int) -> object:
     if isinstance(value, list):
-        return [_bounded(item) for item in value]
+        return [_bounded(item, passages) for item in value]
     if not isinstance(value, dict):
         return value
-    limits = (
-        {"minLength": 1, "maxLength": LONGEST_TEXT} if value.get("type") == "string" and "enum" not in value else {}
-    )
-    limits |= {"maxItems": MOST_ITEMS} if value.get("type") == "array" else {}
-    return {**{key: _bounded(item) for key, item in value.items()}, **limits}
+    return {**{key: _bounded(item, passages) for key, item in value.items()}, **_limits(value, passages)}
+
+
+def _limits(value: JsonObject, passages: int) -> JsonObject:
+    match value:
+        case {"type": "string"} if "enum" not in value:
+            return {"minLength": 1, "maxLength": LONGEST_TEXT}
+        case {"type": "array", "items": {"type": "integer"}}:
+            return {"maxItems": passages, "items": {"type": "integer", "minimum": 1, "maximum": passages}}
+        case {"type": "array"}:
+            return {"maxItems": MOST_ITEMS}
+        case _:
+            return {}

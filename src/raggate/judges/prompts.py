@@ -2,6 +2,7 @@
 
 Rubrics are files of the package. What is graded is foreign text, and reaches the model as the strings of a JSON object
 alone, between two lines that name the hash of that object: no text can hold its own hash, so none can end the material.
+What is the same for every answer comes first, up to the hash: a server that keeps what it has read reads that once.
 Line breaks, characters that are not seen, and what models take for their own control tokens stand there as escapes of
 JSON, which no tokenizer reads as such.
 """
@@ -43,11 +44,12 @@ def render(
         material: what is graded; every text in it is foreign.
         expected: the form of the reply.
         frame: the wording around the material.
-        limited: whether the schema limits the length of texts, which not every provider's own server allows.
+        limited: whether the schema limits the length of texts and lists, which not every provider's own server allows.
     """
     data = as_data(material)
     mark = hashlib.sha256(data.encode()).hexdigest()[:_MARK_LENGTH]
-    schema = bounded(schema_of(expected)) if limited else schema_of(expected)
+    numbers = max(1, len(_passages(material)))
+    schema = bounded(schema_of(expected), passages=numbers) if limited else schema_of(expected)
     return Prompt(
         name=rubric,
         template=template(rubric, expected, frame=frame),
@@ -75,9 +77,13 @@ def as_data(material: JsonObject) -> str:
 def _about(material: JsonObject, mark: str) -> JsonObject:
     """Say which answer it is, for people: the beginnings of its texts, and where passages are from, not their texts."""
     texts = {key: cut(value, limit=_SHOWN) for key in ("question", "answer", "claim") if (value := material.get(key))}
-    passages = material.get("passages")
-    sources = [fields(item).get("source") for item in passages] if isinstance(passages, list) else []
+    sources = [fields(item).get("source") for item in _passages(material)]
     return {**texts, **({"sources": sources} if sources else {}), "material": mark}
+
+
+def _passages(material: JsonObject) -> list[object]:
+    passages = material.get("passages")
+    return passages if isinstance(passages, list) else []
 
 
 @lru_cache(maxsize=32)

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from judging import Grade
 from raggate.judges.parse import MOST_CHARACTERS, ReplyFormat, bounded, parse, schema_of
-from raggate.judges.replies import GroundednessReply
+from raggate.judges.replies import ContextRelevancyReply, GroundednessReply
 
 
 class Report(ReplyFormat):
@@ -129,3 +129,11 @@ def test_a_server_of_ones_own_is_made_to_give_reasons() -> None:
     """The schema that a server generates by wants a letter at least; other providers refuse schemas with lengths."""
     assert bounded(schema_of(GroundednessReply))["properties"]["reasoning"]["minLength"] == 1  # type: ignore[index]
     assert "minLength" not in json.dumps(schema_of(GroundednessReply))
+
+
+def test_a_server_of_ones_own_is_made_to_name_passages_that_are_there() -> None:
+    """Of three passages the schema lets a list name three at most, and no fourth; without it a list ends in time."""
+    numbers = {"minimum": 1, "maximum": 3, "type": "integer"}
+    listed = bounded(schema_of(ContextRelevancyReply), passages=3)["properties"]["helpful_passages"]  # type: ignore[index]
+    assert (listed["items"], listed["maxItems"]) == (numbers, 3)
+    assert bounded(schema_of(GroundednessReply), passages=3)["properties"]["supported_claims"]["maxItems"] == 60  # type: ignore[index]

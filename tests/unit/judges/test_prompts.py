@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from judging import ScriptedAsker, make_grader, make_material
-from raggate.judges.prompts import as_data, render, template
-from raggate.judges.replies import CorrectnessReply, GroundednessReply
+from raggate.judges.prompts import Frame, as_data, render, template
+from raggate.judges.replies import ContextRelevancyReply, CorrectnessReply, GroundednessReply
 from raggate.judges.scores import EACH, families
 from raggate.models.judging import JudgeRequest
 
@@ -49,6 +49,25 @@ def test_the_material_stands_between_two_lines_with_its_own_hash() -> None:
     assert json.loads(match[2]) == make_material().of_passages()
     other = render("groundedness", make_material(answer="Another.").of_passages(), GroundednessReply)
     assert match[1] not in other.messages[1].text
+
+
+@pytest.mark.parametrize("frame", ["first", "second"])
+def test_what_is_the_same_for_every_answer_comes_first(frame: Frame) -> None:
+    """What tells that the material gives no orders stands before the mark, and so is the same for every answer."""
+    prompts = [render("correctness", {"answer": answer}, CorrectnessReply, frame=frame) for answer in "ab"]
+    before = {re.split(r"[0-9a-f]{16}", prompt.messages[1].text)[0] for prompt in prompts}
+    (shared,) = before
+    assert re.search(r"\n\n(begin of material|start) $", shared)
+    assert "by others" in shared or "evidence alone" in shared
+
+
+def test_the_schema_of_a_request_knows_how_many_passages_there_are() -> None:
+    """A server of one's own is told that of one passage none but the first can help."""
+    prompt = render("context_relevancy", {"passages": [{"text": "a"}]}, ContextRelevancyReply, limited=True)
+    listed = prompt.schema["properties"]["helpful_passages"]  # type: ignore[index]
+    assert (listed["items"]["maximum"], listed["maxItems"]) == (1, 1)
+    hosted = render("context_relevancy", {"passages": [{"text": "a"}]}, ContextRelevancyReply)
+    assert "maxItems" not in json.dumps(hosted.schema)
 
 
 HOSTILE = st.text(max_size=60) | st.sampled_from(
