@@ -23,6 +23,7 @@ def test_the_gate_comes_first() -> None:
     gate = [
         "init",
         "probe",
+        "golden",
         "lint",
         "check",
         "run",

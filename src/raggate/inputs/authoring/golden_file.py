@@ -1,0 +1,115 @@
+"""A golden set's file and new cases -> the same file with lines added in its own style. What stands there is kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+from typing import Any, NamedTuple
+
+from raggate.inputs import golden
+from raggate.inputs.note_words import words
+from raggate.models.golden import Case
+
+ID_WORDS = 6
+ID_CHARACTERS = 60
+
+_NUMBERED = re.compile(r"(.*?)([0-9]+)\Z", re.DOTALL)
+_ALWAYS = ("id", "question", "answerable", "gold_supports")
+LOOKED_AT = 200
+"""Lines at the end of a file whose style counts."""
+
+
+class Style(NamedTuple):
+    """How lines are written: keys in order, those that every line has, the keys of supports, and the letters."""
+
+    keys: tuple[str, ...] = ()
+    always: frozenset[str] = frozenset(_ALWAYS)
+    support_keys: tuple[str, ...] = ()
+    ascii_only: bool = False
+    compact: bool = False
+    line_end: str = "\n"
+
+
+def with_cases(data: bytes, cases: Iterable[Case]) -> bytes:
+    """Add cases to the content of a file, which may be empty. All that stands there stays, byte by byte.
+
+    Raises:
+        ValueError: for a file whose lines are no JSON objects, and for a case that no line can hold.
+    """
+    style = style_of(data)
+    lines = [_line(case, style) for case in cases]
+    ended = not data or data.endswith(b"\n")
+    return data + (b"" if ended else style.line_end.encode()) + b"".join(lines)
+
+
+def style_of(data: bytes) -> Style:
+    """Tell the style of a golden set from its last lines."""
+    lines = [line for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()][-LOOKED_AT:]
+    if not lines:
+        return Style()
+    rows: list[dict[str, Any]] = [json.loads(line) for line in lines]
+    supports = [support for row in rows for support in row.get("gold_supports") or ()]
+    text = b"".join(lines)
+    return Style(
+        keys=tuple(dict.fromkeys(key for row in rows for key in row)),
+        always=frozenset(_ALWAYS).union(set.intersection(*map(set, rows))),
+        support_keys=tuple(dict.fromkeys(key for support in supports for key in support)),
+        ascii_only=text.isascii() and b"\\u" in text,
+        compact=b'": ' not in text,
+        line_end="\r\n" if lines[-1].endswith(b"\r") else "\n",
+    )
+
+
+def _line(case: Case, style: Style) -> bytes:
+    separators = (",", ":") if style.compact else (", ", ": ")
+    text = json.dumps(_row(case, style), ensure_ascii=style.ascii_only, separators=separators)
+    golden.read_case(text.encode(), 1)
+    return (text + style.line_end).encode()
+
+
+def _row(case: Case, style: Style) -> dict[str, Any]:
+    values = {key: value for key, value in asdict(case).items() if key not in {"hash", "line"}}
+    values["retriever_types"] = values.pop("modes")
+    values["gold_supports"] = [_support(asdict(support), style) for support in case.gold_supports]
+    defaults = {**asdict(Case(id="", question="", answerable=True)), "retriever_types": None}
+    keys = dict.fromkeys((*style.keys, *values))
+    return {key: values[key] for key in keys if key in style.always or values[key] != defaults[key]}
+
+
+def _support(support: dict[str, Any], style: Style) -> dict[str, Any]:
+    empty = {"rel_path": "", "heading_path": None, "vault": None, "grade": 1, "chunk_id": None, "doc_id": None}
+    keys = dict.fromkeys((*style.support_keys, *support))
+    # a list of snippets says that there are none, where others have some
+    shown = {key for key in keys if key in support and support[key] != empty.get(key, ())}
+    return {key: support[key] for key in keys if key in shown or (key == "snippets" and key in style.support_keys)}
+
+
+def new_id(question: str, taken: Sequence[str], beside: Sequence[str] = ()) -> str:
+    """Make the id of a new case: the next number where ids are numbered, else the first words of the question.
+
+    Args:
+        question: what it asks.
+        taken: the ids there are.
+        beside: those of the cases most like it, such as of the same vault, whose numbers go on.
+    """
+    numbered = [match for match in map(_NUMBERED.match, beside or taken) if match]
+    if numbered and len(numbered) > len(beside or taken) / 2:
+        prefix = Counter(match[1] for match in numbered).most_common(1)[0][0]
+        numbers = [match[2] for match in map(_NUMBERED.match, taken) if match and match[1] == prefix]
+        width = max(map(len, numbers))
+        # a number of thousands of digits is no number to go on from
+        if width < 10:
+            return f"{prefix}{max(map(int, numbers)) + 1:0{width if numbers[0].startswith('0') else 0}d}"
+    return _free("-".join(words(question)[:ID_WORDS])[:ID_CHARACTERS].strip("-") or "question", taken)
+
+
+def _free(name: str, taken: Sequence[str]) -> str:
+    known = set(taken)
+    number = 2
+    free = name
+    while free in known:
+        free, number = f"{name}-{number}", number + 1
+    return free

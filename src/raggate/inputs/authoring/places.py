@@ -1,0 +1,84 @@
+"""What somebody points at, a retrieved chunk or `note#heading` -> the gold support that names it, or why none does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from raggate.errors import UsageError
+from raggate.inputs import headings
+from raggate.inputs.authoring.passages import Passage, heading_starts
+from raggate.models.golden import Support, Vault
+from raggate.models.run import Chunk
+from raggate.text.anchors import Elements, elements, fold, written
+from raggate.text.nearest import nearest
+from raggate.text.quote import enumerated, quoted
+
+_Note = tuple[str, str]
+
+
+def of_chunk(chunk: Chunk, among: Iterable[Passage]) -> Passage | None:
+    """Find the passage that a chunk of an answer is from: by its heading path, else by its text; None for neither."""
+    note = [item for item in among if item.rel_path == chunk.rel_path and chunk.vault in {None, item.vault}]
+    named = [item for item in note if item.path == elements(chunk.heading_path)]
+    holding = [item for item in named or note if headings.holds(item.text, chunk.text)]
+    choice = holding if len(holding) == 1 else named
+    return choice[0] if len(choice) == 1 else None
+
+
+def of_anchor(anchor: str, vault: Vault) -> Support:
+    """Read `note`, `note#heading` or `vault/note#heading`, where the heading may be a path, or the end of one.
+
+    Raises:
+        UsageError: for a note or heading that is not there, with the nearest that is, and for one of several.
+    """
+    note, heading = _note(anchor, vault)
+    several = sum(rel_path == note[1] for _, rel_path in vault.texts) > 1
+    support = Support(rel_path=note[1], vault=note[0] if several else None)
+    if not heading:
+        return support
+    paths = list(dict.fromkeys(heading_starts(vault.texts[note], note[1]).values()))
+    path = _only(heading, paths, note[1])
+    return Support(rel_path=support.rel_path, vault=support.vault, heading_path=written(path))
+
+
+def _note(anchor: str, vault: Vault) -> tuple[_Note, str]:
+    """Split an anchor into its note and the heading; the note's own name may hold the mark between them."""
+    names = {f"{name}/{path}": (name, path) for name, path in vault.texts}
+    short: dict[str, list[_Note]] = {}
+    for note in vault.texts:
+        short.setdefault(note[1], []).append(note)
+    cuts = [len(anchor), *(place for place, letter in enumerate(anchor) if letter == "#")]
+    for cut in sorted(cuts, reverse=True):
+        written_note, heading = anchor[:cut].strip(), anchor[cut:].strip()
+        if written_note in names:
+            return names[written_note], heading
+        if len(notes := short.get(written_note, [])) == 1:
+            return notes[0], heading
+        if notes:
+            choices = enumerated([f"{name}/{path}" for name, path in notes])
+            raise UsageError(f"--anchor: {quoted(written_note)} stands in several vaults: {choices}")
+    name = anchor.partition("#")[0].strip()
+    close = nearest(name, (*short, *names), cutoff=0.5)
+    raise UsageError(
+        f"--anchor: no note {quoted(name)} in the vault{f'; nearest: {quoted(close)}' if close else ''}",
+        hint="Expected NOTE#HEADING, with the note's path in its vault.",
+    )
+
+
+def _only(heading: str, paths: Sequence[Elements], note: str) -> Elements:
+    """Find the one path that a heading names: all of it, or its end."""
+    # `note.md#Costs` and `note.md## Costs` name the same
+    wanted = elements(heading) or (fold(heading),)
+    bare = elements(heading.removeprefix("#"))
+    ending = [path for path in paths if path[-len(wanted) :] == wanted or (bare and path[-len(bare) :] == bare)]
+    exact = [path for path in ending if path in {wanted, bare}]
+    choice = exact if len(exact) == 1 else ending
+    if len(choice) == 1:
+        return choice[0]
+    if choice:
+        names = enumerated([quoted(written(path)) for path in choice])
+        raise UsageError(f"--anchor: {quoted(note)} has several headings {quoted(heading)}: {names}")
+    close = nearest(heading.lstrip("# "), (title for path in paths for title in path[-1:]), cutoff=0.5)
+    raise UsageError(
+        f"--anchor: {quoted(note)} has no heading {quoted(heading)}{f'; nearest: {quoted(close)}' if close else ''}"
+    )

@@ -1,0 +1,117 @@
+"""A configuration -> its golden set opened for new questions: what the API answers to one, and lines added to the file.
+
+The golden set may not be there yet. What is added is checked as a check would, and written whole or not at all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from raggate.config import schema
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs import golden, vault
+from raggate.inputs.authoring.golden_file import with_cases
+from raggate.inputs.lint.questions import check_questions
+from raggate.inputs.trusted import NO_CONFIG, Inputs
+from raggate.models.case_hash import digest
+from raggate.models.golden import Case, Golden, Vault
+from raggate.models.lint import LintFinding
+from raggate.models.run import Chunk
+from raggate.pipeline.booted import Build, Place, booted
+from raggate.pipeline.request import Request
+from raggate.pipeline.trusted_inputs import check_names
+from raggate.text.files import read_file, write_file
+
+SHOWN = 10
+"""Passages of an answer that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workbench:
+    """A golden set that is written: its configuration, its file and content, its cases, and the notes."""
+
+    settings: Config
+    path: Path
+    data: bytes
+    golden: Golden
+    vault: Vault
+
+
+def open_golden(request: Request) -> Workbench:
+    """Read configuration, golden set and notes. A golden set that is not there has no cases.
+
+    Raises:
+        UsageError: for any of them that cannot be used.
+    """
+    if not request.config_file.is_file():
+        raise UsageError(f"{request.config_name}: no such file", hint=NO_CONFIG)
+    settings = schema.load(read_file(request.config_file), request.config_name)
+    settings = check_names(request.overrides.apply(settings), request.config_name)
+    missing = [name for name, folder in settings.vault.items() if not (request.root / folder).is_dir()]
+    if missing:
+        raise UsageError(f"{settings.vault[missing[0]]}: no such directory (vault {missing[0]!r})")
+    # a link to the file stays one
+    path = (request.root / settings.golden).resolve()
+    data = read_file(path) if path.is_file() else b""
+    cases = golden.load(data, settings.golden) if data.strip() else Golden(name=settings.golden, cases=(), hash="")
+    notes = vault.load({name: request.root / folder for name, folder in settings.vault.items()})
+    return Workbench(settings=settings, path=path, data=data, golden=cases, vault=notes)
+
+
+def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
+    """Bring the API up and ask it; give the first passages of its answer.
+
+    Args:
+        request: what counts in place of the configuration.
+        bench: the golden set.
+        case: what is asked, in which vaults and folders.
+
+    Raises:
+        CannotTell: when the API is not ready, or does not answer.
+    """
+    settings = bench.settings.asking_once().asking(k=max(SHOWN, bench.settings.ask.k))
+    inputs = Inputs(config=settings, golden=bench.golden, vault=bench.vault, baseline=None, against=None)
+    with TemporaryDirectory(prefix="raggate-golden-") as out:
+        place = Place(out=Path(out), runs=Path(out))
+        with booted(request, inputs, Build(api=settings.api, root=request.root), place, {}) as up:
+            asked = up.adapter.ask(
+                [(replace(case, id="question"), settings.ask.modes[0])], up.api, on_result=lambda *_: None
+            )
+            result = up.clean(asked.results[0])
+    if result.response is None:
+        reason = result.failure.message if result.failure else "no answer"
+        raise CannotTell(f"the API did not answer: {reason}", hint="--search finds passages without it.")
+    return result.response.chunks[:SHOWN]
+
+
+def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintFinding, ...]]:
+    """Give the content of the file with cases added, and what `raggate lint` would say of their questions.
+
+    Raises:
+        UsageError: for a case that a check would refuse.
+    """
+    try:
+        data = with_cases(bench.data, cases)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    whole = golden.load(data, bench.golden.name)
+    added = whole.cases[len(bench.golden.cases) :]
+    golden.check_anchors(Golden(name=whole.name, cases=added, hash=digest([*added])), bench.vault)
+    names = {case.id for case in added}
+    return data, tuple(item for item in check_questions(whole, bench.golden.name) if item.key in names)
+
+
+def save(bench: Workbench, data: bytes) -> None:
+    """Write the golden set.
+
+    Raises:
+        UsageError: when it was changed since it was read, or cannot be written.
+    """
+    now = read_file(bench.path) if bench.path.is_file() else b""
+    if now != bench.data:
+        raise UsageError(f"{bench.golden.name}: changed meanwhile, nothing was written", hint="Do it again.")
+    write_file(bench.path, data)

@@ -1,0 +1,117 @@
+"""`raggate golden add`: the API is asked, passages are chosen, and a line is added to the golden set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from here import Done
+from project import Project, make_project
+from raggate.cli import golden as command
+
+QUESTION = "How many litres is the bicycle matter?"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """Give a repository with notes and questions."""
+    return make_project(tmp_path)
+
+
+def added(project: Project, *arguments: str, question: str = QUESTION) -> dict[str, Any]:
+    """Add a question, and give its line; the others stay as they are."""
+    file = project.root / "golden.jsonl"
+    before = file.read_bytes() if file.exists() else b""
+    done = project.command("golden", "add", question, *arguments)
+    assert done.code == 0, done.err
+    assert file.read_bytes().startswith(before)
+    row: dict[str, Any] = json.loads(file.read_bytes()[len(before) :])
+    return row
+
+
+def test_a_passage_that_the_api_found(project: Project) -> None:
+    """The running API is asked; the picked passage is the gold support, and the set can be checked by it."""
+    row = added(project, "--pick", "1", "--tag", "bikes")
+    support = {"rel_path": "Notes/bicycle.md", "heading_path": "# Bicycle > ## First", "snippets": []}
+    assert row["gold_supports"] == [support]
+    assert (row["id"], row["tags"]) == ("how-many-litres-is-the-bicycle", ["bikes"])
+    assert project.command("lint").code == 0
+    assert not (project.root / ".raggate" / "runs").exists()
+
+
+def refused(project: Project, *arguments: str) -> Done:
+    """Add a question that is refused, which changes nothing."""
+    before = (project.root / "golden.jsonl").read_bytes()
+    done = project.command("golden", "add", *arguments)
+    assert done.code == 2
+    assert (project.root / "golden.jsonl").read_bytes() == before
+    return done
+
+
+def test_nobody_is_asked_where_nobody_sits(project: Project) -> None:
+    """Without a terminal the passages are printed, numbered, and the choice has to be said by a flag."""
+    done = refused(project, QUESTION)
+    assert "  1  personal/Notes/bicycle.md # Bicycle > ## First" in done.out
+    assert "--pick N, --anchor NOTE#HEADING or --unanswerable" in done.err
+
+
+def test_passages_by_words(project: Project) -> None:
+    """--search finds passages in the notes alone, so no API has to run; several picks can all be needed."""
+    project.edit("api:\n  command:", "api:\n  url: http://127.0.0.1:9\n  #command:")
+    text = project.config.read_text()
+    begin, end = text.index("    run:"), text.index("  ready:")
+    project.config.write_text(text[:begin] + text[end:])
+    row = added(project, "--search", "handover grams litres", "--pick", "1", "--pick", "2", "--all-needed")
+    assert {support["heading_path"] for support in row["gold_supports"]} == {
+        "# Handover > ## First",
+        "# Handover > ## Second",
+    }
+    assert (row["category"], row["required_support_groups"]) == ("multi_hop", [[0, 1]])
+
+
+def test_the_first_question_of_all(project: Project) -> None:
+    """A golden set that is not there yet is made."""
+    (project.root / "golden.jsonl").unlink()
+    row = added(project, "--anchor", "Notes/bicycle.md#First", "--snippet", "bicycle matter one is 1 litres")
+    assert list(row) == ["id", "question", "answerable", "gold_supports"]
+    assert project.command("lint").code == 0
+
+
+def test_no_note_answers_it(project: Project) -> None:
+    """An unanswerable question has no supports."""
+    row = added(project, "--unanswerable", question="What is the price of a yacht?")
+    assert (row["answerable"], row["gold_supports"], row["category"]) == (False, [], "general")
+
+
+def test_what_a_check_would_refuse(project: Project) -> None:
+    """A snippet that stands elsewhere, a number without a passage and an unknown vault change nothing."""
+    first = ("--anchor", "Notes/bicycle.md#First")
+    assert "does not stand in" in refused(project, QUESTION, *first, "--snippet", "weighs").err
+    assert "no passage 11" in refused(project, QUESTION, "--search", "bicycle", "--pick", "11").err
+    assert "no vault 'x'; known: personal, work" in refused(project, QUESTION, *first, "--vault", "x").err
+    assert "stands already" in refused(project, QUESTION, *first, "--id", "bicycle-first").err
+
+
+def test_what_lint_would_say_is_said(project: Project) -> None:
+    """A question that is there already is added with a warning: a person may mean it."""
+    question = project.cases()[0]["question"]
+    done = project.command(
+        "golden", "add", question, "--anchor", "Notes/anchovy.md#First", "--vault", "personal", "--dry-run"
+    )
+    assert "[duplicate-question]" in done.err
+    assert done.code == 0
+
+
+def test_a_choice_in_a_terminal(project: Project) -> None:
+    """Somebody who sits there may search again, is told of a wrong number, and picks."""
+    answers = ["s kernel grams", "99", "1"]
+    with (
+        mock.patch.object(command.sys, "stdin", mock.Mock(isatty=lambda: True)),
+        mock.patch("click.prompt", side_effect=answers),
+    ):
+        row = added(project, "--search", "bicycle")
+    assert row["gold_supports"][0]["heading_path"] == "# Kernel > ## Second"

@@ -1,0 +1,115 @@
+"""Passages of notes, and what names one of them: words, a retrieved chunk, `note#heading`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from builders import make_chunk, make_support
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.inputs.authoring.passages import Passage, WordSearch, passages
+from raggate.inputs.authoring.places import of_anchor, of_chunk
+from raggate.models.golden import Support, Vault
+from tables import each_row
+
+TRIP = "---\ntags: x\n---\nIn short.\n\n# Trip\n\n## Day one\nrain, all day\n\n## Day two\n\n### Costs\nforty francs\n"
+HOME = "# Home\n\n## Costs\nrent and heat\n"
+
+
+def vault(**texts: dict[str, str]) -> Vault:
+    """Build a vault of notes, by the names of vault and note."""
+    notes = {(name, path): text for name, its in texts.items() for path, text in its.items()}
+    return Vault(directories={name: Path(name) for name in texts}, texts=notes, notes={}, hash="")
+
+
+NOTES = vault(a={"t.md": TRIP, "x/h.md": HOME, "C#.md": "# Sharp\ntext\n"}, b={"x/h.md": HOME})
+
+
+def test_passages_of_a_note() -> None:
+    """A passage is the text below its heading alone; front matter and headings without text are none."""
+    found = [(item.heading_path, item.line, item.text) for item in passages(vault(a={"t.md": TRIP}))]
+    assert found == [
+        (None, 4, "In short."),
+        ("# Trip > ## Day one", 8, "rain, all day"),
+        ("# Trip > ## Day two > ### Costs", 13, "forty francs"),
+    ]
+
+
+def test_every_passage_can_be_a_support() -> None:
+    """What a passage is named by stands in the vault, also where two vaults have a note of the same path."""
+    for item in passages(NOTES):
+        support = item.support(NOTES)
+        line = f'{{"id": "a", "question": "q", "answerable": true, "gold_supports": [{{"rel_path": "{item.rel_path}"'
+        line += f', "heading_path": "{item.heading_path}"' if item.heading_path else ""
+        line += f', "vault": "{support.vault}"' if support.vault else ""
+        golden.check_anchors(golden.load(f"{line}}}]}}".encode(), "g"), NOTES)
+    assert {item.support(NOTES).vault for item in passages(NOTES)} == {None, "a", "b"}
+
+
+def test_search() -> None:
+    """The passage with the rarest words of a query comes first; one without any of them does not come."""
+    search = WordSearch(passages(vault(a={"t.md": TRIP, "h.md": HOME})))
+    assert [item.heading_path for item in search.find("costs of the francs")] == [
+        "# Trip > ## Day two > ### Costs",
+        "# Home > ## Costs",
+    ]
+    assert search.find("nothing such") == []
+    assert [item.rel_path for item in search.holding("rent costs")] == ["h.md"]
+
+
+def test_a_retrieved_chunk() -> None:
+    """A chunk is known by its heading path, with or without marks, else by its text; or not at all."""
+    known = passages(NOTES)
+
+    def found(**fields: str) -> Passage | None:
+        return of_chunk(make_chunk(**{"rel_path": "t.md", "heading_path": "nowhere", "text": "?", **fields}), known)
+
+    costs = next(item for item in known if item.text == "forty francs")
+    assert found(heading_path="# Trip > ## Day two > ### Costs") == costs
+    assert found(heading_path="Trip > Day two > Costs") == costs
+    assert found(text="Forty  francs") == costs
+    assert found(text="something else") is None
+    # two vaults have it, and the API does not say which
+    assert found(rel_path="x/h.md", heading_path="# Home > ## Costs", text="rent") is None
+
+
+@each_row(
+    "anchor, wanted",
+    [
+        ("t.md", make_support("t.md", None)),
+        ("t.md#Costs", make_support("t.md", "# Trip > ## Day two > ### Costs")),
+        ("t.md## Day two", make_support("t.md", "# Trip > ## Day two")),
+        ("t.md# Trip > ## Day two", make_support("t.md", "# Trip > ## Day two")),
+        ("a/t.md#Trip", make_support("t.md", "# Trip")),
+        ("C#.md#Sharp", make_support("C#.md", "# Sharp")),
+        ("b/x/h.md#Costs", make_support("x/h.md", "# Home > ## Costs", vault="b")),
+    ],
+)
+def test_anchors(anchor: str, wanted: Support) -> None:
+    """A place is named by its note and a heading, all of its path or the end of it."""
+    assert of_anchor(anchor, NOTES) == wanted
+
+
+@each_row(
+    "anchor, message",
+    [
+        ("T.md#Trip", "no note 'T.md' in the vault; nearest: 't.md'"),
+        ("x/h.md#Costs", "'x/h.md' stands in several vaults: a/x/h.md and b/x/h.md"),
+        ("t.md#Cost", "'t.md' has no heading '#Cost'; nearest: 'Costs'"),
+    ],
+)
+def test_anchors_that_name_nothing(anchor: str, message: str) -> None:
+    """What is not there is refused with the nearest that is, and what is several with all of them."""
+    with pytest.raises(UsageError) as refused:
+        of_anchor(anchor, NOTES)
+    assert message in refused.value.message
+
+
+def test_an_anchor_of_several_headings() -> None:
+    """The end of two heading paths names neither."""
+    notes = vault(a={"t.md": "# A\n\n## Costs\nx\n\n# B\n\n## Costs\ny\n"})
+    with pytest.raises(UsageError, match="several headings '#Costs': '# A > ## Costs' and '# B > ## Costs'"):
+        of_anchor("t.md#Costs", notes)
+    assert of_anchor("t.md## B > ### Costs", notes).heading_path == "# B > ## Costs"
