@@ -13,7 +13,7 @@ from raggate.gate import promote
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case
 from raggate.models.run import Run
-from raggate.models.verdict import Review
+from raggate.models.verdict import Reason, Review
 from raggate.pipeline import check
 from raggate.reports import markdown, terminal
 from raggate.scoring.score import score
@@ -54,7 +54,7 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     with pytest.raises(UsageError) as refused:
         promote.propose(run, review.scorecard, baseline, run.config.gate, promote.Terms())
     assert review.lowers
-    assert all(line in refused.value.message for line in review.lowers)
+    assert all(reason.message in refused.value.message for reason in review.lowers)
     record = "A loss that the gate lets pass may be promoted with its record"
     assert record in (refused.value.hint or "")
     for page in shown(review):
@@ -100,3 +100,16 @@ def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
     )
     foreign = judged(replace(run_of(ALL), suite="other"), before)
     assert "name this suite's own baseline" in foreign.verdict.headline
+
+
+def test_what_others_judged_is_no_loss_that_passes() -> None:
+    """Where grades were compared with nothing, that comes first, and nobody is told that a loss may be promoted."""
+    before = run_of(ALL, run_id="before")
+    run = run_of({**ALL, **dict.fromkeys(CASES[:1], False)})
+    review = judged(run, before)
+    others = Reason("judged-by-others", "who judged the baseline is not known")
+    for page in shown(replace(review, lowers=(*review.lowers, others))):
+        assert (
+            "Promoting this run takes --allow-regression and a --reason: who judged the baseline is not known; " in page
+        )
+        assert "may be promoted with its record" not in page

@@ -49,10 +49,10 @@ def compare(
         waived: mode and case id of the cases that are left out of the means on both sides, where cases can be paired.
     """
     theirs = None
+    baseline = judged_metrics.by_these_judges(scorecard, baseline)
     if baseline is not None:
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
-    baseline = judged_metrics.by_these_judges(scorecard, baseline)
     bare = replace(_bare(run, scorecard), baseline=baseline, incomparable=incomparable)
     if baseline is None or incomparable:
         return bare

@@ -61,7 +61,36 @@ def earlier_grades(
 
 
 def _other_judges(scorecard: Scorecard, baseline: Baseline) -> bool:
-    return scorecard.fingerprint.get(JUDGES) != baseline.scorecard.fingerprint.get(JUDGES)
+    """Say whether two sides were not judged by the same; where nobody knows by whom, that is not known to be so."""
+    now, before = scorecard.fingerprint.get(JUDGES), baseline.scorecard.fingerprint.get(JUDGES)
+    return now != before or (now is None and (_has_grades(scorecard) or _had_grades(baseline)))
+
+
+def _has_grades(scorecard: Scorecard) -> bool:
+    values = (
+        value
+        for parts in scorecard.slices.values()
+        for name, value in parts.get(OVERALL, {}).items()
+        if name in _JUDGED
+    )
+    return any(value.value is not None for value in values)
+
+
+def _had_grades(baseline: Baseline) -> bool:
+    return baseline.other_grades or _has_grades(baseline.scorecard)
+
+
+def _not_compared(scorecard: Scorecard, baseline: Baseline) -> str:
+    """Say why nothing is compared with the grades of other judges."""
+    before, now = (JUDGES in side.fingerprint for side in (baseline.scorecard, scorecard))
+    if not now and not _has_grades(scorecard):
+        return "the baseline has judged metrics and the run was not judged, so nothing was compared with them"
+    if not before and not _had_grades(baseline):
+        return "the baseline was not judged, so no judged metric is compared"
+    if not before or not now:
+        whom = "the baseline" if not before else "the run"
+        return f"who judged {whom} is not known, so nothing was compared with the judged metrics of the baseline"
+    return "the judged metrics of the baseline are by other judges or prompts, with which nothing was compared"
 
 
 def _without_judged(baseline: Baseline) -> Baseline:
@@ -73,7 +102,7 @@ def _without_judged(baseline: Baseline) -> Baseline:
         for mode, parts in card.slices.items()
     }
     cases = tuple(map(_without, card.cases))
-    return replace(baseline, scorecard=replace(card, slices=slices, cases=cases))
+    return replace(baseline, scorecard=replace(card, slices=slices, cases=cases), other_grades=_has_grades(card))
 
 
 def _without(case: CaseScore) -> CaseScore:
@@ -140,13 +169,10 @@ def judged_by_others(comparison: Comparison) -> Iterator[Reason]:
     A worse answer may hide behind that, whoever had it graded anew.
     """
     baseline = comparison.baseline
-    if baseline is None or baseline.scorecard.fingerprint.get(JUDGES) is None:
+    if baseline is None or not (_had_grades(baseline) or JUDGES in baseline.scorecard.fingerprint):
         return
     if _other_judges(comparison.scorecard, baseline):
-        message = "the judged metrics of the baseline are by other judges or prompts, with which nothing was compared"
-        if comparison.scorecard.fingerprint.get(JUDGES) is None:
-            message = "the baseline has judged metrics and the run was not judged, so nothing was compared with them"
-        yield Reason("judged-by-others", message)
+        yield Reason("judged-by-others", _not_compared(comparison.scorecard, baseline))
 
 
 def _present(comparison: Comparison) -> list[str]:
@@ -231,9 +257,8 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
         ]
         got_worse = f"; it got worse: {', '.join(worse)}" if worse else ""
         yield Reason("judge-unfit", f"{metric} is advisory: {problem}{got_worse}", metric=metric)
-    if baseline.paired and _other_judges(comparison.scorecard, baseline):
-        message = "the judges or prompts of the baseline are not those of this run, so no judged metric is compared"
-        yield Reason("other-judges", f"{message} until a run is promoted")
+    if (baseline.paired or baseline.other_grades) and _other_judges(comparison.scorecard, baseline):
+        yield Reason("other-judges", f"{_not_compared(comparison.scorecard, baseline)}, until a run is promoted")
     yield from _quality(JudgingSummary.of(comparison.scorecard.fingerprint))
 
 

@@ -158,12 +158,12 @@ def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
     return {reason.code for reason in down} == {"metric-down"} and not red
 
 
-def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[str, ...]:
+def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reason, ...]:
     """Say what of a run would replace something better in the baseline, which promoting it needs permission for."""
     if comparison.baseline is None:
         return ()
     rows = [row for row in replacements(comparison, gate) if row.before.n or row.after.n]
-    return tuple(reason.message for reason in (*_down(rows, comparison), *_gone(run, comparison, gate)))
+    return (*_down(rows, comparison), *_gone(run, comparison, gate))
 
 
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:

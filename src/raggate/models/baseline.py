@@ -44,7 +44,8 @@ class Baseline:
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
     `early` files are from before case hashes covered the expected key facts. `restate` scores a run by the definitions
     of the system whose means these are; None where they are raggate's own. `commit` is the one that a file was
-    read from, None for one on disk.
+    read from, None for one on disk. `other_grades` says that it had judged metrics by others than the judges of the
+    run, which were taken out.
     """
 
     source: str
@@ -54,6 +55,7 @@ class Baseline:
     early: bool = False
     commit: str | None = None
     accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
+    other_grades: bool = False
     restate: Callable[[Run, Scorecard, Baseline], Restated] | None = field(default=None, compare=False, repr=False)
 
     @property

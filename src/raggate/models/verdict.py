@@ -257,7 +257,7 @@ class Review:
     context: ReportContext = field(default_factory=ReportContext)
     fallen: tuple[Flip, ...] = ()
     diagnosis: Diagnosis | None = None
-    lowers: tuple[str, ...] = ()
+    lowers: tuple[Reason, ...] = ()
 
     @property
     def scorecard(self) -> Scorecard:

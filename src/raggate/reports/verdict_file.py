@@ -44,7 +44,7 @@ def render(review: Review) -> str:
         "flips": [_flip(flip) for flip in comparison.flips],
         "fallen": [_flip(flip) for flip in review.fallen],
         "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
-        "promotion_needs_permission": [_line(line) for line in review.lowers],
+        "promotion_needs_permission": [_line(reason.message) for reason in review.lowers],
         "golden_changes": asdict(comparison.golden),
         "vault_changes": [str(change) for change in comparison.vault_changes],
         "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],

@@ -191,22 +191,32 @@ def test_promoting_such_answers_needs_permission() -> None:
     run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
     held = compare(run, now, make_baseline(card(4.5)), flip_at=5)
     (why,) = promote.needs_permission(run, held, Gate())
-    assert why.startswith("2 of 12 answers that judges gave groundedness in the baseline's run have none now")
+    assert why.message.startswith("2 of 12 answers that judges gave groundedness in the baseline's run have none now")
 
 
 def test_promoting_what_others_judged_needs_permission() -> None:
     """Grades that nothing was compared with are not replaced in passing, by those of other judges or by none."""
-    before = make_baseline(card(4.5))
-    unjudged = replace(card(1.0), fingerprint={})
-    for now, why in (
-        (card(1.0, by="large"), "the judged metrics of the baseline are by other judges or prompts, with which"),
-        (unjudged, "the baseline has judged metrics and the run was not judged"),
+    small = make_baseline(card(4.5))
+    nobody = replace(small, scorecard=replace(small.scorecard, fingerprint={}))
+    means = replace(nobody, scorecard=replace(nobody.scorecard, cases=()))
+    unjudged, unnamed = replace(card(None), fingerprint={}), replace(card(1.0), fingerprint={})
+    others = "the judged metrics of the baseline are by other judges or prompts, with which"
+    for before, now, why in (
+        (small, card(1.0, by="large"), others),
+        (small, unjudged, "the baseline has judged metrics and the run was not judged"),
+        (small, unnamed, "who judged the run is not known"),
+        (nobody, card(1.0), "who judged the baseline is not known"),
+        (nobody, unnamed, "who judged the baseline is not known"),
+        (means, card(1.0), "who judged the baseline is not known"),
     ):
         run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
         held = compare(run, now, before, flip_at=5)
-        (reason,) = promote.needs_permission(run, held, Gate())
-        assert reason.startswith(why)
-        with pytest.raises(UsageError, match="may be worse than the present baseline: the") as caught:
+        (reason,) = [item for item in promote.needs_permission(run, held, Gate()) if item.code == "judged-by-others"]
+        decided = decide(replace(held, not_asked=()), (), Gate())
+        assert [item.code for item in decided.warnings if item.message.startswith(why)] == ["other-judges"]
+        assert not any(row.gated for row in decided.rows if row.delta.metric == "groundedness")
+        assert reason.message.startswith(why)
+        with pytest.raises(UsageError, match="worse than the present baseline: ") as caught:
             promote.propose(run, now, before, Gate(), promote.Terms())
         assert "--allow-regression" in (caught.value.hint or "")
         promote.propose(run, now, before, Gate(), promote.Terms(allow_regression=True, reason="a better judge"))

@@ -15,6 +15,7 @@ from raggate.config.schema import Gate
 from raggate.gate import compare
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
+from raggate.models.judging_quality import JUDGES
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import OVERALL, CaseScore
 
@@ -24,9 +25,9 @@ HARD = (OVERALL, "difficulty=hard")
 def row(before: Sequence[CaseScore], now: Sequence[CaseScore], metric: str = "hit_at_5", min_slice: int = 10) -> Delta:
     """Hold cases against those of a baseline, and give the row of a metric over all of them."""
     asked = make_run(*(unanswered(case.case_id) for case in now))
-    found = compare.compare(
-        asked, make_scorecard(*now), make_baseline(make_scorecard(*before)), flip_at=5, min_slice=min_slice
-    )
+    # grades are compared where both sides have them by the same judges
+    old, new = (make_scorecard(*cases, fingerprint={JUDGES: "the same"}) for cases in (before, now))
+    found = compare.compare(asked, new, make_baseline(old), flip_at=5, min_slice=min_slice)
     (delta,) = [delta for delta in found.deltas if (delta.metric, delta.slice) == (metric, OVERALL)]
     return delta
 

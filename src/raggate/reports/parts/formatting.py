@@ -239,12 +239,13 @@ def promotion_note(review: Review) -> str:
     """Say why a run that passes is not promoted without permission; empty where it is."""
     if not review.lowers:
         return ""
-    more = f" and {len(review.lowers) - 3} more" if len(review.lowers) > 3 else ""
-    return (
-        "A loss that the gate lets pass may be promoted with its record; promoting this run takes --allow-regression "
-        "and a --reason: "
-        f"{'; '.join(review.lowers[:3])}{more}"
-    )
+    # what was compared with nothing may be any loss, so no number of small ones hides it
+    reasons = sorted(review.lowers, key=lambda reason: reason.code != "judged-by-others")
+    more = f" and {len(reasons) - 3} more" if len(reasons) > 3 else ""
+    only_losses = {reason.code for reason in reasons} == {"metric-down"}
+    lead = "A loss that the gate lets pass may be promoted with its record; promoting" if only_losses else "Promoting"
+    what = "; ".join(reason.message for reason in reasons[:3])
+    return f"{lead} this run takes --allow-regression and a --reason: {what}{more}"
 
 
 def fallen_title(flips: Sequence[Flip]) -> str:
