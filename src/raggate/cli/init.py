@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import re
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import click
 
+from raggate.cli import console, first_config
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.text.escape import log_line
@@ -21,6 +25,7 @@ _TARGETS = {
     "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md",
     "rag-gate.yml": WORKFLOW,
 }
+_EXAMPLE_NOTES = "golden/vault/notes"
 IGNORED = ".dockerignore"
 """Keeps what judges the API out of its image."""
 
@@ -36,34 +41,100 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
     "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
 )
 @click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
-def init(directory: Path, action: str, owners: str) -> None:
-    """Write a commented raggate.yml, an example golden set with its vault, and a workflow into a repository."""
-    written = write_example(directory, action, owners)
+@click.option("--probe", "url", metavar="URL", help="Call the API that runs there, and write what it is asked.")
+@click.option("--vault", type=PATH, help="The directory of the notes that the API has indexed, in place of an example.")
+@click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
+@click.option(
+    "--map", "mapped", multiple=True, metavar="PART=PATH", help="Where --probe finds a part of a chunk: rel_path=file."
+)
+@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.pass_obj
+def init(
+    environment: dict[str, str],
+    /,
+    directory: Path,
+    url: str | None,
+    vault: Path | None,
+    question: str,
+    mapped: tuple[str, ...],
+    **terms: Any,
+) -> None:
+    """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
+
+    With --probe the API is called, its OpenAPI document read where it has one, and its answer recognised; what cannot
+    be is asked for at a terminal, and told otherwise.
+    """
+    if url is not None:
+        # nothing is asked for what would not be written
+        check_terms(directory, own_notes=vault is not None, **terms)
+    config = _config(directory, url, vault, question, mapped)
+    written = write_example(directory, config=config, own_notes=vault is not None, **terms)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
+    _advise(directory, written, terms["action"], own_notes=vault is not None, probed=url is not None)
+    if url is not None:
+        _try_out(directory, first_config.question_of(question, vault), environment)
+
+
+def _config(directory: Path, url: str | None, vault: Path | None, question: str, mapped: tuple[str, ...]) -> str | None:
+    """Give the text of raggate.yml; None for the commented example."""
+    if url is None and vault is None and not question and not mapped:
+        return None
+    if url is None:
+        raise UsageError(
+            "--vault, --question and --map are for --probe", hint="`raggate init --probe URL` calls an API."
+        )
+    notes = first_config.relative_vault(directory, vault) if vault is not None else _EXAMPLE_NOTES
+    fields = first_config.mapped_fields(mapped)
+    choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
+    asked = first_config.question_of(question, vault)
+    return first_config.head(notes) + first_config.found(url, asked, vault, fields, choose)
+
+
+def _choose(asked: str, among: Sequence[str]) -> str:
+    for number, text in enumerate(among, 1):
+        click.echo(f"  {number}  {log_line(text, limit=200)}")
+    if not among:
+        return str(click.prompt(log_line(asked)))
+    return among[int(click.prompt(log_line(asked), type=click.IntRange(1, len(among)))) - 1]
+
+
+def _advise(directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, probed: bool) -> None:
     if directory / IGNORED not in written:
         click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
-    click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
+    if probed:
+        click.echo(
+            "Check: `api.url` is an API that runs already; for pull requests raggate starts it: `api.container`."
+        )
+    if own_notes:
+        click.echo(f"Next: write the questions, {_TARGETS['eval_set.jsonl']}, then `raggate check`.")
+    elif probed:
+        click.echo("Next: name your notes under `vault` and ask of them in the golden set, then `raggate check`.")
+    else:
+        click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
 
 
-def write_example(directory: Path, action: str = "", owners: str = "") -> list[Path]:
-    """Write the example files below a directory. Returns what was written.
+def _try_out(directory: Path, question: str, environment: Mapping[str, str]) -> None:
+    """Show what one answer fills, by the configuration that was written."""
+    from raggate.pipeline.request import Request
+    from raggate.pipeline.smoke_test import smoke_test
+    from raggate.reports.smoke_test import render
 
-    Args:
-        directory: the top of the repository.
-        action: the action that the workflow uses, as `OWNER/raggate@` and a full commit id; empty for a placeholder.
-        owners: who must review what judges a change, as `@user` and `@organisation/team` with spaces between; empty
-            for no CODEOWNERS.
+    request = Request(config_file=directory / "raggate.yml", environment=environment, say=console.say, systems=())
+    click.echo("\n" + render(smoke_test(request, question), width=max(console.width(), 60)), nl=False)
+
+
+def check_terms(
+    directory: Path, action: str = "", owners: str = "", *, own_notes: bool = False, force: bool = False
+) -> None:
+    """Refuse terms under which nothing may be written; see `write_example`.
 
     Raises:
-        UsageError: for an action or owners not named so, or when a file exists already; then nothing is written.
+        UsageError: for an action or owners not named so, or when a file exists already and `force` does not say so.
     """
-    from importlib.resources import files
-
-    from raggate.text.files import write_file
     from raggate.text.yamlio import one_line
 
     if action and not _ACTION.fullmatch(action):
@@ -76,19 +147,56 @@ def write_example(directory: Path, action: str = "", owners: str = "") -> list[P
             f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
             hint="GitHub asks nobody where an owner is misspelt, and says so only on the page of the file.",
         )
-    # a .dockerignore that is there is the owner's to add to
-    ignored = {} if (directory / IGNORED).exists() else {"dockerignore": IGNORED}
-    targets = {**_TARGETS, **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
-    names = (*_TARGETS.values(), *(_CODEOWNERS if owners else ()))
+    names = (*(() if force else _targets(own_notes=own_notes).values()), *(_CODEOWNERS if owners else ()))
     existing = [name for name in names if (directory / name).exists()]
     if existing:
         raise UsageError(
             f"{', '.join(existing)}: exists already, nothing was written",
-            hint="Move it away, or run `raggate init` in an empty directory and copy what you need.",
+            hint="Move it away, run `raggate init` in an empty directory and copy what you need, or say --force, which "
+            "writes over all but CODEOWNERS.",
         )
+
+
+def _targets(*, own_notes: bool) -> dict[str, str]:
+    examples = {"eval_set.jsonl", "Sourdough.md"} if own_notes else set()
+    return {template: name for template, name in _TARGETS.items() if template not in examples}
+
+
+def write_example(
+    directory: Path,
+    action: str = "",
+    owners: str = "",
+    *,
+    config: str | None = None,
+    own_notes: bool = False,
+    force: bool = False,
+) -> list[Path]:
+    """Write the example files below a directory. Returns what was written.
+
+    Args:
+        directory: the top of the repository.
+        action: the action that the workflow uses, as `OWNER/raggate@` and a full commit id; empty for a placeholder.
+        owners: who must review what judges a change, as `@user` and `@organisation/team` with spaces between; empty
+            for no CODEOWNERS.
+        config: the text of raggate.yml, in place of the example's.
+        own_notes: whether there are notes already, so that neither example notes nor questions are written.
+        force: whether files that are there are written over.
+
+    Raises:
+        UsageError: as `check_terms`; then nothing is written.
+    """
+    from importlib.resources import files
+
+    from raggate.text.files import write_file
+
+    check_terms(directory, action, owners, own_notes=own_notes, force=force)
+    # a .dockerignore that is there is the owner's to add to
+    ignored = {} if (directory / IGNORED).exists() else {"dockerignore": IGNORED}
+    targets = {**_targets(own_notes=own_notes), **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
     written = []
     for template, name in targets.items():
         text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
+        text = config if config is not None and template == "raggate.yml" else text
         text = text.replace("OWNERS\n", f"{owners}\n") if template == "CODEOWNERS" else text
         write_file(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         written.append(directory / name)

@@ -97,7 +97,7 @@ import atexit, signal, sys
 from raggate.cli import init
 from raggate.__main__ import main
 
-def interrupted(*_):
+def interrupted(*_, **__):
     signal.raise_signal({int(number)})
 
 init.write_example = interrupted

@@ -1,0 +1,93 @@
+"""What `raggate init` was told, or finds by asking an API -> the text of raggate.yml."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from raggate.errors import UsageError
+
+if TYPE_CHECKING:
+    from raggate.pipeline.discovery import Choose
+
+_LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}}}
+_ANY_QUESTION = "What do these notes tell about?"
+
+
+def found(url: str, question: str, notes: Path | None, fields: Mapping[str, str], choose: Choose | None) -> str:
+    """Call an API, and write the sections `api` and `ask` for it.
+
+    Args:
+        url: where it runs.
+        question: what it is asked.
+        notes: the notes that it has indexed; None where nobody said.
+        fields: part of a chunk -> its path, as somebody said it.
+        choose: asks at a terminal; None where nobody is there.
+
+    Raises:
+        RaggateError: as `discover`.
+    """
+    from raggate.pipeline.discovery import Wanted, discover
+    from raggate.text.yaml_writing import block
+
+    wanted = Wanted(url=url, question=question, notes=_paths(notes), fields=fields, choose=choose)
+    return block(discover(wanted), _LEVELS)
+
+
+def question_of(given: str, notes: Path | None) -> str:
+    """Give the question that was given, or one that some note should answer: its name."""
+    paths = _paths(notes)
+    return given or (Path(min(paths)).stem if paths else _ANY_QUESTION)
+
+
+def _paths(notes: Path | None) -> set[str]:
+    from raggate.inputs import vault
+
+    return {path for _, path in vault.load({"notes": notes}).texts} if notes is not None else set()
+
+
+def mapped_fields(given: tuple[str, ...]) -> dict[str, str]:
+    """Read what `--map` says, each as `part=path`.
+
+    Raises:
+        UsageError: for one that is not, or that names no path.
+    """
+    from raggate.text.field_paths import parse
+
+    fields: dict[str, str] = {}
+    for pair in given:
+        name, equals, path = pair.partition("=")
+        if not equals or name in fields:
+            raise UsageError(f"--map: expected part=path, each part once, found {pair!r}")
+        try:
+            parse(path)
+        except ValueError as error:
+            raise UsageError(f"--map {name}: {error}") from None
+        fields[name] = path
+    return fields
+
+
+def relative_vault(directory: Path, notes: Path) -> str:
+    """Give the notes' directory as raggate.yml names it.
+
+    Raises:
+        UsageError: when it is none, or not in the repository.
+    """
+    if not notes.is_dir():
+        raise UsageError(f"--vault: {notes}: no such directory")
+    path = os.path.relpath(notes.resolve(), directory.resolve())
+    if path.startswith(".."):
+        raise UsageError(
+            f"--vault: {notes} is not inside {directory}",
+            hint="The fixture notes are part of the repository, so that every change is measured by the same.",
+        )
+    return Path(path).as_posix()
+
+
+def head(notes: str) -> str:
+    """Write what stands before the sections of the API: the suite, and the notes."""
+    from raggate.text.yaml_writing import block
+
+    return block({"suite": "notes", "vault": {"notes": notes}}, {})

@@ -1,0 +1,292 @@
+"""The address of an API -> what raggate.yml says of it: what it is asked, and where its answer holds what.
+
+Only the host that was named is called, a bounded number of times, and whatever it says is taken for hostile.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+import httpx
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.config.mapped_settings import ChunkFields
+from raggate.config.values import HttpUrl
+from raggate.errors import CannotTell, UsageError
+from raggate.gate.filled_fields import prefix_of
+from raggate.service.adapters.ask_index import fetch
+from raggate.service.discovery import openapi, shapes
+from raggate.service.discovery.openapi import Request
+from raggate.service.discovery.shapes import Shape
+from raggate.service.transport import Wire
+from raggate.text import deadlines, jsonio
+from raggate.text.certificates import checked_by
+from raggate.text.field_paths import find, find_all, parse
+from raggate.text.nearest import nearest
+from raggate.text.quote import cut, enumerated, quoted
+
+SECONDS = 30.0
+"""For everything that is asked of the API."""
+
+_CALL_S = 5.0
+_MAX_BODY = 4 << 20
+_MAX_REQUESTS = 12
+_NATIVE = "/api/v1/ask"
+_DOCUMENTS = ("/openapi.json", "/api/openapi.json", "/v3/api-docs", "/swagger.json")
+_HEALTH = ("/health", "/api/health", "/healthz", "/status", "/openapi.json", "/")
+_QUESTIONS = ("query", "question", "q", "text", "input", "prompt")
+_COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results")
+
+Choose = Callable[[str, Sequence[str]], str]
+"""Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is known before the API is called.
+
+    Attributes:
+        url: where it runs, with the path of the endpoint or without.
+        question: what is asked.
+        notes: the paths of the notes that it may name.
+        fields: part of a chunk, or `list` -> its path, as somebody said it.
+        choose: asks at a terminal; None where nobody is there to answer.
+    """
+
+    url: str
+    question: str
+    notes: AbstractSet[str] = frozenset()
+    fields: Mapping[str, str] = field(default_factory=dict)
+    choose: Choose | None = None
+
+
+def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> dict[str, Any]:
+    """Call an API and give the sections `api` and `ask` of a configuration for it.
+
+    Args:
+        wanted: what is known.
+        transport: carries the requests, in place of a connection.
+
+    Raises:
+        UsageError: for an address that may not be called, and where something is missing that nobody could be asked.
+        CannotTell: when nothing answers there.
+    """
+    url = _checked(wanted)
+    parts = urlsplit(url)
+    base, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    late = CannotTell(
+        f"{base} was not looked at within {SECONDS:.0f} s", hint="Is it slow, or does it drip its answers?"
+    )
+    with deadlines.within(SECONDS, late), _calls(base, transport) as calls:
+        return _Discovery(wanted, base, calls).sections(path)
+
+
+def _checked(wanted: Wanted) -> str:
+    strange = next((name for name in wanted.fields if name not in ChunkFields.model_fields), None)
+    if strange is not None:
+        like = nearest(strange, ChunkFields.model_fields)
+        meant = f"; did you mean {like!r}?" if like else ""
+        raise UsageError(f"--map: no part of a chunk is called {quoted(strange)}{meant}")
+    try:
+        return TypeAdapter(HttpUrl).validate_python(wanted.url)
+    except ValidationError as error:
+        raise UsageError(
+            f"--probe: {error.errors(include_url=False)[0]['msg'].removeprefix('Value error, ')}"
+        ) from None
+
+
+@contextmanager
+def _calls(base: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
+    wire = Wire(
+        transport or httpx.HTTPTransport(trust_env=False, verify=checked_by(base)),
+        deadline=time.monotonic() + SECONDS,
+        seconds=_CALL_S,
+        max_bytes=_MAX_BODY,
+        now=time.monotonic,
+    )
+    with httpx.Client(base_url=base, transport=wire, trust_env=False, follow_redirects=False) as client:
+        yield client
+
+
+@dataclass
+class _Discovery:
+    """One API as far as it is known."""
+
+    _wanted: Wanted
+    _base: str
+    _client: httpx.Client
+    _tried: list[str] = field(default_factory=list)
+    _connected: bool = False
+    _problem: str = ""
+
+    def sections(self, path: str) -> dict[str, Any]:
+        """Give the sections of the configuration."""
+        document = self._document()
+        if path in ("", _NATIVE) and self._speaks_native():
+            return {"api": {"url": self._base}, "ask": {"adapter": "ask"}}
+        request, root, shape = self._answered(self._candidates(document, path))
+        chunks = self._chunks(shape, root)
+        response: dict[str, Any] = {"chunks": chunks}
+        if shape.answer is not None:
+            response["answer"] = shape.answer
+        mapped = {"ask": self._counting(request, shape, root).template(), "response": response}
+        ready = {"health_path": self._health_path(document), "index_path": None}
+        return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
+
+    def _call(self, request: Request, k: int = 10) -> tuple[int, Any]:
+        """Give status and parsed body; 0 for no answer, and None for a body that is no JSON."""
+        values = {"{question}": self._wanted.question, "{k}": k}
+        query = {name: str(values.get(text, text)) for name, text in request.query.items()}
+        body = None if request.body is None else {name: values.get(text, text) for name, text in request.body.items()}
+        headers = {"Content-Type": "application/json"} if body is not None else {}
+        try:
+            status, data = fetch(
+                self._client,
+                request.method,
+                f"{request.path}?{urlencode(query)}" if query else request.path,
+                headers=headers,
+                content=None if body is None else jsonio.dumps(body),
+                limit=_MAX_BODY,
+                seconds=_CALL_S,
+            )
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            self._problem = cut(error) or type(error).__name__
+            return 0, None
+        self._connected = True
+        try:
+            return status, jsonio.loads(data)
+        except ValueError:
+            return status, None
+
+    def _get(self, path: str) -> tuple[int, Any]:
+        return self._call(Request(method="GET", path=path))
+
+    def _document(self) -> Any:
+        """Read what the API says of itself; None where it says nothing."""
+        for path in _DOCUMENTS:
+            status, document = self._get(path)
+            if status == 200 and isinstance(document, dict) and "paths" in document:
+                return document
+            if not self._connected:
+                raise CannotTell(f"{self._base} does not answer: {self._problem}", hint="Is the API up?")
+        return None
+
+    def _speaks_native(self) -> bool:
+        body = {"question": "{question}", "k": "{k}", "mode": "hybrid"}
+        query = {"debug": "true", "retrieval_only": "true"}
+        _, root = self._call(Request(method="POST", path=_NATIVE, query=query, body=body))
+        debug = root.get("debug") if isinstance(root, dict) else None
+        return isinstance(debug, dict) and isinstance(debug.get("retrieved_chunks"), list)
+
+    def _candidates(self, document: Any, path: str) -> list[Request]:
+        described = openapi.requests(document)
+        if not path:
+            if described:
+                return described[:_MAX_REQUESTS]
+            path = self._asked_path()
+        own = [request for request in described if request.path.rstrip("/") == path]
+        posts = [Request(method="POST", path=path, body={name: "{question}"}) for name in _QUESTIONS]
+        gets = [Request(method="GET", path=path, query={name: "{question}"}) for name in _QUESTIONS]
+        return own or [*posts, *gets]
+
+    def _asked_path(self) -> str:
+        missing = (
+            f"{self._base} does not describe itself ({', '.join(_DOCUMENTS)}), so nobody knows what it can be asked"
+        )
+        hint = f"Name the endpoint too: `--probe {self._base}/search`."
+        if self._wanted.choose is None:
+            raise UsageError(missing, hint=hint)
+        path = self._wanted.choose(f"{missing}. The path of its search, such as /search:", ()).strip()
+        if not path.startswith("/") or any(sign in path for sign in "?# {}\\"):
+            raise UsageError(f"expected a path such as /search, found {quoted(path)}", hint=hint)
+        return path.rstrip("/")
+
+    def _answered(self, candidates: Sequence[Request]) -> tuple[Request, Any, Shape]:
+        """Ask until an answer is understood."""
+        for request in candidates:
+            status, root = self._call(request)
+            shape = self._shape(root) if status == 200 else None
+            if shape is not None:
+                return request, root, shape
+            self._tried.append(f"{request.method} {request.path} ({', '.join(_words(request))}): {_said(status, root)}")
+        raise UsageError(
+            [f"{self._base}: no answer holds a list of chunks that could be read", *self._tried],
+            hint="`--question` asks what the index knows, `--map list=data.hits` says where the chunks stand; "
+            "docs/adapters.md shows how to write it by hand.",
+        )
+
+    def _shape(self, root: Any) -> Shape | None:
+        return shapes.recognise(root, self._wanted.notes, self._wanted.fields.get("list"))
+
+    def _chunks(self, shape: Shape, root: Any) -> dict[str, str]:
+        """Give the section of the chunks, with what somebody said before what was recognised."""
+        said = {"list": shape.list, **shape.fields, **self._wanted.fields}
+        if not said.keys() & {"rel_path", "doc_id"}:
+            said["rel_path"] = self._asked_note(shape)
+        chunks = {name: said[name] for name in ChunkFields.model_fields if name in said}
+        prefix = self._prefix(chunks, root)
+        if prefix and "path_prefix" not in chunks:
+            chunks["path_prefix"] = prefix.replace("{", "{{").replace("}", "}}")
+        return chunks
+
+    def _asked_note(self, shape: Shape) -> str:
+        texts = enumerated(list(shape.texts[:20]))
+        missing = f"no part of a chunk in {shape.list} could be recognised as the path of its note"
+        if self._wanted.choose is not None and shape.texts:
+            return self._wanted.choose(f"{missing}. Which is it?", shape.texts)
+        raise UsageError(
+            f"{missing}; its texts are {texts or 'none'}",
+            hint="`--map rel_path=meta.file` says which, `--map doc_id=id` where it tells an id alone.",
+        )
+
+    def _prefix(self, chunks: Mapping[str, str], root: Any) -> str | None:
+        if "rel_path" not in chunks:
+            return None
+        try:
+            entries = find_all(parse(chunks["list"]), root, limit=shapes.MAX_VALUES) or ()
+            found = [find(parse(chunks["rel_path"]), entry) for _, entry in entries]
+        except ValueError:
+            return None
+        paths = [path for path in found if isinstance(path, str)]
+        strange = [path for path in paths if path not in self._wanted.notes]
+        return prefix_of(strange, set(self._wanted.notes)) if strange and len(strange) == len(paths) else None
+
+    def _counting(self, request: Request, shape: Shape, root: Any) -> Request:
+        """Add how many chunks are asked for, by the first name that the API obeys."""
+        if request.counts or shape.entries < 2:
+            return request
+        for name in _COUNTS:
+            if request.body is not None:
+                more = replace(request, body={**request.body, name: "{k}"})
+            else:
+                more = replace(request, query={**request.query, name: "{k}"})
+            status, answer = self._call(more, k=1)
+            fewer = self._shape(answer) if status == 200 else None
+            if fewer is not None and fewer.list == shape.list and fewer.entries == 1:
+                return more
+        return request
+
+    def _health_path(self, document: Any) -> str:
+        described = openapi.health_paths(document)[:5]
+        for path in (*described, *_HEALTH):
+            if self._get(path)[0] == 200:
+                return path
+        raise UsageError(
+            f"{self._base}: none of {', '.join((*described, *_HEALTH))} answers 200, so nobody knows when it is up",
+            hint="Let the API answer 200 at /health.",
+        )
+
+
+def _words(request: Request) -> list[str]:
+    return [*request.query, *(request.body or {})]
+
+
+def _said(status: int, root: Any) -> str:
+    if not status:
+        return "no answer"
+    return f"HTTP {status}" + (f" {cut(jsonio.dumps(root).decode(), limit=120)}" if root is not None else "")

@@ -1,0 +1,58 @@
+"""How APIs usually call what raggate asks and reads, likeliest first; compared without case, `_`, `-` and `@`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+QUESTION = (
+    *("question", "query", "q", "querytext", "searchquery", "text", "prompt", "input", "message", "searchtext"),
+    *("search", "term", "keywords"),
+)
+COUNT = (
+    *("k", "topk", "limit", "topn", "nresults", "numresults", "maxresults", "maxnumresults", "maxchunks"),
+    *("size", "top", "pagesize", "perpage", "n", "count", "hits", "rows"),
+)
+LISTS = (
+    *("chunks", "hits", "results", "matches", "documents", "docs", "passages", "sources", "contexts", "points"),
+    *("nodes", "items", "children", "citations", "references", "data", "output"),
+)
+FIELDS = {
+    "rel_path": (
+        *("relpath", "relativepath", "filepath", "path", "file", "notepath", "docpath", "documentpath", "source"),
+        *("filename", "document", "note", "permalink", "uri", "url"),
+    ),
+    "heading_path": (
+        *("headingpath", "headings", "sectionpath", "headingtrail", "breadcrumbs", "breadcrumb", "heading"),
+        *("section", "headers", "header"),
+    ),
+    "text": (
+        *("text", "content", "pagecontent", "chunktext", "body", "chunk", "passage", "matchedchunk", "snippet"),
+        *("entry", "excerpt", "document"),
+    ),
+    "score": ("score", "scorefinal", "finalscore", "rerankscore", "relevance", "relevancescore", "similarity"),
+    "id": ("chunkid", "id", "uuid", "pointid", "nodeid"),
+}
+"""Parts of a chunk -> their usual names."""
+ANSWERS = ("answer", "response", "reply", "completion", "generatedanswer", "output")
+ENDPOINTS = ("search", "retrieve", "retrieval", "query", "ask", "question", "rag", "answer", "chat")
+HEALTH = ("health", "healthz", "ready", "readyz", "readiness", "live", "livez", "status", "ping", "heartbeat")
+
+_MARKS = re.compile(r"[_\-@\s]")
+
+
+def plain_name(name: str) -> str:
+    """Write a name as the tables do."""
+    return _MARKS.sub("", name[:100]).lower()
+
+
+def rank(name: str, usual: tuple[str, ...]) -> int | None:
+    """Give the place of a name among the usual ones; None when it is none of them."""
+    plain = plain_name(name)
+    return usual.index(plain) if plain in usual else None
+
+
+def best(candidates: Iterable[str], usual: tuple[str, ...]) -> str | None:
+    """Give the candidate that is the likeliest, if any is."""
+    ranked = [(place, name) for name in candidates if (place := rank(name, usual)) is not None]
+    return min(ranked)[1] if ranked else None

@@ -1,0 +1,177 @@
+"""An answer of an unknown API -> where its chunks stand, and which of their keys raggate can read. Pure.
+
+The answer is hostile input, bounded by its reader; only so much of it is looked at.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
+from dataclasses import dataclass
+from itertools import chain, islice
+from typing import Any
+
+from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, rank
+from raggate.text.field_paths import find_all, parse
+
+MAX_DEPTH = 6
+MAX_VALUES = 2_000
+MAX_ENTRIES = 50
+_WORTH = {"rel_path": 4, "text": 3, "score": 2, "heading_path": 2, "id": 1}
+_BARE = re.compile(r"[A-Za-z0-9_@:/-]+")
+_QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Where an answer holds what.
+
+    Attributes:
+        list: the path of its chunks.
+        entries: how many there are.
+        fields: part of a chunk -> its path from the chunk.
+        texts: every path of a chunk that leads to a text, for whoever is asked which it is.
+        answer: the path of the answer in words, if there is one.
+    """
+
+    list: str
+    entries: int
+    fields: Mapping[str, str]
+    texts: Sequence[str]
+    answer: str | None = None
+
+
+def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shape | None:
+    """Recognise an answer; None when it holds no list of chunks.
+
+    Args:
+        root: the parsed answer.
+        notes: the paths of the notes that the API may name.
+        at: the path of the chunks, where that is known.
+    """
+    lists = _lists(root) if at is None else _list_at(root, at)
+    shapes = [
+        (sum(_WORTH[name] for name in fields) + (0 if usual is None else 2), -number, path, entries, fields)
+        for number, (path, usual, entries) in enumerate(lists)
+        if (fields := _fields(entries, notes)).keys() & {"rel_path", "text"} or at is not None
+    ]
+    if not shapes:
+        return None
+    _, _, path, entries, fields = max(shapes, key=lambda shape: shape[:2])
+    return Shape(
+        list=path,
+        entries=len(entries),
+        fields=fields,
+        texts=[leaf for leaf, values in _leaves(entries).items() if all(isinstance(value, str) for value in values)],
+        answer=_answer(root),
+    )
+
+
+def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
+    """Give every list of mappings, or of rows that begin with one, with its path and how usual its name is."""
+    for path, name, value in islice(_walk("", "", root, 0), MAX_VALUES):
+        entries = value[:MAX_ENTRIES] if isinstance(value, list) else []
+        if entries and all(isinstance(_head(entry), dict) for entry in entries):
+            yield f"{path}[*]" if "[*]" in path else path or "$", rank(name, LISTS), entries
+
+
+def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]]:
+    try:
+        entries = find_all(parse(path), root, limit=MAX_VALUES) or []
+    except ValueError:
+        return
+    yield path, None, [entry for _, entry in entries[:MAX_ENTRIES]]
+
+
+def _walk(path: str, name: str, value: Any, depth: int, every: str = "[*]") -> Iterator[tuple[str, str, Any]]:
+    """Give a value and what is in it, each with its path and key; of a list the first item, which stands for all."""
+    yield path, name, value
+    if depth == MAX_DEPTH:
+        return
+    if isinstance(value, dict):
+        for key, inner in islice(value.items(), MAX_VALUES):
+            if (step := _key(key)) is not None:
+                yield from _walk(f"{path}.{step}" if path else step, key, inner, depth + 1, every)
+    elif isinstance(value, list) and value:
+        yield from _walk(f"{path}{every if isinstance(value[0], dict) else '[0]'}", name, value[0], depth + 1, every)
+
+
+def _head(entry: Any) -> Any:
+    return entry[0] if isinstance(entry, list) and entry else entry
+
+
+def _key(key: str) -> str | None:
+    if _BARE.fullmatch(key):
+        return key
+    return f'"{key}"' if _QUOTABLE.fullmatch(key) else None
+
+
+def _fields(entries: list[Any], notes: AbstractSet[str]) -> dict[str, str]:
+    leaves = _leaves(entries)
+    fields: dict[str, str] = {}
+    for part in ("rel_path", "text", "heading_path", "score", "id"):
+        fitting = [path for path, values in leaves.items() if _fits(part, values) and path not in fields.values()]
+        ranked = [(_unlikely(part, path, leaves[path], notes), path) for path in fitting]
+        ranked = [(place, path) for place, path in ranked if place is not None]
+        if ranked:
+            fields[part] = min(ranked)[1]
+    return fields
+
+
+def _leaves(entries: list[Any]) -> dict[str, list[Any]]:
+    """Give what every path leads to in all entries, of those that lead somewhere in each."""
+    found: dict[str, list[Any]] = {}
+    for number, entry in enumerate(entries):
+        for path, _, value in islice(_row(entry), MAX_VALUES):
+            if path and value is not None and (number == 0 or len(found.get(path, ())) == number):
+                found.setdefault(path, []).append(value)
+    return {path: values for path, values in found.items() if len(values) == len(entries)}
+
+
+def _row(entry: Any) -> Iterator[tuple[str, str, Any]]:
+    if not isinstance(entry, list):
+        return _walk("", "", entry, MAX_DEPTH - 3, "[0]")
+    cells = enumerate(entry[:MAX_ENTRIES])
+    return chain.from_iterable(_walk(f"[{number}]", "score", cell, MAX_DEPTH - 3, "[0]") for number, cell in cells)
+
+
+def _fits(part: str, values: list[Any]) -> bool:
+    if part == "score":
+        numbers = [value for value in values if type(value) in (int, float)]
+        return len(numbers) == len(values) and numbers == sorted(numbers, reverse=True)
+    if part == "id":
+        return all(type(value) in (int, str) and value != "" for value in values) and len(set(values)) == len(values)
+    if part == "heading_path":
+        return all(isinstance(value, str) or _is_texts(value) for value in values)
+    return all(isinstance(value, str) for value in values) and any(values)
+
+
+def _is_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(item, str) for item in value)
+
+
+def _unlikely(part: str, path: str, values: list[Any], notes: AbstractSet[str]) -> tuple[int, int, int] | None:
+    """Say how unlikely it is that a path leads to a part; None when it cannot be."""
+    # a number beside a document is its score
+    name = "score" if path.endswith("]") and "." not in path else path.rpartition(".")[2].strip('"')
+    place = rank(name, FIELDS[part])
+    if part != "rel_path":
+        return None if place is None else (0, place, path.count("."))
+    named = sum(any(value == note or value.endswith(f"/{note}") for note in notes) for value in values)
+    if named == len(values):
+        # what it holds says more than what it is called
+        return -1, place if place is not None else len(FIELDS[part]), path.count(".")
+    if place is None:
+        return None
+    return 0 if all(value.endswith((".md", ".markdown")) for value in values) else 1, place, path.count(".")
+
+
+def _answer(root: Any) -> str | None:
+    if not isinstance(root, dict):
+        return None
+    ranked = [
+        (place, key)
+        for key, value in islice(root.items(), MAX_VALUES)
+        if isinstance(value, str) and _BARE.fullmatch(key) and (place := rank(key, ANSWERS)) is not None
+    ]
+    return min(ranked)[1] if ranked else None

@@ -1,0 +1,95 @@
+"""`raggate init --probe`: from a running API to a configuration that `raggate probe` is content with."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from fakes.other_api import OtherApi
+from here import Done, called
+from raggate.cli import main
+
+NOTES = [("Keys.md", ["Keys"], "the spare key is under the mat"), ("Food.md", ["Food"], "bread of flour and a key")]
+
+
+@pytest.fixture
+def root(tmp_path: Path) -> Path:
+    """Give a repository with two notes."""
+    (tmp_path / "notes").mkdir()
+    for name, (heading,), text in NOTES:
+        (tmp_path / "notes" / name).write_text(f"# {heading}\n\n{text}\n")
+    return tmp_path
+
+
+def raggate(root: Path, *words: str) -> Done:
+    """Run raggate in the repository."""
+    return called(lambda: main.main(words), at=root, environment={})
+
+
+def api() -> OtherApi:
+    """Give an API that searches the notes at any path, and tells that it is up."""
+    pages = {"/health": (200, {})}
+
+    class Search(OtherApi):
+        def answer(self, heard):  # type: ignore[no-untyped-def]
+            if heard.method == "POST" and not {"q", "top"} <= {*(heard.body or {}), "top"}:
+                return 422, b'{"detail": "q is missing"}'
+            if heard.method == "POST":
+                heard.body.setdefault("top", heard.body.get("limit", 10))
+            return super().answer(heard)
+
+    return Search(notes=NOTES, pages=pages)
+
+
+def test_ten_lines_that_measure(root: Path) -> None:
+    """The file that is written is short, is not changed by hand, and one question fills every field it maps."""
+    with api() as there:
+        words = (
+            "init",
+            "--probe",
+            f"{there.base_url}/search",
+            "--vault",
+            "notes",
+            "--question",
+            "where is the spare key",
+        )
+        done = raggate(root, *words)
+        assert done.code == 0, done.out + done.err
+        assert len((root / "raggate.yml").read_text().splitlines()) <= 10
+        assert "heading_path  data.hits[*].meta.section  2 of 2" in done.out
+        assert "this configuration can be measured (exit 0)" in done.out
+        again = raggate(root, "probe", "--question", "spare key")
+        assert again.code == 0, again.out + again.err
+        assert not (root / "golden").exists()
+
+
+def test_nothing_is_written_over(root: Path) -> None:
+    """A file that is there stays, before anything is asked, unless --force says otherwise."""
+    (root / "raggate.yml").write_text("mine")
+    with api() as there:
+        words = ("init", "--probe", f"{there.base_url}/search", "--vault", "notes", "--question", "key")
+        refused = raggate(root, *words)
+        assert (refused.code, there.heard) == (2, [])
+        assert "raggate.yml: exists already, nothing was written" in refused.err
+        assert (root / "raggate.yml").read_text() == "mine"
+        assert raggate(root, *words, "--force").code == 0
+    assert "adapter: mapped" in (root / "raggate.yml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("--vault", "notes"), "--vault, --question and --map are for --probe"),
+        (("--probe", "http://127.0.0.1:1/x", "--vault", "nowhere"), "--vault: nowhere: no such directory"),
+        (("--probe", "http://127.0.0.1:1/x", "--vault", ".."), "is not inside"),
+        (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path"), "--map: expected part=path"),
+        (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path=a["), "--map rel_path: expected a path such as"),
+    ],
+)
+def test_what_makes_no_sense(root: Path, words: tuple[str, ...], said: str) -> None:
+    """A wrong word is a usage error, and nothing is written."""
+    before = sorted(root.rglob("*"))
+    done = raggate(root, "init", *words)
+    assert (done.code, sorted(root.rglob("*"))) == (2, before)
+    assert said in done.err

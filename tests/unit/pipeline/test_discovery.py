@@ -1,0 +1,182 @@
+"""An API that nobody has described is called, and what raggate.yml says of it comes out; or what is missing."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from raggate.errors import CannotTell, UsageError
+from raggate.pipeline.discovery import Wanted, discover
+from tables import each_row
+
+URL = "http://api.example:8000"
+NOTES = frozenset(("Keys.md", "Food.md"))
+HITS = [
+    {"id": "1", "meta": {"file": "/v/Keys.md"}, "text": "a key", "score": 0.9},
+    {"id": "2", "meta": {"file": "/v/Food.md"}, "text": "bread", "score": 0.8},
+]
+DESCRIBED = {
+    "paths": {
+        "/find": {
+            "post": {
+                "requestBody": {
+                    "content": {
+                        "application/json": {
+                            "schema": {"properties": {"text": {"type": "string"}, "n": {"type": "integer"}}}
+                        }
+                    }
+                }
+            }
+        },
+        "/livez": {"get": {}},
+    }
+}
+
+
+@dataclass
+class Api:
+    """An API of a few paths, and what it heard."""
+
+    pages: dict[str, Any] = field(default_factory=dict)
+    search: Callable[[dict[str, Any]], Any] = field(default=lambda body: {"hits": HITS[: body.get("limit", 2)]})
+    path: str = "/find"
+    heard: list[httpx.Request] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer one request."""
+        self.heard.append(request)
+        if request.method == "POST" and request.url.path == self.path:
+            answer = self.search(json.loads(request.content))
+            return answer if isinstance(answer, httpx.Response) else httpx.Response(200, json=answer)
+        page = self.pages.get(request.url.path)
+        return httpx.Response(404) if page is None else httpx.Response(200, json=page)
+
+
+def discovered(api: Api, url: str = URL, **wanted: Any) -> dict[str, Any]:
+    """Discover an API."""
+    asked = Wanted(url=url, question="key", **{"notes": NOTES, **wanted})
+    return discover(asked, httpx.MockTransport(api))
+
+
+def test_a_described_api() -> None:
+    """OpenAPI names endpoint, question, count and health; the answer names the rest, and the notes the prefix."""
+    sections = discovered(Api({"/openapi.json": DESCRIBED, "/livez": "ok"}))
+    assert sections == {
+        "api": {"url": URL, "ready": {"health_path": "/livez", "index_path": None}},
+        "ask": {
+            "adapter": "mapped",
+            "mapped": {
+                "ask": {"method": "POST", "path": "/find", "body": {"text": "{question}", "n": "{k}"}},
+                "response": {
+                    "chunks": {
+                        "list": "hits",
+                        "id": "id",
+                        "rel_path": "meta.file",
+                        "text": "text",
+                        "score": "score",
+                        "path_prefix": "/v/",
+                    }
+                },
+            },
+        },
+    }
+
+
+def test_an_endpoint_without_a_description() -> None:
+    """The usual names are tried until one is understood; the count is a name that the API obeys."""
+
+    def search(body: dict[str, Any]) -> Any:
+        return (
+            {"hits": HITS[: body.get("limit", 2)]} if "question" in body else httpx.Response(422, json={"detail": "x"})
+        )
+
+    sections = discovered(Api({"/health": {}}, search), url=f"{URL}/find")
+    assert sections["ask"]["mapped"]["ask"]["body"] == {"question": "{question}", "limit": "{k}"}
+
+
+def test_the_protocol_of_raggate_itself() -> None:
+    """An API that speaks it needs no mapping."""
+    api = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": []}})
+    assert discovered(api) == {"api": {"url": URL}, "ask": {"adapter": "ask"}}
+
+
+def test_somebody_at_a_terminal_is_asked() -> None:
+    """What is not recognised is asked for: the endpoint, and which text is the path of the note."""
+    asked: list[tuple[str, tuple[str, ...]]] = []
+
+    def choose(text: str, among: Any) -> str:
+        asked.append((text, tuple(among)))
+        return "/find" if not among else "where"
+
+    api = Api({"/health": {}}, lambda _: {"hits": [{"where": "x", "text": "y"}]})
+    chunks = discovered(api, choose=choose)["ask"]["mapped"]["response"]["chunks"]
+    assert chunks == {"list": "hits", "rel_path": "where", "text": "text"}
+    assert [among for _, among in asked] == [(), ("where", "text")]
+
+
+@each_row(
+    ("api", "wanted", "said"),
+    [
+        (Api(), {}, "does not describe itself"),
+        (
+            Api({"/health": {}}, lambda _: {"hits": [{"where": "x", "text": "y"}]}),
+            {"url": f"{URL}/find"},
+            "where and text",
+        ),
+        (
+            Api({}, lambda _: httpx.Response(401, json={"e": "no"})),
+            {"url": f"{URL}/find"},
+            'POST /find (query): HTTP 401 {"e',
+        ),
+        (Api(), {"url": f"{URL}/find"}, "nobody knows when it is up"),
+        (Api(), {"fields": {"relpath": "x"}}, "did you mean 'rel_path'"),
+        (Api(), {"url": "http://169.254.169.254/latest"}, "cloud metadata"),
+        (Api(), {"url": "http://u:p@x.example"}, "without user name"),
+        (Api(), {"url": "file:///etc/passwd"}, "expected a URL"),
+    ],
+)
+def test_what_is_missing_is_said(api: Api, wanted: dict[str, Any], said: str) -> None:
+    """Where nobody can be asked, it is a usage error that names what is missing."""
+    with pytest.raises(UsageError) as caught:
+        discovered(api, **wanted)
+    assert said in caught.value.message
+
+
+def test_what_somebody_said_counts() -> None:
+    """A part that was named is taken as it was named."""
+    api = Api({"/health": {}}, lambda _: {"a": [{"where": "x", "text": "y"}], "hits": HITS})
+    fields = {"list": "a", "rel_path": "where"}
+    chunks = discovered(api, f"{URL}/find", fields=fields)["ask"]["mapped"]["response"]["chunks"]
+    assert chunks == {"list": "a", "rel_path": "where", "text": "text"}
+
+
+def test_only_the_host_that_was_named_is_called() -> None:
+    """Servers, references and redirects that the API names are not followed."""
+    elsewhere = {**DESCRIBED, "servers": [{"url": "http://evil.example"}]}
+    redirect = httpx.Response(302, headers={"location": "http://evil.example/find"})
+    api = Api({"/openapi.json": elsewhere}, lambda _: redirect)
+    with pytest.raises(UsageError, match="no answer holds a list"):
+        discovered(api)
+    assert {request.url.host for request in api.heard} == {"api.example"}
+
+
+def test_a_huge_answer_is_not_read() -> None:
+    """What is larger than an answer may be is no answer."""
+    big = httpx.Response(200, content=b'{"hits": [' + b" " * (5 << 20) + b"]}")
+    with pytest.raises(UsageError, match="no answer holds a list"):
+        discovered(Api({"/openapi.json": DESCRIBED}, lambda _: big))
+
+
+def test_nothing_there() -> None:
+    """An API that cannot be reached is no mistake of whoever asks: cannot tell."""
+
+    def refuse(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("connection refused")
+
+    with pytest.raises(CannotTell, match="does not answer: connection refused"):
+        discover(Wanted(url=URL, question="x"), httpx.MockTransport(refuse))

@@ -1,0 +1,103 @@
+"""Which requests of an OpenAPI document take a question, and how they are filled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, strategies as st
+
+from raggate.config.mapped_settings import AskRequest
+from raggate.service.discovery.openapi import health_paths, requests
+from tables import each_row
+from tries import tried
+
+
+def post(schema: Any, **components: Any) -> dict[str, Any]:
+    """Describe one request with a body."""
+    body = {"content": {"application/json": {"schema": schema}}}
+    return {"paths": {"/search": {"post": {"requestBody": body}}}, "components": {"schemas": components}}
+
+
+STRING, NUMBER = {"type": "string"}, {"type": "integer"}
+
+
+@each_row(
+    ("document", "expected"),
+    [
+        (post({"properties": {"query": STRING, "top_k": NUMBER}}), {"query": "{question}", "top_k": "{k}"}),
+        (
+            post({"$ref": "#/components/schemas/Q"}, Q={"properties": {"topK": NUMBER, "q": {"anyOf": [STRING]}}}),
+            {"q": "{question}", "topK": "{k}"},
+        ),
+        (
+            post({"properties": {"text": STRING, "mode": {"enum": ["hybrid", "x"]}}, "required": ["text", "mode"]}),
+            {"text": "{question}", "mode": "hybrid"},
+        ),
+        (
+            post({"properties": {"text": STRING, "strict": {"default": True}}, "required": ["strict"]}),
+            {"text": "{question}", "strict": True},
+        ),
+    ],
+)
+def test_a_body_is_filled(document: Any, expected: dict[str, Any]) -> None:
+    """The question and the number of chunks get their placeholders, and what is required a value that is allowed."""
+    (request,) = requests(document)
+    assert (request.method, request.path, request.body) == ("POST", "/search", expected)
+
+
+@each_row(
+    "document",
+    [
+        None,
+        {},
+        {"paths": []},
+        post(None),
+        post({"properties": {"name": STRING}}),
+        post({"properties": {"query": NUMBER}}),
+        # a value that nobody has told
+        post({"properties": {"query": STRING, "tenant": STRING}, "required": ["tenant"]}),
+        post({"$ref": "#/components/schemas/Q"}, Q={"$ref": "#/components/schemas/Q"}),
+        post({"$ref": "http://169.254.169.254/x"}),
+        {"paths": {"/search/{id}": {"get": {"parameters": [{"in": "query", "name": "q"}]}}}},
+        {"paths": {"//evil.example/search": None}},
+    ],
+)
+def test_what_cannot_be_asked_is_left_out(document: Any) -> None:
+    """A request without a question, with a value nobody knows, or described elsewhere is none."""
+    assert requests(document) == []
+
+
+def test_the_likeliest_comes_first() -> None:
+    """Of several requests the one whose path says that it searches is tried first; health is told apart."""
+    ask = {
+        "parameters": [{"in": "query", "name": "q"}, {"in": "query", "name": "limit"}, {"in": "header", "name": "n"}]
+    }
+    paths = ["/users", "/chat", "/v1/search", "/api/health", "/readyz"]
+    document = {"paths": {path: {"get": ask} for path in paths}}
+    found = requests(document)
+    assert [request.path for request in found][:2] == ["/v1/search", "/chat"]
+    assert found[0].query == {"q": "{question}", "limit": "{k}"}
+    assert health_paths(document) == ["/api/health", "/readyz"]
+
+
+KEYS = st.sampled_from(
+    [
+        *("paths", "/search", "/a{b}", "get", "post", "parameters", "in", "query", "name", "$ref", "#/paths", "schema"),
+        *("requestBody", "content", "application/json", "properties", "required", "enum", "default", "type", "string"),
+    ]
+)
+DOCUMENTS = st.recursive(
+    KEYS | st.integers() | st.none() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=30,
+)
+
+
+@tried(60)
+@given(DOCUMENTS, DOCUMENTS)
+def test_whatever_it_says_is_a_sound_request_or_none(document: Any, schema: Any) -> None:
+    """Any document gives requests that the configuration takes, and never an error."""
+    for described in (document, {"paths": document}, post(schema), post({"properties": document, "required": ["q"]})):
+        for request in requests(described):
+            AskRequest.model_validate(request.template())
+        health_paths(described)

@@ -1,0 +1,90 @@
+"""Where an unknown API's answer holds its chunks, and which of their keys raggate can read."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given, strategies as st
+
+from raggate.config.mapped_settings import ChunkFields
+from raggate.service.discovery.shapes import recognise
+from raggate.text.field_paths import find_all, parse
+from tables import each_row
+from tries import tried
+
+HIT = {"path": "a.md", "text": "x"}
+
+
+@each_row(
+    ("root", "path", "fields"),
+    [
+        (
+            {
+                "data": {
+                    "hits": [{"_id": 7, "meta": {"file": "a.md", "section": ["A", "B"]}, "body": "x", "score": 2.5}]
+                }
+            },
+            "data.hits",
+            {"rel_path": "meta.file", "text": "body", "heading_path": "meta.section", "score": "score", "id": "_id"},
+        ),
+        ({"groups": [{"hits": [HIT]}, {"hits": []}]}, "groups[*].hits[*]", {"rel_path": "path", "text": "text"}),
+        ([HIT], "$", {"rel_path": "path", "text": "text"}),
+        (
+            [[{"page_content": "x", "metadata": {"source": "a.md"}}, 0.9]],
+            "$",
+            {"rel_path": "[0].metadata.source", "text": "[0].page_content", "score": "[1]"},
+        ),
+        (
+            {"data": [{"file_id": "f", "filename": "a.md", "score": 0.9, "content": [{"type": "text", "text": "T"}]}]},
+            "data",
+            {"rel_path": "filename", "text": "content[0].text", "score": "score"},
+        ),
+        # what it holds says more than what it is called
+        (
+            {"r": [{"source": "crawler", "odd key": "x/a.md", "text": "t"}]},
+            "r",
+            {"rel_path": '"odd key"', "text": "text"},
+        ),
+        # a distance rises down the list, and is no score
+        ({"r": [{**HIT, "score": 0.1}, {**HIT, "score": 0.2}]}, "r", {"rel_path": "path", "text": "text"}),
+        # the longer list is of something else
+        ({"log": [{"id": 1}, {"id": 2}], "found": [HIT]}, "found", {"rel_path": "path", "text": "text"}),
+        # what is not in every entry is not mapped
+        ({"r": [{**HIT, "id": "1"}, HIT]}, "r", {"rel_path": "path", "text": "text"}),
+    ],
+)
+def test_a_shape_is_recognised(root: Any, path: str, fields: dict[str, str]) -> None:
+    """The list whose entries tell most is that of the chunks, and each part has the likeliest path."""
+    shape = recognise(root, {"a.md"})
+    assert shape is not None
+    assert (shape.list, shape.fields) == (path, fields)
+
+
+@each_row("root", [None, 7, "x", {}, [], {"hits": []}, {"hits": ["a.md"]}, {"hits": [{"n": 1}]}, {"answer": "none"}])
+def test_no_list_of_chunks_is_none(root: Any) -> None:
+    """An answer without a list of mappings that tell a note or a text has no shape."""
+    assert recognise(root, {"a.md"}) is None
+
+
+def test_a_list_that_was_named_is_the_one() -> None:
+    """Who says where the chunks stand is believed, and told what their texts are."""
+    root = {"first": [HIT], "second": [{"name": "b"}]}
+    shape = recognise(root, set(), at="second")
+    assert shape is not None
+    assert (shape.list, dict(shape.fields), shape.texts) == ("second", {}, ["name"])
+    assert recognise(root, set(), at="first.x") is None
+
+
+NAMES = st.sampled_from(["hits", "path", "text", "score", "id", "a b", "x.y", '"', "\n", "data", "[0]", "headings"])
+LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4))
+
+
+@tried(60)
+@given(VALUES)
+def test_whatever_an_api_answers_its_paths_are_sound(root: Any) -> None:
+    """What is recognised in any answer are paths that lead to its chunks, and that the configuration takes."""
+    shape = recognise(root, {"a.md"})
+    if shape is not None:
+        assert len(find_all(parse(shape.list), root, limit=1000) or ()) >= shape.entries > 0
+        ChunkFields(list=shape.list, doc_id="id", **shape.fields)
