@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -11,6 +11,11 @@ from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.config.judge_overrides import JudgeOverrides
+
+_BIAS_N = 50
 
 
 @click.command()
@@ -30,6 +35,21 @@ from raggate.text.escape import log_line
     "--prune", is_flag=True, help="Drop from the cassette what judging this run does not take; judge nothing."
 )
 @click.option("--dry-run", is_flag=True, help="With --prune: say how many replies that are, and write nothing.")
+    "--bias",
+    is_flag=True,
+    help="Measure what sways the judges instead: order, length, their own kind. Changes no score.",
+)
+@click.option(
+    "--bias-n",
+    type=click.IntRange(1, 10_000),
+    metavar="N",
+    help=f"On how many answers, at most; {_BIAS_N} unless told.",
+)
+@click.option(
+    "--answered-by",
+    metavar="MODEL",
+    help="The model that generated the answers, for --bias, where the run does not tell.",
+)
 @click.pass_obj
 def judge(
     environment: dict[str, str],
@@ -39,21 +59,31 @@ def judge(
     config_file: Path,
     prune: bool,
     dry_run: bool,
+    bias: bool,
+    bias_n: int | None,
+    answered_by: str | None,
     **instead: Any,
 ) -> None:
     """Judge the answers of a stored run again, and rewrite its results and metrics.
 
-    Its verdict is removed, as it was decided by other judgements; `raggate compare` decides anew.
+    Its verdict is removed, as it was decided by other judgements; `raggate compare` decides anew. With --bias the run
+    stays as it is, and judge_bias.json is written beside it.
     """
     if prune or dry_run:
-        _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(instead.values()))
+        others = (bias, bias_n, answered_by, *instead.values())
+        _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(others))
         return
     from raggate.config.judge_overrides import JudgeOverrides
+
+    _check_flags(bias=bias, bias_n=bias_n, answered_by=answered_by, **instead)
+    overrides = JudgeOverrides(**instead)
+    if bias:
+        _measure_bias(environment, directory, config_file, overrides, bias_n or _BIAS_N, answered_by)
+        return
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
     from raggate.text.numbers import written
 
-    overrides = JudgeOverrides(**instead)
     for mode, name, value in rejudge.judge_directory(
         directory, config_file, overrides, environment, console.say, SYSTEMS
     ):
@@ -70,3 +100,34 @@ def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) ->
     cassette, dropped, kept = rejudge.prune_cassette(directory, config_file, console.say, SYSTEMS, dry_run=dry_run)
     done = "would be dropped" if dry_run else "dropped"
     click.echo(f"{log_line(str(cassette))}: {dropped} {'reply' if dropped == 1 else 'replies'} {done}, {kept} kept")
+
+
+def _check_flags(*, bias: bool, bias_n: int | None, answered_by: str | None, **instead: Any) -> None:
+    """Refuse flags that say nothing together.
+
+    Raises:
+        UsageError: naming them.
+    """
+    if not bias and (bias_n is not None or answered_by is not None):
+        raise UsageError("--bias-n and --answered-by are about --bias, which is not asked for")
+    if bias and (instead["spot_check"] or instead["spot_check_n"] is not None):
+        raise UsageError(
+            "--bias changes no score, and --spot-check goes with judging a run again", hint="Ask for one of them."
+        )
+    if answered_by is not None and not answered_by.strip():
+        raise UsageError("--answered-by: expected the name of a model, found nothing")
+
+
+def _measure_bias(
+    environment: dict[str, str],
+    directory: Path,
+    config_file: Path,
+    overrides: JudgeOverrides,
+    n: int,
+    answered_by: str | None,
+) -> None:
+    from raggate.pipeline.judge_bias import measure_bias
+    from raggate.reports import judge_bias
+
+    measured = measure_bias(directory, config_file, overrides, environment, console.say, n=n, answered_by=answered_by)
+    click.echo(judge_bias.render_terminal(measured), nl=False)

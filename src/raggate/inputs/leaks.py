@@ -111,6 +111,7 @@ def _texts(response: Response | None) -> Iterator[_Text]:
         yield from (_Text(getattr(chunk, part) or "", rank, part, chunk) for part in _OF_CHUNK)
     yield _Text(response.answer or "")
     yield _Text(response.abstain_reason or "", part="abstain_reason")
+    yield _Text(response.model or "", part="model")
     for cited in response.references:
         for text in (cited.vault, cited.rel_path, cited.heading_path):
             yield _Text(text, part="references", place=cited)

@@ -54,7 +54,8 @@ class Response:
     `coverage` is the API's own account of its index; `answer` is None when no answer was asked for. `grounded` is the
     API's own claim that the answer rests on the chunks, None when it makes none. `cost` maps what the question cost,
     unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as it is told. `unasked` says that an answer was
-    generated although only retrieval was asked for; its text is not kept.
+    generated although only retrieval was asked for; its text is not kept. `model` is the one that the API says
+    generated the answer, None where it tells none.
     """
 
     chunks: tuple[Chunk, ...]
@@ -69,6 +70,7 @@ class Response:
     grounded: bool | None = None
     cost: dict[str, float] = field(default_factory=dict)
     unasked: bool = False
+    model: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,6 +107,7 @@ LeakPart = Literal[
     "rel_path",
     "heading_path",
     "abstain_reason",
+    "model",
     "references",
     "selected_folders",
     "available_folders",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import TypeVar
 
 from raggate.config.judge_places import in_git
 from raggate.config.judge_settings import Judges
@@ -16,7 +17,7 @@ from raggate.judges.canary import CanarySet
 from raggate.judges.cassette import Cassette
 from raggate.judges.duty import JudgedRun, Plan, SpotPlan, identity, judge_run
 from raggate.judges.label_files import NAMES, label_files
-from raggate.judges.session import Bench
+from raggate.judges.session import Bench, Work
 from raggate.models.baseline import Baseline
 from raggate.models.judging import JudgeModel, Judging, Parameters, Spending
 from raggate.models.judging_quality import JUDGES, JUDGING, JudgingSummary
@@ -26,6 +27,8 @@ from raggate.reports.parts.judging import second_samples, spot_check
 from raggate.service import signals
 from raggate.text.files import write_file, writing
 from raggate.text.numbers import counted, dollars
+
+T = TypeVar("T")
 
 FILE = "judge_cassette.jsonl"
 """The cassette in a run directory, where the configured one is that of a commit and cannot be added to."""
@@ -105,7 +108,7 @@ class Jury:
         """
         items = (*run.results, *run.repeats)
         models = session.judge_models(self.settings)
-        plan = self._plan(models)
+        plan = self.plan(models)
         second = plan.spot.model if plan.spot is not None else None
         once_more = f", a sample once more by {second.name}" if second is not None else ""
         by = ", ".join(model.name for model in models)
@@ -114,16 +117,11 @@ class Jury:
         earlier = judged_metrics.earlier_grades(self.baseline, identity(plan))
 
         async def work(bench: Bench) -> JudgedRun:
-            return await judge_run(items, plan, bench, self._progress(len(items)), earlier)
+            return await judge_run(items, plan, bench, self.progress(len(items)), earlier)
 
-        try:
-            with signals.deferred() as came:
-                judged, spending = session.run(
-                    work, self.settings, self.environment, self.tape, ended=lambda: bool(came)
-                )
-        finally:
-            self.tape.put_in_order()
-        self._say_outcome(judged.summary, spending)
+        judged, spending = self.ask(work)
+        self._say_outcome(judged.summary)
+        self.say_spending(spending)
         graded = [replace(item, judgements=said) for item, said in zip(items, judged.judgements, strict=True)]
         return replace(
             run,
@@ -133,7 +131,21 @@ class Jury:
             judging=Judging(mode=self.settings.mode, spending=spending, recorded=len(self.tape.recorded)),
         )
 
-    def _plan(self, models: tuple[JudgeModel, ...]) -> Plan:
+    def ask(self, work: Work[T]) -> tuple[T, Spending]:
+        """Do what needs judges, and keep what they reply. Returns what it gives, and what was spent.
+
+        Raises:
+            KeyboardInterrupt: when a signal came; the replies so far are kept.
+            RaggateError: when the cassette cannot be written.
+        """
+        try:
+            with signals.deferred() as came:
+                return session.run(work, self.settings, self.environment, self.tape, ended=lambda: bool(came))
+        finally:
+            self.tape.put_in_order()
+
+    def plan(self, models: tuple[JudgeModel, ...]) -> Plan:
+        """Give what these models are asked for, by the section."""
         settings = self.settings
         spot = settings.spot_check
         second = spot.model if spot is not None else None
@@ -150,14 +162,16 @@ class Jury:
             else SpotPlan(n=spot.n, seed=spot.seed, model=None if second is None else session.judge_model(second)),
         )
 
-    def _progress(self, total: int) -> Callable[[int], None]:
+    def progress(self, total: int) -> Callable[[int], None]:
+        """Give what takes the number of answers that are judged so far, of a total."""
+
         def said(done: int) -> None:
             if done * STEPS // total > (done - 1) * STEPS // total:
                 self.say(f"judged {done} of {counted(total, 'answer')}")
 
         return said
 
-    def _say_outcome(self, summary: JudgingSummary, spending: Spending) -> None:
+    def _say_outcome(self, summary: JudgingSummary) -> None:
         for score, coverage in summary.scores.items():
             missing = ", ".join(f"{reason} {number}" for reason, number in coverage.reasons.items())
             self.say(
@@ -168,6 +182,9 @@ class Jury:
             self.say(spot_check(summary.spot_check))
         if summary.second_samples is not None and summary.second_samples.moved:
             self.say(second_samples(summary.second_samples))
+
+    def say_spending(self, spending: Spending) -> None:
+        """Say what was spent, and that there are replies to be committed."""
         cost = "cost not known" if spending.usd is None else dollars(spending.usd)
         self.say(
             f"{counted(spending.calls, 'call')} to judges, {spending.retries} of them retries, "

@@ -105,19 +105,32 @@ def _ready(
     systems: Sequence[OtherSystem],
 ) -> tuple[Run, jury.Jury]:
     """Read a run directory, and make those ready who judge it; see `judge_directory`."""
+    jury.labels_folder(directory)
+    run, judges = stored_run(directory, config_file, instead, environment, say)
+    canary = jury.graded_by_people(_canary(config_file.resolve().parent, judges.settings), judges.settings)
+    baseline = rerun.kept_baseline(directory, run, run.config, systems)
+    return run, replace(judges, canary=canary, baseline=baseline)
+
+
+def stored_run(
+    directory: Path,
+    config_file: Path,
+    instead: JudgeOverrides,
+    environment: Mapping[str, str],
+    say: Callable[[str], None],
+) -> tuple[Run, jury.Jury]:
+    """Read a run directory whose answers can be judged, and make the judges ready, without canary set and baseline.
+
+    Raises:
+        UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
+    """
     run = run_directory.read(directory)
     _refuse_unjudgeable(run)
-    jury.labels_folder(directory)
     settings, own = _settings(config_file, run, instead)
-    root = config_file.resolve().parent
     # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
-    path = directory / jury.FILE if own else jury.place(root, settings.cassette)
+    path = directory / jury.FILE if own else jury.place(config_file.resolve().parent, settings.cassette)
     tape = Cassette(_lines(path), path, fresh=settings.mode == "refresh")
-    canary = jury.graded_by_people(_canary(root, settings), settings)
-    baseline = rerun.kept_baseline(directory, run, run.config, systems)
-    return run, jury.Jury(
-        settings=settings, tape=tape, environment=environment, say=say, canary=canary, baseline=baseline
-    )
+    return run, jury.Jury(settings=settings, tape=tape, environment=environment, say=say)
 
 
 def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:

@@ -12,11 +12,22 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from raggate.models.gate_proof import GateProof
+from raggate.models.judging_bias import JudgeBias
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Review
-from raggate.reports import failure, markdown, metrics_file, proof, proof_file, trace_file, verdict_file
+from raggate.reports import (
+    failure,
+    judge_bias,
+    judge_bias_file,
+    markdown,
+    metrics_file,
+    proof,
+    proof_file,
+    trace_file,
+    verdict_file,
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +60,7 @@ OF_RUN: Reports[MeasuredRun] = {
 }
 OF_REVIEW: Reports[Review] = {"summary.md": markdown.render, "verdict.json": verdict_file.render}
 OF_FAILURE: Reports[RunFailure] = {"summary.md": failure.render_markdown, "verdict.json": failure.render_json}
+OF_BIAS: Reports[JudgeBias] = {"judge_bias.md": judge_bias.render_markdown, "judge_bias.json": judge_bias_file.render}
 OF_PROOF: Reports[GateProof] = {
     "proof.md": proof.render,
     "proof.json": proof_file.render_json,

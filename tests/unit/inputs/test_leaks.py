@@ -82,6 +82,7 @@ def test_why_the_api_abstains_is_looked_at() -> None:
     ("part", "fields"),
     [
         pytest.param("abstain_reason", {"answer": "ok", "abstain_reason": KEPT}, id="behind-an-answer"),
+        pytest.param("model", {"answer": "ok", "model": KEPT}, id="name-of-the-model"),
         pytest.param("references", {"references": [cite(heading_path=KEPT)]}, id="heading-of-a-cited-place"),
         pytest.param("references", {"references": [cite(rel_path=f"{KEPT}.md")]}, id="path-of-a-cited-place"),
         pytest.param("selected_folders", {"selected_folders": ("work", f"work/{KEPT}")}, id="folder-that-was-searched"),

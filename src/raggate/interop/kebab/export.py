@@ -115,7 +115,7 @@ def _answer(response: Response, run: Run, mode: str, item: LabelledResult) -> di
         ],
         "grounded": grounded,
         "refusal_reason": response.abstain_reason if response.abstain_reason in _REASONS else None,
-        "model": _model(settings.get("llm")),
+        "model": _model(settings.get("llm"), response.model),
         "embedding": None,
         "prompt_template_version": template if isinstance(template, str) else UNKNOWN,
         "retrieval": {
@@ -142,9 +142,9 @@ def _answer(response: Response, run: Run, mode: str, item: LabelledResult) -> di
     }
 
 
-def _model(stored: object) -> dict[str, Any]:
+def _model(stored: object, answering: str | None) -> dict[str, Any]:
     model = stored if isinstance(stored, dict) else {}
-    names = {"id": model.get("model_id"), "provider": model.get("provider")}
+    names = {"id": answering or model.get("model_id"), "provider": model.get("provider")}
     return {
         **{name: value if isinstance(value, str) else UNKNOWN for name, value in names.items()},
         "dimensions": None,

@@ -80,7 +80,14 @@ def parse_answer(data: bytes, retrieved: Response) -> Response:
         abstained=not grounded,
         abstain_reason=reason,
         grounded=grounded,
+        model=_model(root.get("model")),
     )
+
+
+def _model(stored: object) -> str | None:
+    """Give the name of the model that answered, where one is told: nothing is refused for want of it."""
+    name = stored.get("id") if isinstance(stored, dict) else None
+    return name if isinstance(name, str) and name else None
 
 
 def find_error(errors: bytes) -> Failure | None:

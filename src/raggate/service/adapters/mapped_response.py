@@ -66,6 +66,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
         available_folders=_folders(fields.available_folders, root),
         latency=latency,
         coverage=_coverage(root, fields.coverage) if fields.coverage else None,
+        model=None if retrieval_only else _optional_text(fields.model, root) or None,
         unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
     )
 

@@ -103,6 +103,7 @@ def test_answers_and_refusals(ask: Any) -> None:
     assert [chunk.rel_path for chunk in grounded.chunks] == ["bread.md", "soup.md"]
     assert (refused.answer, refused.grounded, refused.abstained) == ("I do not know.", False, True)
     assert refused.abstain_reason == "no_chunks"
+    assert (grounded.model, refused.model) == ("m", "m")
 
 
 @pytest.mark.parametrize("bulk", [True, False])
