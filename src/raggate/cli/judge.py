@@ -35,6 +35,7 @@ _BIAS_N = 50
     "--prune", is_flag=True, help="Drop from the cassette what judging this run does not take; judge nothing."
 )
 @click.option("--dry-run", is_flag=True, help="With --prune: say how many replies that are, and write nothing.")
+@click.option(
     "--bias",
     is_flag=True,
     help="Measure what sways the judges instead: order, length, their own kind. Changes no score.",
