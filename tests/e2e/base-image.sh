@@ -11,6 +11,9 @@ architecture=$(dpkg --print-architecture)
 hash=$({ cat "$0"; echo "$codename $architecture"; } | sha256sum | cut -c1-12)
 image=raggate-test-base:$hash
 
+# whoever comes while it is being made waits for it
+exec 9>"${TMPDIR:-/tmp}/raggate-test-base-$hash.lock"
+flock 9
 if docker image inspect "$image" >/dev/null 2>&1; then
 	echo "$image"
 	exit 0

@@ -116,7 +116,7 @@ def test_the_gate_catches_known_faults_of_the_example_api(tmp_path: Path) -> Non
     The API is booted again with six settings that make it worse, and built once from patched source.
     """
     done = subprocess.run(
-        [sys.executable, "-m", "raggate", "prove", "--runs", "5", "--out", str(tmp_path)],
+        [sys.executable, "-m", "raggate", "prove", "--runs", "3", "--out", str(tmp_path)],
         cwd=ROOT,
         env=os.environ,
         capture_output=True,
