@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from raggate.config.schema import Gate
 from raggate.gate import policies, ratchet, waivers, wording
+from raggate.gate.judged_metrics import is_judged
 from raggate.gate.must_pass import lacking
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import OVERALL
@@ -68,14 +69,17 @@ def _together(
 
 
 def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], str]:
-    """Name the cases that got worse in the metrics that are complained of, each with the first such metric."""
+    """Name the cases that got worse in the metrics that are complained of, each with the first such metric.
+
+    That is one which judges give only where there is no other: what is asked again has no grades.
+    """
+    rows = [item.row.delta for item in complaints if item.red and item.row is not None]
+    tests = [item.test for item in complaints if item.red and item.test is not None]
+    losses = [((delta.mode, case), delta.metric) for delta in rows for case in sorted(delta.fell)]
+    losses += [((test.mode, case), metric) for test in tests for case, metric in sorted(test.fell.items())]
     metrics: dict[tuple[str, str], str] = {}
-    for delta in (item.row.delta for item in complaints if item.red and item.row is not None):
-        for case in sorted(delta.fell):
-            metrics.setdefault((delta.mode, case), delta.metric)
-    for test in (item.test for item in complaints if item.red and item.test is not None):
-        for case, metric in sorted(test.fell.items()):
-            metrics.setdefault((test.mode, case), metric)
+    for key, metric in sorted(losses, key=lambda loss: is_judged(loss[1])):
+        metrics.setdefault(key, metric)
     return metrics
 
 

@@ -69,14 +69,14 @@ def judged(
     baseline = comparison.baseline
     if baseline is None or not asked.again:
         return first
-    asked = replace(asked, asked=tuple(key for key in asked.asked if key in against(first)))
+    asked = recheck.checked(asked, first)
     before, after = _settled(asked, comparison)
     ways = directions(comparison)
     left = [key for key in asked.asked if key not in after or _still_lost(key, before, after, first, ways, gate)]
     outcome = replace(
         first.recheck or RecheckOutcome(asked=len(asked.asked)), times=len(asked.again), lost_again=len(left)
     )
-    message = _counts(outcome, both=bool(asked.base), too=len(failing & set(left)))
+    message = _counts(outcome, both=bool(asked.base), too=len(failing & set(left))) + recheck.standing(first)
     now, then = _with_cases(comparison.scorecard, after), _with_cases(baseline.scorecard, before)
     again = decide(now, replace(baseline, scorecard=then), gate)
     if again.outcome == "regression" or len(left) == len(asked.asked):

@@ -35,6 +35,11 @@ _NOT_ASKED = ("replay_miss", "no_key")
 _CANARY_OF = {"faithfulness": "groundedness"}
 
 
+def is_judged(metric: str) -> bool:
+    """Say whether a metric is of grades that judges give."""
+    return metric in _JUDGED
+
+
 def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline | None:
     """Give a baseline, without its judged metrics where those of the run are by other judges or prompts."""
     other = baseline is not None and _other_judges(scorecard, baseline)

@@ -14,6 +14,7 @@ from sys import maxsize
 
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
+from raggate.gate.judged_metrics import is_judged
 from raggate.gate.must_pass import lacking
 from raggate.gate.noise import noisy
 from raggate.models.baseline import Baseline
@@ -35,6 +36,32 @@ def against(verdict: Verdict) -> AbstractSet[Key]:
     return frozenset((*verdict.fell, *verdict.missed))
 
 
+def graded(verdict: Verdict) -> frozenset[Key]:
+    """Name the questions that count against a change by grades of judges alone.
+
+    Nobody grades what is asked again, so neither the base build nor a second answer says anything of these.
+    """
+    return frozenset(key for key, metric in verdict.fell.items() if is_judged(metric) and key not in verdict.missed)
+
+
+def standing(verdict: Verdict) -> str:
+    """Say of how many questions the loss stands, whatever is answered again; empty where that is none."""
+    number = len(graded(verdict))
+    if not number:
+        return ""
+    verb = "counts by grades" if number == 1 else "count by grades"
+    loss = "its loss stands" if number == 1 else "their loss stands"
+    return (
+        f"; {counted(number, 'more question')} {verb} of judges alone, and as what is asked again is not graded, {loss}"
+    )
+
+
+def checked(recheck: Recheck, first: Verdict) -> Recheck:
+    """Take of what was asked the questions that something can be told of."""
+    keys = against(first) - graded(first)
+    return replace(recheck, asked=tuple(key for key in recheck.asked if key in keys))
+
+
 def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
     """Decide again with the base's own answers of today in place of those in the baseline.
 
@@ -48,7 +75,7 @@ def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate,
     baseline = comparison.baseline
     if baseline is None or not (recheck.base or recheck.problem):
         return first
-    recheck = replace(recheck, asked=tuple(key for key in recheck.asked if key in against(first)))
+    recheck = checked(recheck, first)
     if recheck.problem:
         outcome = RecheckOutcome(asked=len(recheck.asked), problem=recheck.problem)
         return _red(first, outcome, "not-rechecked", f"not checked on the base build: {recheck.problem}")
@@ -61,7 +88,7 @@ def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate,
         failing=len(fails),
         unanswered=len(recheck.asked) - len(answers),
     )
-    message = _counts(outcome)
+    message = _counts(outcome) + standing(first)
     today = _today(baseline, answers, measured, directions(comparison))
     scorecard = _without_must_pass(comparison.scorecard, fails & first.missed.keys())
     if not fails or _still_red(scorecard, today, gate, decide):
@@ -78,7 +105,7 @@ def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate,
 
 def failing(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate) -> frozenset[Key]:
     """Name the questions that count against the change and that the base build answers no better each time."""
-    recheck = replace(recheck, asked=tuple(key for key in recheck.asked if key in against(first)))
+    recheck = checked(recheck, first)
     measured = _by_key(comparison.scorecard)
     answers = _answers(recheck, measured, directions(comparison))
     fails = (key for key, score in answers.items() if _fails(key, score, measured[key], first, comparison, gate))
@@ -96,9 +123,13 @@ def red_without(
 ) -> bool:
     """Say whether a run is red where these questions, which the base build fails too, are no loss."""
     measured = _by_key(scorecard)
-    # held to what the change answers itself, they neither lose nor gain
-    today = _today(baseline, {key: measured[key] for key in fails}, measured, ways)
+    # held to what the change answers itself, they neither lose nor gain, but for grades, of which the base has none
+    today = _today(baseline, {key: _without_grades(measured[key]) for key in fails}, measured, ways)
     return _still_red(_without_must_pass(scorecard, fails & first.missed.keys()), today, gate, decide)
+
+
+def _without_grades(score: CaseScore) -> CaseScore:
+    return replace(score, values={name: value for name, value in score.values.items() if not is_judged(name)})
 
 
 def _by_key(scorecard: Scorecard) -> dict[Key, CaseScore]:

@@ -29,6 +29,8 @@ from raggate.service.ask import questions_of
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
+_GRADES_ALONE = "all that counts against the change are grades of judges, and what is asked again is not graded"
+
 FOLDER, AGAIN = "base", "again"
 """Folders of a run directory with the logs of the base build, and of the change when it is asked again."""
 
@@ -53,7 +55,8 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
     times = settings.recheck.confirm if confirmed else 0
     if review.verdict.outcome != "regression" or not (times or settings.recheck.base != "off"):
         return None
-    lost = gate.against(review.verdict)
+    graded = gate.graded(review.verdict)
+    lost = gate.against(review.verdict) - graded
     gained = confirmation.gained(review.verdict, review.comparison) if times else frozenset()
     questions = [
         (case, mode)
@@ -65,7 +68,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
         asked=tuple(name for name in names if name in lost), gained=tuple(name for name in names if name in gained)
     )
     if not asked.asked:
-        return replace(asked, problem="no single question is known to have got worse")
+        return replace(asked, problem=_GRADES_ALONE if graded else "no single question is known to have got worse")
     asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
     if settings.recheck.base != "off":
         asked = _of_the_base(asking, asked, times or 1)

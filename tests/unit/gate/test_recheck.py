@@ -14,6 +14,7 @@ from raggate.gate import compare, recheck
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
+from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Verdict
@@ -84,6 +85,49 @@ def test_what_the_base_still_answers_is_lost() -> None:
         f"the base build (commit 0123), asked in the same job, fails none of the 3 questions {COUNTED}"
     )
     assert judged.recheck == RecheckOutcome(build="commit 0123", asked=3)
+
+
+FIT = JudgingSummary(
+    min_coverage=0.9,
+    scores={"groundedness": Coverage(expected=10, judged=10)},
+    canary=Canary(
+        hash="h",
+        floor=0.4,
+        scores={"groundedness": CanaryAgreement(cases=24, judged=24, kappa=0.8, low=0.7, high=0.9)},
+    ),
+)
+GRADED = {"judges": {"models": [{"model": "m"}], "scores": ["groundedness"]}, "judging": FIT.stored()}
+"""The fingerprint of a run that judges graded who agree with people."""
+
+
+def graded(hits: Mapping[str, float], grade: float) -> Scorecard:
+    """Give ten questions with their hits and the same grade each."""
+    cases = (replace(case, values={**case.values, "groundedness": grade}) for case in scores(hits))
+    return make_scorecard(*cases, fingerprint=GRADED)
+
+
+def test_a_loss_by_grades_stands_and_is_told() -> None:
+    """What judges graded worse is neither failed nor answered by the base, whose answers nobody grades."""
+    comparison = compare.compare(RUN, graded({"q0": 0}, 2.0), make_baseline(graded({}, 4.5)), flip_at=5)
+    first = decide(comparison, (), HIT)
+    assert first.outcome == "regression"
+    # what can be asked again is told of first
+    assert first.fell["hybrid", "q0"] == "hit_at_5"
+    assert recheck.graded(first) == recheck.against(first) - {("hybrid", "q0")}
+    told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=(scores({"q0": 0}),))
+    judged = recheck.judged(first, told, comparison, HIT, again)
+    assert judged.outcome == "regression"
+    assert judged.reasons[-1].message == (
+        "the base build (commit 0123), asked in the same job, fails 1 of the 1 question that counts against the "
+        "change; 9 more questions count by grades of judges alone, and as what is asked again is not graded, their "
+        "loss stands"
+    )
+    assert judged.recheck == RecheckOutcome(build="commit 0123", asked=1, failing=1)
+    # nor does the hit that the base fails too take the grade of the same question along
+    baseline = comparison.baseline
+    assert baseline is not None
+    every = frozenset(("hybrid", name) for name in NAMES)
+    assert recheck.red_without(every, comparison.scorecard, baseline, first, recheck.directions(comparison), HIT, again)
 
 
 def test_what_the_base_fails_too_is_not_blamed_on_the_change() -> None:
