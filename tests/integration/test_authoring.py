@@ -115,3 +115,27 @@ def test_a_choice_in_a_terminal(project: Project) -> None:
     ):
         row = added(project, "--search", "bicycle")
     assert row["gold_supports"][0]["heading_path"] == "# Kernel > ## Second"
+
+
+def test_a_file_of_questions(project: Project) -> None:
+    """What stands in one place is added, the rest is listed with candidates, and doing it again adds nothing."""
+    table = 'question,answer\nHow much is the kernel?,kernel matter one is 4 litres\nWhat else?,"=HYPERLINK(""x"")"\n'
+    (project.root / "qa.csv").write_text(table)
+    before = (project.root / "golden.jsonl").read_bytes()
+    done = project.command("golden", "import", "qa.csv")
+    assert (done.code, done.out.splitlines()[0]) == (0, "read as csv: 1 added, 0 there already, 1 undecided")
+    [row] = map(json.loads, (project.root / "golden.jsonl").read_bytes()[len(before) :].splitlines())
+    assert row["gold_supports"][0]["heading_path"] == "# Kernel > ## First"
+    [rest] = map(json.loads, (project.root / "golden.undecided.jsonl").read_text().splitlines())
+    assert (rest["question"], rest["answers"]) == ("What else?", ['=HYPERLINK("x")'])
+    again = project.command("golden", "import", "qa.csv", "--dry-run")
+    assert "0 added, 1 there already, 1 undecided (nothing was written)" in again.out
+
+
+def test_a_file_that_cannot_be_read(project: Project) -> None:
+    """A broken file is a usage error with its place, and changes nothing."""
+    (project.root / "qa.csv").write_bytes(b"question,answer\nWh\xff,x\n")
+    before = (project.root / "golden.jsonl").read_bytes()
+    done = project.command("golden", "import", "qa.csv")
+    assert (done.code, "qa.csv:2: not UTF-8" in done.err) == (2, True)
+    assert (project.root / "golden.jsonl").read_bytes() == before

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options, picking
+from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.text.escape import log_line
 from raggate.text.quote import quoted
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
     from raggate.models.lint import LintFinding
     from raggate.pipeline.authoring import Workbench
     from raggate.pipeline.request import Request
+
+FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad", "beir")
+SHOWN_UNDECIDED = 10
 
 
 @click.group()
@@ -66,6 +70,60 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
         return
     authoring.save(bench, data)
     click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}"))
+
+
+@golden.command("import")
+@click.argument("file", type=PATH)
+@options.config()
+@click.option("--from", "form", type=click.Choice(FORMATS), help="What FILE is; told by its keys unless said.")
+@click.option(
+    "--several", type=click.Choice(["any", "all"]), help="Of several contexts, whether any or all are needed."
+)
+@click.option("--undecided", type=PATH, help="Where undecided questions go; beside the golden set unless said.")
+@click.option("--dry-run", is_flag=True, help="Say what would come of it, and write nothing.")
+@click.pass_obj
+def import_(
+    environment: dict[str, str],
+    /,
+    file: Path,
+    config_file: Path,
+    form: str | None,
+    undecided: Path | None,
+    **flags: Any,
+) -> None:
+    """Take over the questions of FILE whose answers stand in one place of the notes, word for word.
+
+    FILE is a table of questions (CSV, JSON), a file of ragas, deepeval, promptfoo, Inspect, rag-ci or SQuAD, or a BEIR
+    folder. Nothing is guessed: what stands nowhere or in several places is listed as undecided, with candidates, for
+    `raggate golden add`. Questions that the golden set has are passed over.
+    """
+    from raggate.interop.question_sets import READERS
+    from raggate.interop.question_sets.anchored import anchored
+    from raggate.interop.question_sets.detect import detect
+    from raggate.interop.question_sets.undecided import lines
+    from raggate.pipeline import authoring
+    from raggate.text.files import write_file
+
+    bench = authoring.open_golden(_request(config_file, environment))
+    form = form or detect(file)
+    with authoring.in_time(bench):
+        imported = anchored(READERS[form](file), bench.golden, bench.vault, flags["several"])
+        data, findings = authoring.checked(bench, imported.cases)
+    _warn(findings)
+    rest = undecided or bench.path.with_name(f"{bench.path.stem}.undecided.jsonl")
+    if not flags["dry_run"]:
+        if imported.cases:
+            authoring.save(bench, data)
+        # an older list would be taken for this one
+        if imported.undecided or rest.exists():
+            write_file(rest, lines(imported.undecided))
+    counts = f"{len(imported.cases)} added, {imported.known} there already, {len(imported.undecided)} undecided"
+    dry = " (nothing was written)" if flags["dry_run"] else ""
+    click.echo(log_line(f"read as {form}: {counts}{dry}"))
+    for item in imported.undecided[:SHOWN_UNDECIDED]:
+        click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
+    if imported.undecided and not flags["dry_run"]:
+        click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
 
 
 def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:

@@ -5,7 +5,8 @@ The golden set may not be there yet. What is added is checked as a check would, 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -24,6 +25,7 @@ from raggate.models.run import Chunk
 from raggate.pipeline.booted import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
+from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
 from raggate.text.files import read_file, write_file
 
 SHOWN = 10
@@ -103,6 +105,19 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
     golden.check_anchors(Golden(name=whole.name, cases=added, hash=digest([*added])), bench.vault)
     names = {case.id for case in added}
     return data, tuple(item for item in check_questions(whole, bench.golden.name) if item.key in names)
+
+
+@contextmanager
+def in_time(bench: Workbench) -> Iterator[None]:
+    """Stop work on texts and notes that takes longer than their size allows.
+
+    Raises:
+        UsageError: when it does.
+    """
+    megabytes = (len(bench.data) + sum(map(len, bench.vault.texts.values()))) / (1 << 20)
+    late = UsageError("the questions could not be held against the notes in time", hint="Take fewer at once.")
+    with within(4 * (LINT_S + LINT_PER_MIB_S * megabytes), late):
+        yield
 
 
 def save(bench: Workbench, data: bytes) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
@@ -103,13 +103,14 @@ def new_id(question: str, taken: Sequence[str], beside: Sequence[str] = ()) -> s
         # a number of thousands of digits is no number to go on from
         if width < 10:
             return f"{prefix}{max(map(int, numbers)) + 1:0{width if numbers[0].startswith('0') else 0}d}"
-    return _free("-".join(words(question)[:ID_WORDS])[:ID_CHARACTERS].strip("-") or "question", taken)
+    return id_of_words(question, frozenset(taken))
 
 
-def _free(name: str, taken: Sequence[str]) -> str:
-    known = set(taken)
+def id_of_words(question: str, taken: Container[str]) -> str:
+    """Make an id of the first words of a question, with a number behind it where it is taken."""
+    name = "-".join(words(question)[:ID_WORDS])[:ID_CHARACTERS].strip("-") or "question"
     number = 2
     free = name
-    while free in known:
+    while free in taken:
         free, number = f"{name}-{number}", number + 1
     return free

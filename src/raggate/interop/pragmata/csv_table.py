@@ -89,8 +89,8 @@ def parse_json(data: bytes, name: str) -> Any:
     return parse(text, name)
 
 
-def read_table(data: bytes, name: str) -> Table:
-    """Read a CSV file with a header.
+def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
+    """Read a CSV file with a header; `delimiter` stands between fields.
 
     A conflict marker is refused where a row starts; inside a quoted text it may be meant.
 
@@ -99,7 +99,7 @@ def read_table(data: bytes, name: str) -> Table:
             another number of fields than the header, doubled or empty column names, conflict markers, bytes that are
             not UTF-8, and a file without a row.
     """
-    lines = _records(decode(data, name), name)
+    lines = _records(decode(data, name), name, delimiter)
     first = next(lines, None)
     if first is None:
         raise UsageError(f"{name}: the file is empty", hint="Expected a CSV file with a header.")
@@ -121,9 +121,9 @@ def read_table(data: bytes, name: str) -> Table:
     return Table(name, columns, tuple(rows))
 
 
-def _records(text: str, name: str) -> Iterator[tuple[str, list[str]]]:
+def _records(text: str, name: str, delimiter: str) -> Iterator[tuple[str, list[str]]]:
     """Give each record with its place; blank lines are none."""
-    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True, delimiter=delimiter)
     # the limit belongs to the whole process: it is set for one record at a time
     while True:
         place = f"{name}:{reader.line_num + 1}"

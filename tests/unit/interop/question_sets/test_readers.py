@@ -1,0 +1,180 @@
+"""Question sets of others: each format by a small file of its own shape, told apart by its keys."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raggate.cli.golden import FORMATS
+from raggate.errors import UsageError
+from raggate.interop.question_sets import READERS
+from raggate.interop.question_sets.detect import detect
+from raggate.interop.question_sets.questions import Question
+from tables import each_row
+
+CONTEXT = "The Rhine rises in the canton of Grisons."
+SQUAD = {
+    "version": "v2.0",
+    "data": [
+        {
+            "title": "Rhine",
+            "paragraphs": [
+                {
+                    "context": CONTEXT,
+                    "qas": [
+                        {"id": "s1", "question": "Where?", "answers": [{"text": "Grisons", "answer_start": 33}]},
+                        {"id": "s2", "question": "When?", "answers": [], "is_impossible": True},
+                    ],
+                }
+            ],
+        }
+    ],
+}
+PASSAGE = {"doc_id": "rhine", "char_start": 0, "char_end": 41, "text": CONTEXT}
+
+FILES: list[tuple[str, str, str, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]]] = [
+    ("csv", "a.csv", "Question,Answer\nWhere?,Grisons\n", (("Where?", ("Grisons",), ()),)),
+    ("csv", "a.csv", "question;context\nWhere?;a, b\n", (("Where?", (), ("a, b",)),)),
+    ("csv", "a.tsv", "query\tanswer\nWhere?\tGrisons\n", (("Where?", ("Grisons",), ()),)),
+    ("csv", "a.jsonl", '{"question": "Where?", "answer": "Grisons"}\n\n', (("Where?", ("Grisons",), ()),)),
+    (
+        "ragas",
+        "a.csv",
+        'user_input,reference_contexts,reference,synthesizer_name\nWhere?,"[\'one\', ""it\'s two""]",Grisons,x\n',
+        (("Where?", ("Grisons",), ("one", "it's two")),),
+    ),
+    (
+        "ragas",
+        "a.jsonl",
+        json.dumps({"user_input": "Where?", "reference_contexts": [CONTEXT], "retrieved_contexts": ["x"]}),
+        (("Where?", (), (CONTEXT,)),),
+    ),
+    (
+        "ragas",
+        "a.json",
+        # what its first versions call the retrieved contexts and the answer of the service is no gold
+        json.dumps([{"question": "Where?", "ground_truth": "Grisons", "contexts": ["x"], "answer": "y"}]),
+        (("Where?", ("Grisons",), ()),),
+    ),
+    (
+        "deepeval",
+        "a.json",
+        json.dumps([{"input": "Where?", "actual_output": "x", "expected_output": "Grisons", "context": [CONTEXT]}]),
+        (("Where?", ("Grisons",), (CONTEXT,)),),
+    ),
+    (
+        "promptfoo",
+        "a.yaml",
+        "tests:\n"
+        "  - vars: {query: 'Where?', context: file://x.md}\n"
+        "    assert:\n"
+        "      - {type: contains, value: Grisons}\n"
+        "      - {type: javascript, value: output.length}\n"
+        "      - {type: not-contains, value: Basel}\n"
+        "  - vars: {lake: 'Which?'}\n",
+        (("Where?", ("Grisons",), ()), ("Which?", (), ())),
+    ),
+    (
+        "promptfoo",
+        "a.csv",
+        "question,__expected,__expected2,__expected3\nWhere?,Grisons,similar(0.8): in Grisons,python: x\n",
+        (("Where?", ("Grisons", "in Grisons"), ()),),
+    ),
+    (
+        "inspect",
+        "a.jsonl",
+        json.dumps({"input": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Where?"}]})[:-1]
+        + ', "target": ["Grisons", "Graubünden"], "id": 7}',
+        (("Where?", ("Grisons", "Graubünden"), ()),),
+    ),
+    (
+        "rag-ci",
+        "a.jsonl",
+        json.dumps({"id": "q1", "question": "Where?", "required_passages": [PASSAGE]}),
+        (("Where?", (), (CONTEXT,)),),
+    ),
+    ("squad", "a.json", json.dumps(SQUAD), (("Where?", ("Grisons",), (CONTEXT,)), ("When?", (), (CONTEXT,)))),
+    (
+        "squad",
+        "a.jsonl",
+        json.dumps({"question": "Where?", "context": CONTEXT, "answers": {"text": ["Grisons"], "answer_start": [33]}}),
+        (("Where?", ("Grisons",), (CONTEXT,)),),
+    ),
+]
+
+
+@pytest.mark.parametrize("row", FILES, ids=lambda row: f"{row[0]} {row[1]}")
+def test_formats(row: tuple[str, str, str, Any], tmp_path: Path) -> None:
+    """A file is told by its keys, and read as question, answers and contexts."""
+    name, file, content, wanted = row
+    path = tmp_path / file
+    path.write_text(content, encoding="utf-8")
+    assert detect(path) == name
+    assert tuple((item.question, item.answers, item.contexts) for item in READERS[name](path)) == wanted
+
+
+def test_the_command_knows_every_format() -> None:
+    """The names of the flag are those of the readers, which are loaded only where one is used."""
+    assert tuple(READERS) == FORMATS
+
+
+def test_a_beir_folder(tmp_path: Path) -> None:
+    """A query has the texts of its relevant documents, any of which answers it, with their grades."""
+    corpus = [{"_id": "d1", "title": "", "text": CONTEXT}, {"_id": "d2", "title": "", "text": "other"}]
+    (tmp_path / "corpus.jsonl").write_text("".join(json.dumps(row) + "\n" for row in corpus))
+    (tmp_path / "queries.jsonl").write_text('{"_id": "q1", "text": "Where?"}\n')
+    (tmp_path / "qrels").mkdir()
+    (tmp_path / "qrels" / "test.tsv").write_text("query-id\tcorpus-id\tscore\nq1\td1\t2\nq1\td2\t0\n")
+    assert detect(tmp_path) == "beir"
+    [question] = READERS["beir"](tmp_path)
+    assert question == Question(
+        place=f"{tmp_path / 'queries.jsonl'}: query q1",
+        question="Where?",
+        contexts=(CONTEXT,),
+        grades=(2,),
+        needed="any",
+        id="q1",
+    )
+
+
+def test_what_the_file_says_of_itself(tmp_path: Path) -> None:
+    """SQuAD says that a question is impossible, rag-ci that all passages are needed, and both give ids."""
+    (tmp_path / "a.json").write_text(json.dumps(SQUAD))
+    assert [(item.id, item.impossible) for item in READERS["squad"](tmp_path / "a.json")] == [
+        ("s1", False),
+        ("s2", True),
+    ]
+    (tmp_path / "b.jsonl").write_text(json.dumps({"question": "Where?", "required_passages": [PASSAGE]}))
+    assert [item.needed for item in READERS["rag-ci"](tmp_path / "b.jsonl")] == ["all"]
+
+
+@each_row(
+    "name, content, message",
+    [
+        ("a.csv", b"name,colour\nx,y\n", "cannot tell the format by the keys colour, name"),
+        ("a.csv", b"question,answer\nWh\xff?,x\n", "a.csv:2: not UTF-8"),
+        ("a.csv", b'question,answer\n"Where?,x\n', "a.csv:2: not CSV"),
+        ("a.csv", b"question,answer\na,b,c\n", "a.csv:2: 3 fields, but the header has 2 columns"),
+        ("a.csv", b"question,answer\n<<<<<<< ours,x\n", "merge-conflict"),
+        ("a.jsonl", b'{"question": "a", "answer": "b"}\n[1]\n', "a.jsonl:2: expected an object"),
+        ("a.jsonl", b"{]\n", "a.jsonl:1: not valid JSON"),
+        ("a.json", b'{"x": 1}', "expected a list of records"),
+        ("a.json", b"[]", "no records"),
+        ("a.yaml", b"tests: &a [*a]\n", "a.yaml"),
+        ("a.yaml", b"tests: file://tests.csv\n", "expected a list of records"),
+        ("a.yaml", b"tests: [!!python/object/apply:os.system [ls]]\n", "unexpected tag"),
+        ("a.txt", b"x", "expected a file .csv"),
+        ("a.csv", b"question,answer\n ,x\n", "a.csv:2: no question"),
+        ("a.csv", b"question,answer\nx," + b"y" * 1_000_001, "a field has at most"),
+    ],
+)
+def test_what_cannot_be_read(name: str, content: bytes, message: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A file that cannot be read is refused with its place and what was expected."""
+    path = tmp_path_factory.mktemp("file") / name
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        list(READERS[detect(path)](path))
+    assert message in f"{refused.value.message} {refused.value.hint}"
