@@ -10,6 +10,7 @@ from fakes.other_api import OtherApi
 from here import Done, called
 from raggate.cli import main
 
+DATA = Path(__file__).parents[1] / "data"
 NOTES = [("Keys.md", ["Keys"], "the spare key is under the mat"), ("Food.md", ["Food"], "bread of flour and a key")]
 
 
@@ -77,10 +78,29 @@ def test_nothing_is_written_over(root: Path) -> None:
     assert "adapter: mapped" in (root / "raggate.yml").read_text()
 
 
+def test_a_preset_is_tried_out(root: Path) -> None:
+    """With the address of an engine that runs, a preset is written and one answer shown."""
+
+    def answer(_: str) -> tuple[int, bytes]:
+        return 200, (DATA / "presets" / "r2r.json").read_bytes()
+
+    (root / "notes" / "Keys.md").write_text("# Keys\n\nThe spare key is under the mat.\n")
+    with OtherApi(script=answer, pages={"/v3/health": (200, {})}) as there:
+        there.answer = lambda heard: answer("") if heard.method == "POST" else (200, b"{}")  # type: ignore[method-assign]
+        done = raggate(root, "init", "--preset", "r2r", "--probe", there.base_url, "--vault", "notes")
+    assert done.code == 0, done.out + done.err
+    assert "rel_path      results.chunk_search_results[*].metadata.title  yes     Keys.md" in done.out
+    assert "no heading_path is told" in done.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--vault", "notes"), "--vault, --question and --map are for --probe"),
+        (("--vault", "notes"), "--vault is for --probe and --preset"),
+        (("--question", "x"), "--question and --map are for --probe"),
+        (("--preset", "opensarch"), "did you mean 'opensearch'?"),
+        (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),
+        (("--preset", "r2r", "--probe", "http://169.254.169.254"), "cloud metadata address"),
         (("--probe", "http://127.0.0.1:1/x", "--vault", "nowhere"), "--vault: nowhere: no such directory"),
         (("--probe", "http://127.0.0.1:1/x", "--vault", ".."), "is not inside"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path"), "--map: expected part=path"),

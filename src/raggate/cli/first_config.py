@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
 
 from raggate.errors import UsageError
 
@@ -34,6 +35,47 @@ def found(url: str, question: str, notes: Path | None, fields: Mapping[str, str]
 
     wanted = Wanted(url=url, question=question, notes=_paths(notes), fields=fields, choose=choose)
     return block(discover(wanted), _LEVELS)
+
+
+def preset(name: str, url: str | None) -> str:
+    """Give the sections `api` and `ask` of a preset, with another address where one is given.
+
+    Raises:
+        UsageError: for a name that there is none of, and an address with a path.
+    """
+    from importlib.resources import files
+
+    from raggate.text.nearest import nearest
+    from raggate.text.yaml_writing import one_line
+    from raggate.text.yamlio import parse
+
+    shelf = {item.name.removesuffix(".yml"): item for item in files("raggate.cli").joinpath("presets").iterdir()}
+    if name not in shelf:
+        like = nearest(name, shelf)
+        meant = f"; did you mean {like!r}?" if like else ""
+        raise UsageError(f"--preset: expected one of {', '.join(sorted(shelf))}; found {name!r}{meant}")
+    text = shelf[name].read_text(encoding="utf-8")
+    if url is None:
+        return text
+    if urlsplit(url).path.strip("/"):
+        raise UsageError(
+            f"--probe: expected the address without a path, found {url!r}",
+            hint="The preset knows the path; change it in raggate.yml where yours is another.",
+        )
+    usual: str = parse(text.encode(), name).value["api"]["url"]
+    return text.replace(f'"{usual}"', one_line(url), 1)
+
+
+def checked(text: str) -> str:
+    """Give the text of a configuration that can be read.
+
+    Raises:
+        UsageError: naming what is wrong in it.
+    """
+    from raggate.config import schema
+
+    schema.load(text.encode(), "raggate.yml")
+    return text
 
 
 def question_of(given: str, notes: Path | None) -> str:

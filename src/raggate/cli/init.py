@@ -41,6 +41,7 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
     "--action", default="", metavar="OWNER/raggate@SHA", help="The release the workflow uses, by its full commit id."
 )
 @click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
+@click.option("--preset", metavar="NAME", help="Write what a known engine is asked: opensearch, weaviate, r2r, …")
 @click.option("--probe", "url", metavar="URL", help="Call the API that runs there, and write what it is asked.")
 @click.option("--vault", type=PATH, help="The directory of the notes that the API has indexed, in place of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
@@ -53,6 +54,7 @@ def init(
     environment: dict[str, str],
     /,
     directory: Path,
+    preset: str | None,
     url: str | None,
     vault: Path | None,
     question: str,
@@ -62,33 +64,42 @@ def init(
     """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
 
     With --probe the API is called, its OpenAPI document read where it has one, and its answer recognised; what cannot
-    be is asked for at a terminal, and told otherwise.
+    be is asked for at a terminal, and told otherwise. With --preset all of that is known, but for the names of your own
+    index and fields, which stand in the file; --probe then says where it runs, and tries it out.
     """
     if url is not None:
         # nothing is asked for what would not be written
         check_terms(directory, own_notes=vault is not None, **terms)
-    config = _config(directory, url, vault, question, mapped)
+    config = _config(directory, preset, url, vault, question, mapped)
     written = write_example(directory, config=config, own_notes=vault is not None, **terms)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
-    _advise(directory, written, terms["action"], own_notes=vault is not None, probed=url is not None)
+    _advise(directory, written, terms["action"], own_notes=vault is not None, configured=config is not None)
     if url is not None:
         _try_out(directory, first_config.question_of(question, vault), environment)
 
 
-def _config(directory: Path, url: str | None, vault: Path | None, question: str, mapped: tuple[str, ...]) -> str | None:
+def _config(
+    directory: Path, preset: str | None, url: str | None, vault: Path | None, question: str, mapped: tuple[str, ...]
+) -> str | None:
     """Give the text of raggate.yml; None for the commented example."""
-    if url is None and vault is None and not question and not mapped:
+    if url is None and (question or mapped):
+        raise UsageError("--question and --map are for --probe", hint="`raggate init --probe URL` calls an API.")
+    if preset is None and url is None:
+        if vault is not None:
+            raise UsageError("--vault is for --probe and --preset", hint="`raggate init --probe URL` calls an API.")
         return None
-    if url is None:
-        raise UsageError(
-            "--vault, --question and --map are for --probe", hint="`raggate init --probe URL` calls an API."
-        )
     notes = first_config.relative_vault(directory, vault) if vault is not None else _EXAMPLE_NOTES
     fields = first_config.mapped_fields(mapped)
-    choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
-    asked = first_config.question_of(question, vault)
-    return first_config.head(notes) + first_config.found(url, asked, vault, fields, choose)
+    if preset is not None:
+        if fields:
+            raise UsageError("--map is not for --preset, which knows where everything stands")
+        sections = first_config.preset(preset, url)
+    else:
+        choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
+        asked = first_config.question_of(question, vault)
+        sections = first_config.found(str(url), asked, vault, fields, choose)
+    return first_config.checked(first_config.head(notes) + sections)
 
 
 def _choose(asked: str, among: Sequence[str]) -> str:
@@ -99,19 +110,19 @@ def _choose(asked: str, among: Sequence[str]) -> str:
     return among[int(click.prompt(log_line(asked), type=click.IntRange(1, len(among)))) - 1]
 
 
-def _advise(directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, probed: bool) -> None:
+def _advise(directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, configured: bool) -> None:
     if directory / IGNORED not in written:
         click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
-    if probed:
+    if configured:
         click.echo(
             "Check: `api.url` is an API that runs already; for pull requests raggate starts it: `api.container`."
         )
     if own_notes:
         click.echo(f"Next: write the questions, {_TARGETS['eval_set.jsonl']}, then `raggate check`.")
-    elif probed:
+    elif configured:
         click.echo("Next: name your notes under `vault` and ask of them in the golden set, then `raggate check`.")
     else:
         click.echo("Next: set `api` in raggate.yml, then `raggate check`.")

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
 
-from raggate.config.mapped_settings import ChunkFields
+from raggate.config.mapped_fields import ChunkFields
 from raggate.config.schema import Config
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Response

@@ -15,7 +15,7 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from raggate.config.mapped_settings import ChunkFields
+from raggate.config.mapped_fields import ChunkFields
 from raggate.config.values import HttpUrl
 from raggate.errors import CannotTell, UsageError
 from raggate.gate.filled_fields import prefix_of

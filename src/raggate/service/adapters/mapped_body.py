@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from raggate.config.mapped_settings import Stream
+from raggate.config.mapped_fields import Stream
 from raggate.service.adapters.json_fields import parsed
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.text.jsonio import dumps, loads

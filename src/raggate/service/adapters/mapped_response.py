@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import Any, Final
 
 from raggate.config.header_settings import names
-from raggate.config.mapped_settings import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields
+from raggate.config.mapped_fields import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields
 from raggate.models.run import Chunk, Reference, Response
 from raggate.service.adapters.mapped_body import entries_at, refuse_errors, side_by_side
 from raggate.service.adapters.mapped_request import filled_text
@@ -190,6 +190,8 @@ def _abstained(root: Any, condition: Condition | None, *, retrieval_only: bool) 
 
 
 def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk, ...]:
+    if fields.none is not None and holds(fields.none, root):
+        return ()
     if fields.list is None:
         items = side_by_side(fields.columns or {}, root, limit=MAX_ENTRIES)
     else:

@@ -12,18 +12,8 @@ from pydantic import ValidationError
 
 from mapped_api import MappedAsk, adapter, example, mapped
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import (
-    AskRequest,
-    ChunkFields,
-    Condition,
-    Duration,
-    HealthRequest,
-    IndexRequest,
-    Mapped,
-    ReferenceFields,
-    ResponseFields,
-    Stream,
-)
+from raggate.config.mapped_fields import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields, Stream
+from raggate.config.mapped_settings import AskRequest, HealthRequest, IndexRequest, Mapped
 from raggate.config.service_settings import described
 from raggate.errors import UsageError
 from raggate.models.golden import Case

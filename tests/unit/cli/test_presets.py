@@ -1,0 +1,132 @@
+"""Every preset is a configuration, and reads an answer in the shape that its engine gives."""
+
+from __future__ import annotations
+
+import json
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raggate.cli import first_config
+from raggate.config import schema
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+from raggate.models.golden import Case
+from raggate.service.adapters.mapped import MappedAdapter
+
+ANSWERS = Path(__file__).parents[2] / "data" / "presets"
+NAMES = sorted(item.name.removesuffix(".yml") for item in files("raggate.cli").joinpath("presets").iterdir())
+CASE = Case(id="q1", question='Where is the "spare" key?', answerable=True)
+BASE = {"rel_path": "Keys.md", "text": "The spare key is under the mat.", "heading_path": "# Keys > ## Spare"}
+TELLS_LESS = {
+    "langserve": {"heading_path": ""},
+    "hayhooks": {"heading_path": ""},
+    "llama-stack": {"heading_path": ""},
+    "r2r": {"heading_path": ""},
+    "basic-memory": {"heading_path": "", "text": ""},
+    "khoj": {"heading_path": "", "text": "# Keys\n## Spare\nThe spare key is under the mat."},
+}
+NO_SCORE = {"weaviate", "chroma", "langserve", "basic-memory", "khoj"}
+
+
+def loaded(name: str, url: str | None = None) -> Config:
+    """Read the configuration that a preset makes."""
+    text = first_config.head("notes") + first_config.preset(name, url)
+    return schema.load(text.encode(), "raggate.yml")
+
+
+def adapter(name: str) -> MappedAdapter:
+    """Make the adapter of a preset."""
+    return MappedAdapter(loaded(name).ask, ("notes",), {"ES_API_KEY": "k"})
+
+
+def read(name: str, answer: object) -> Any:
+    """Read an answer by a preset."""
+    return adapter(name).parse(json.dumps(answer).encode(), CASE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_reads_its_engines_answer(name: str) -> None:
+    """The note, the heading and the text of the chunk come out as the notes have them, and the score if it falls."""
+    (chunk,) = adapter(name).parse((ANSWERS / f"{name}.json").read_bytes(), CASE).chunks
+    told = {"rel_path": chunk.rel_path, "text": chunk.text, "heading_path": chunk.heading_path}
+    assert told == BASE | TELLS_LESS.get(name, {})
+    assert (chunk.score_final is None) == (name in NO_SCORE)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_asks_the_question_whole(name: str) -> None:
+    """The question goes out as it is, as a value of its own, so that no sign of it means anything."""
+    call = adapter(name).call(CASE, "hybrid")
+
+    def values(part: Any) -> list[Any]:
+        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
+        return [part] if inner is None else [value for item in inner for value in values(item)]
+
+    sent = [*values(call.json), *call.query.values()]
+    assert CASE.question in sent
+    assert name == "langserve" or 10 in sent or "10" in sent
+
+
+@pytest.mark.parametrize(
+    ("name", "answer", "said"),
+    [
+        ("opensearch", {"timed_out": True, "hits": {"hits": []}}, "reports an error: 'true'"),
+        ("solr", {"responseHeader": {"partialResults": True}, "response": {"docs": []}}, "reports an error"),
+        ("weaviate", {"data": {"Get": None}, "errors": [{"message": "no class Notes"}]}, "no class Notes"),
+        (
+            "vespa",
+            {"root": {"fields": {"totalCount": 0}, "errors": [{"code": 8, "message": "bad query"}]}},
+            "bad query",
+        ),
+        ("vespa", {"root": {"fields": {"totalCount": 3}}}, "root.children: expected a list, found nothing"),
+        ("hayhooks", {"detail": "no such pipeline"}, "expected a list, found nothing"),
+    ],
+)
+def test_an_error_of_an_engine_is_no_empty_answer(name: str, answer: object, said: str) -> None:
+    """What an engine says beside a status 200 when something went wrong fails the call."""
+    with pytest.raises(ValueError, match=r"expected|reports") as caught:
+        read(name, answer)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("opensearch", {"timed_out": False, "hits": {"hits": []}}),
+        ("vespa", {"root": {"fields": {"totalCount": 0}}}),
+        ("chroma", {"ids": [[]], "documents": [[]], "metadatas": [[]]}),
+        ("weaviate", {"data": {"Get": {"Notes": []}}}),
+    ],
+)
+def test_nothing_found_is_an_empty_answer(name: str, answer: object) -> None:
+    """An engine that finds nothing has answered."""
+    assert read(name, answer).chunks == ()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_preset_loosens_nothing(name: str) -> None:
+    """A preset says how an API is reached and read: gate, invariants and all else stay as they are by default."""
+    made = loaded(name)
+    plain = schema.load(b"vault: {notes: notes}\nsuite: notes\napi: {url: 'http://x'}\n", "raggate.yml")
+    assert made.model_copy(update={"api": plain.api, "ask": plain.ask}) == plain
+    asked = {"adapter", "modes", "mapped"}
+    assert made.ask.model_dump(exclude=asked) == plain.ask.model_dump(exclude=asked)
+
+
+def test_another_address() -> None:
+    """An address that is given takes the place of the usual one, and only one without a path does."""
+    assert loaded("r2r", "https://r2r.example:1").api.url == "https://r2r.example:1"
+    with pytest.raises(UsageError, match="expected the address without a path"):
+        loaded("r2r", "http://x/v3")
+    hostile = 'http://x"}\ngate: {tolerance: 1}\n#'
+    with pytest.raises(UsageError):
+        loaded("r2r", hostile)
+
+
+def test_an_unknown_preset() -> None:
+    """All there are are named, and the nearest."""
+    with pytest.raises(UsageError, match=r"expected one of basic-memory, chroma.*did you mean 'opensearch'"):
+        first_config.preset("opensarch", None)
