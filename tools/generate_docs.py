@@ -55,7 +55,7 @@ def configuration_page() -> str:
         "# raggate.yml",
         NOTE,
         "Unknown keys, duplicate keys and values of another type are errors that name file, line and key. Paths are "
-        "relative to the file. Editors complete it with [raggate.schema.json](raggate.schema.json).",
+        "relative to the file. Editors complete it with [its schema](../src/raggate/config/raggate.schema.json).",
     ]
     pending: list[tuple[str, type[BaseModel]]] = [("", Config)]
     while pending:
@@ -315,7 +315,7 @@ def _default(value: Any) -> str:
 
 PAGES: dict[str, Callable[[], str]] = {
     "README.md": readme,
-    "docs/raggate.schema.json": lambda: dumps(json_schema(), pretty=True).decode(),
+    "src/raggate/config/raggate.schema.json": lambda: dumps(json_schema(), pretty=True).decode(),
     "docs/configuration.md": configuration_page,
     "docs/metrics.md": metrics_page,
     "docs/cli.md": cli_page,

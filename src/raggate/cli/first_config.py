@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 if TYPE_CHECKING:
     from raggate.pipeline.discovery import Choose
 
+SCHEMA = ".raggate/raggate.schema.json"
 _LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}}}
 _ANY_QUESTION = "What do these notes tell about?"
 
@@ -109,6 +110,27 @@ def mapped_fields(given: tuple[str, ...]) -> dict[str, str]:
             raise UsageError(f"--map {name}: {error}") from None
         fields[name] = path
     return fields
+
+
+def editor_line(action: str) -> str:
+    """Write the line by which editors know the schema: that of the action's commit, or the copy of `write_schema`."""
+    place = SCHEMA
+    if action:
+        place = f"https://raw.githubusercontent.com/{action.replace('@', '/')}/src/raggate/config/{Path(SCHEMA).name}"
+    return f"# yaml-language-server: $schema={place}\n"
+
+
+def write_schema(directory: Path) -> None:
+    """Leave a copy of the schema in raggate's own directory, which git is told to pass over."""
+    from importlib.resources import files
+
+    from raggate.text.files import write_file
+
+    data = files("raggate.config").joinpath(Path(SCHEMA).name).read_bytes()
+    place = directory / SCHEMA
+    if not (place.parent / ".gitignore").exists():
+        write_file(place.parent / ".gitignore", b"*\n")
+    write_file(place, data)
 
 
 def relative_vault(directory: Path, notes: Path) -> str:

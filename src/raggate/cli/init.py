@@ -207,8 +207,10 @@ def write_example(
     written = []
     for template, name in targets.items():
         text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
-        text = config if config is not None and template == "raggate.yml" else text
+        if template == "raggate.yml":
+            text = first_config.editor_line(action) + (text if config is None else config)
         text = text.replace("OWNERS\n", f"{owners}\n") if template == "CODEOWNERS" else text
         write_file(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         written.append(directory / name)
+    first_config.write_schema(directory)
     return written

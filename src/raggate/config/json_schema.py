@@ -9,6 +9,12 @@ from pydantic import BaseModel
 from raggate.config.schema import Config
 from raggate.config.service_settings import SettingsModel, described
 
+ID = "urn:raggate:schema:raggate.yml:1"
+"""What the schema is known by; the number is that of the format."""
+
+FILE = "raggate.schema.json"
+"""The schema as it is built, beside this module: it ships with the package."""
+
 
 def json_schema() -> dict[str, Any]:
     """Build the JSON Schema of raggate.yml, for editors."""
@@ -17,7 +23,8 @@ def json_schema() -> dict[str, Any]:
     for name, definition in [("Config", schema), *schema["$defs"].items()]:
         for key, text in described(models[name]).items():
             definition["properties"][key]["description"] = text
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "raggate.yml", **schema}
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": ID, "title": "raggate.yml"}
+    return {**schema, **head}
 
 
 def _models(base: type[BaseModel]) -> list[type[BaseModel]]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
 from pathlib import Path
 
 import pytest
 
 from raggate.cli.init import write_example
+from raggate.config.json_schema import FILE, json_schema
 from raggate.errors import UsageError
 
 OWNERS = ".github/CODEOWNERS"
@@ -47,3 +50,21 @@ def test_owners_that_are_there_stay_in_force(tmp_path: Path, place: str) -> None
         write_example(tmp_path, owners="@org/team")
     assert [path for path in tmp_path.rglob("*") if path.is_file()] == [there]
     assert write_example(tmp_path)
+
+
+def test_editors_know_the_schema(tmp_path: Path) -> None:
+    """The first line of raggate.yml names a schema: a copy beside it, or that of the commit that the action is of."""
+    write_example(tmp_path)
+    name = (tmp_path / "raggate.yml").read_text().splitlines()[0].partition("$schema=")[2]
+    schema = json.loads((tmp_path / name).read_bytes())
+    assert schema == json_schema()
+    assert schema["$id"] == "urn:raggate:schema:raggate.yml:1"
+    write_example(tmp_path, action=f"me/raggate@{'a' * 40}", force=True)
+    line = (tmp_path / "raggate.yml").read_text().splitlines()[0]
+    place = f"me/raggate/{'a' * 40}/src/raggate/config/raggate.schema.json"
+    assert line == f"# yaml-language-server: $schema=https://raw.githubusercontent.com/{place}"
+
+
+def test_the_schema_ships_with_the_package() -> None:
+    """What lies beside the settings is what they say."""
+    assert json.loads(files("raggate.config").joinpath(FILE).read_bytes()) == json_schema()
