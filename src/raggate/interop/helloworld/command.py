@@ -228,7 +228,7 @@ def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, len
     from raggate.pipeline import run_directory
 
     files, run, _ = inputs.scored(directory, golden_file, warn, lenient=lenient)
-    run = inputs.with_scores_of_judges(files, run, inputs.JudgeSource(**judges))
+    run = inputs.with_scores_of_judges(files, run, inputs.JudgeSource(**judges), warn)
     refuse_existing(out)
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)

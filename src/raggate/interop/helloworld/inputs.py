@@ -19,6 +19,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
 from raggate.text.files import read_file
+from raggate.text.quote import quoted
 
 Say = Callable[[str], None]
 """Takes what a reader should know of the files, one line each; foreign text in it is not harmless yet."""
@@ -47,8 +48,10 @@ class JudgeSource:
     judge_prompt_version: str | None = None
 
 
-def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource) -> Run:
+def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource, say: Say) -> Run:
     """Give a run with the scores of its judges: those of the rows, and of a cache where a row has none.
+
+    Scores of a row whose `judge_input` is not what stands in the row were given to another answer, and are left out.
 
     Raises:
         UsageError: for a cache that is not as it should be, or a score that is none.
@@ -56,7 +59,10 @@ def with_scores_of_judges(files: RunFiles, run: Run, source: JudgeSource) -> Run
     model = source.judge_model or files.config.get("judge_model") or ""
     version = source.judge_prompt_version or files.config.get("judge_prompt_version") or judged.PROMPT_VERSION
     named = {"model": str(model), "version": str(version)}
-    rows: Sequence[Mapping[str, Any]] = files.rows
+    strangers = [row for row in files.rows if judged.of_another_answer(row)]
+    for row in strangers:
+        say(f"case {quoted(row['test_case_id'])}: left out the scores of its judges: judge_input is another answer's")
+    rows: Sequence[Mapping[str, Any]] = [judged.without_scores(row) if row in strangers else row for row in files.rows]
     if source.judge_cache is not None:
         cache = judged.read_cache(read_file(source.judge_cache), str(source.judge_cache))
         rows = [judged.with_cached(row, cache, **named) for row in rows]

@@ -93,6 +93,25 @@ def cache_file(rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -
     return "".join(lines).encode()
 
 
+def of_another_answer(row: Mapping[str, Any]) -> bool:
+    """Say whether a row has scores, and its `judge_input` is not the row's own question, answer and chunks.
+
+    The judge may have seen the first of the chunks alone.
+    """
+    shown = row.get("judge_input")
+    if not shown or not any(row.get(score) for score in SCORES):
+        return False
+    ids = [chunk.get("chunk_id", "") for chunk in row.get("retrieved_chunks") or []]
+    judged_ids = shown.get("context_chunk_ids", ids)
+    texts = [(shown.get(key, row.get(key)) or "") == (row.get(key) or "") for key in ("question", "answer")]
+    return not all(texts) or judged_ids != ids[: len(judged_ids)]
+
+
+def without_scores(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row as if nobody had judged it."""
+    return {key: value for key, value in row.items() if key not in {*SCORES, "judge_input"}}
+
+
 def with_cached(row: Mapping[str, Any], cache: Cache, *, model: str, version: str) -> dict[str, Any]:
     """Give a row with the scores of the cache where it has none of its own."""
     cached = {score: cache.get(cache_key(score, row, model=model, version=version)) for score in SCORES}

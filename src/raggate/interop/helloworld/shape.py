@@ -51,6 +51,12 @@ class _Cost(TypedDict, total=False):
     judge_cost_usd: StrictFloat
 
 
+class _JudgeInput(TypedDict, total=False):
+    question: StrictStr
+    answer: StrictStr | None
+    context_chunk_ids: list[StrictStr]
+
+
 class _Scores(TypedDict, total=False):
     recall_at_k: StrictFloat
     recall_all_at_k: StrictFloat
@@ -107,6 +113,7 @@ class _Row(TypedDict, total=False):
     groundedness: _Verdict | None
     correctness: _Verdict | None
     abstention: _Abstention | None
+    judge_input: _JudgeInput | None
     cost: _Cost | None
 
 

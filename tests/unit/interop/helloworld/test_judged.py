@@ -209,3 +209,50 @@ def test_a_cost_that_is_not_known_is_not_0() -> None:
         judgement = replace(item.judgements[0], usage=usage)
         row = judged.score_fields(replace(item, judgements=(judgement,)), ROW)
         assert row.get("cost") == cost
+
+
+def test_what_was_judged_goes_there_and_back(tmp_path: Path) -> None:
+    """What a judge was shown stands in a row that comes in, and in the one that goes out, with the chunks cut."""
+    chunk = make_chunk_row("a.md", text="z" * 300)
+    shown: dict[str, Any] = {"question": "How are strings sorted?", "answer": "An answer."}
+    shown["context_chunk_ids"] = [chunk["chunk_id"]]
+    shown["context_chunks_truncated"] = ["z" * 200 + "..."]
+    imported(
+        tmp_path, [make_row("test_001", chunk, question=shown["question"], groundedness=GROUNDED, judge_input=shown)]
+    )
+    run("export", tmp_path / "imported", "--out", tmp_path / "back")
+    (row,) = [json.loads(line) for line in (tmp_path / "back" / "results.jsonl").read_text().splitlines()]
+    assert row["judge_input"] == shown
+
+
+@pytest.mark.parametrize(
+    ("change", "value"),
+    [
+        ({}, 3.5),
+        # the judge saw the first chunks alone, or what it saw is not told in full
+        ({"context_chunk_ids": ["a.md # A 1"]}, 3.5),
+        ({"context_chunk_ids": []}, 3.5),
+        ({"answer": "Another answer."}, None),
+        ({"question": "Another question?"}, None),
+        ({"context_chunk_ids": ["b.md # A 1"]}, None),
+    ],
+)
+def test_scores_of_another_answer_are_left_out(tmp_path: Path, change: dict[str, Any], value: float | None) -> None:
+    """A score that was given to other texts than those of its row is none of this answer, and that is said."""
+    shown = {
+        "question": "Question test_001?",
+        "answer": "An answer.",
+        "context_chunk_ids": ["a.md # A 1", "b.md # A 2"],
+    }
+    chunks = (make_chunk_row("a.md"), make_chunk_row("b.md", rank=2))
+    rows = [
+        make_row("test_001", *chunks, groundedness=GROUNDED, judge_input={**shown, **change}),
+        make_row("test_002", *chunks, groundedness=GROUNDED),
+    ]
+    assert values(imported(tmp_path, rows))["test_001", "groundedness"] == value
+
+
+def test_a_judge_input_of_another_shape_is_told(tmp_path: Path) -> None:
+    """What was judged must be texts, and the line that holds something else is named."""
+    with pytest.raises((FileError, UsageError), match=r"results.jsonl:1: judge_input.answer"):
+        imported(tmp_path, [make_row("test_001", make_chunk_row("a.md"), judge_input={"answer": 3})])
