@@ -561,7 +561,7 @@ def test_a_fall_must_repeat_to_fail_a_change(project: Project) -> None:
         assert once.code == 0, once.out
         assert server.calls == 3 * calls + 24
         assert "Grades that moved since the baseline: 24; given twice 24, 24 of them otherwise" in once.out
-        assert project.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24}
+        assert project.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24, "near": 0}
         assert {judgement["value"] for judgement in judgements(project)} == {3.5}
         first = judgements(project)
         judged_by(project, server, more + "replay\n")
@@ -578,6 +578,24 @@ def test_a_fall_must_repeat_to_fail_a_change(project: Project) -> None:
         assert twice.code == 1, twice.out
     assert {reason["code"] for reason in project.verdict()["reasons"]} == {"worse"}
     assert "given twice 24, 0 of them otherwise" in twice.out
+
+
+def test_a_mean_near_its_floor_is_confirmed(project: Project) -> None:
+    """A mean just below its floor is below it where a second sample says so too, whoever judged the baseline."""
+    project.promote()
+    (project.root / "golden").mkdir(exist_ok=True)
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
+    project.config.write_text(project.config.read_text() + "gate: {metrics: {groundedness: {floor: 3.1}}}\n")
+    more = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n  mode: refresh\n"
+    for second, status in ((3, "below floor"), (4, "same")):
+        with FakeJudge(drifting(3, second)) as server:
+            judged_by(project, server, more)
+            done = project.command("check")
+        assert "Grades of a mean near its floor: 24; given twice 24" in done.err
+        rows = [
+            row for row in project.verdict()["metrics"] if (row["metric"], row["slice"]) == ("groundedness", "overall")
+        ]
+        assert [(row["current"], row["status"]) for row in rows] == [((3 + second) / 2, status)]
 
 
 def test_a_budget_that_ends_before_second_samples_leaves_the_first(project: Project) -> None:

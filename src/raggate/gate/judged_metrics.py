@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from raggate.config.schema import Gate
 from raggate.gate.composite import same_questions
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
@@ -44,6 +45,11 @@ def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline
     """Give a baseline, without its judged metrics where those of the run are by other judges or prompts."""
     other = baseline is not None and _other_judges(scorecard, baseline)
     return _without_judged(baseline) if baseline is not None and other else baseline
+
+
+def floors(gate: Gate) -> dict[str, float]:
+    """Give what the mean of a judged metric must not fall below, whatever the baseline, by gated metric."""
+    return {name: rule.floor for name, rule in gate.rules().items() if name in _JUDGED and rule.floor is not None}
 
 
 def earlier_grades(

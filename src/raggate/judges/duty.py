@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from raggate.judges.grader import Grader
 from raggate.judges.material import Material, material_of
 from raggate.judges.panel import Panel, templates_of
 from raggate.judges.scores import names_of
-from raggate.judges.second_sample import Earlier, Judgements, moved, sampled_again
+from raggate.judges.second_sample import Earlier, Judgements, moved, near_floors, sampled_again
 from raggate.judges.spot_check import spot_check
 from raggate.models.judging import Judgement, JudgeModel, Parameters
 from raggate.models.judging_quality import Canary, Coverage, JudgingSummary
@@ -61,6 +61,7 @@ class Plan:
         min_coverage: the share of the answers that must have been judged.
         canary: what people graded; None for no such set.
         spot: the spot check; None for none.
+        floors: what the mean of a judged metric must not fall below, by metric.
     """
 
     models: tuple[JudgeModel, ...]
@@ -71,6 +72,7 @@ class Plan:
     min_coverage: float = MIN_COVERAGE
     canary: CanarySet | None = None
     spot: SpotPlan | None = None
+    floors: Mapping[str, float] = field(default_factory=dict)
 
     def panel(self, ask: Asker) -> Panel:
         """Give the judges of the answers."""
@@ -131,9 +133,10 @@ async def judge_run(
         spot = await spot_check(names, materials, judgements, second, n=plan.spot.n, seed=plan.spot.seed)
     canary = await _canary(plan, askers)
     again = None
-    if earlier is not None:
-        scores = moved(items, judgements, earlier)
-        judgements, again = await sampled_again(materials, judgements, scores, partial(plan.again, askers.first))
+    near = near_floors(items, judgements, plan.floors)
+    if earlier is not None or any(near):
+        scores = moved(items, judgements, earlier or {})
+        judgements, again = await sampled_again(materials, judgements, scores, near, partial(plan.again, askers.first))
     # second samples may be a run's first calls
     if canary is not None and canary.replayed and askers.called():
         canary = await _canary(plan, askers)

@@ -1,7 +1,7 @@
-"""Grades that moved since the baseline, given once more by the same judges: such a grade is the mean of both.
+"""Grades on which a verdict hangs, given once more by the same judges: such a grade is the mean of both.
 
-Those that rose too, or judges that roll dice would only be asked again where that does a change good. No others: what
-has not moved decides nothing.
+Those that moved since the baseline, and all of a mean that is near its floor. Those that rose too, and those above the
+floor: else judges that roll dice would only be asked again where that does a change good. No others decide anything.
 """
 
 from __future__ import annotations
@@ -14,14 +14,18 @@ from statistics import fmean
 from raggate.judges.material import Material
 from raggate.judges.panel import Panel
 from raggate.models.judging import Judgement
-from raggate.models.judging_quality import SecondSamples
+from raggate.models.judging_quality import SecondSamples, highest
 from raggate.models.run import LabelledResult
+from raggate.scoring.metrics import METRICS
 
 Earlier = Mapping[tuple[str, str, str], Mapping[str, float]]
 """Grades of the baseline: by mode, id and hash of a case, and by score; where it was asked several times, the mean."""
 
 Judgements = tuple[tuple[Judgement, ...], ...]
 """By answer, in the order of the answers."""
+
+NEAR = 0.05
+"""A mean is near its floor up to this share of the scale away from it, on either side."""
 
 LEAST_MOVE = 1e-6
 """A baseline keeps six decimals: up to this, a grade is the same."""
@@ -50,18 +54,52 @@ def moved(items: Sequence[LabelledResult], judgements: Judgements, earlier: Earl
     ]
 
 
+def near_floors(
+    items: Sequence[LabelledResult], judgements: Judgements, floors: Mapping[str, float]
+) -> list[tuple[str, ...]]:
+    """Give by answer the scores of which the mean, in the mode of the answer, is near what it must not fall below.
+
+    Args:
+        items: the answers.
+        judgements: what the judges said of each, in the same order.
+        floors: by judged metric.
+    """
+    graded = [replace(item, judgements=answer) for item, answer in zip(items, judgements, strict=True)]
+    near = {
+        (mode, METRICS[metric].judged)
+        for metric, floor in floors.items()
+        for mode in {item.result.mode for item in items}
+        if _is_near(metric, floor, [item for item in graded if item.result.mode == mode])
+    }
+    return [
+        tuple(
+            judgement.score
+            for judgement in item.judgements
+            if judgement.value is not None and (item.result.mode, judgement.score) in near
+        )
+        for item in graded
+    ]
+
+
+def _is_near(metric: str, floor: float, items: Sequence[LabelledResult]) -> bool:
+    values = [value for value in map(METRICS[metric].function, items) if value is not None]
+    return bool(values) and abs(fmean(values) - floor) <= NEAR * highest(METRICS[metric].judged) + LEAST_MOVE
+
+
 async def sampled_again(
     materials: Sequence[Material],
     judgements: Judgements,
     scores: Sequence[tuple[str, ...]],
+    near: Sequence[tuple[str, ...]],
     again: Callable[[tuple[str, ...]], Panel],
 ) -> tuple[Judgements, SecondSamples]:
-    """Grade once more what has moved.
+    """Grade once more what has moved, and what is near a floor.
 
     Args:
         materials: the answers.
         judgements: what the judges said of each, in the same order.
-        scores: by answer, what is graded once more.
+        scores: by answer, what has moved.
+        near: by answer, what is near a floor.
         again: gives who grades these scores again.
 
     Returns:
@@ -74,11 +112,16 @@ async def sampled_again(
         second = {judgement.score: judgement for judgement in await again(names).grade(material)}
         return tuple(_both(item, second[item.score]) if item.score in second else item for item in first)
 
-    whole = tuple(await asyncio.gather(*map(one, materials, judgements, scores)))
+    wanted = [tuple(dict.fromkeys((*names, *others))) for names, others in zip(scores, near, strict=True)]
+    whole = tuple(await asyncio.gather(*map(one, materials, judgements, wanted)))
     pairs = [judgement.samples for answer in whole for judgement in answer if judgement.samples]
     graded = [(first.value, second.value) for first, second in pairs if second.value is not None]
+    changed = sum(map(len, scores))
     return whole, SecondSamples(
-        moved=len(pairs), graded=len(graded), differed=sum(first != second for first, second in graded)
+        moved=changed,
+        graded=len(graded),
+        differed=sum(first != second for first, second in graded),
+        near=len(pairs) - changed,
     )
 
 

@@ -147,24 +147,32 @@ class SpotCheck:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SecondSamples:
-    """Grades that were not those of the baseline, and so were to be given once more.
+    """Grades that were to be given once more, as much hangs on them.
 
     Attributes:
-        moved: how many.
+        moved: how many are not those of the baseline.
         graded: those that have a second grade; of the others the first stands.
         differed: those whose second grade is not the first.
+        near: how many more there are, of a mean that is near the value that it must not fall below.
     """
 
     moved: int
     graded: int
     differed: int
+    near: int = 0
+
+    @property
+    def wanted(self) -> int:
+        """How many were to be given once more."""
+        return self.moved + self.near
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgingSummary:
     """How judging a run went, by score.
 
-    `canary` and `spot_check` where they were asked for, `second_samples` where the baseline is by the same judges.
+    `canary` and `spot_check` where they were asked for, `second_samples` where the baseline is by the same
+    judges, or a metric has a floor.
     """
 
     min_coverage: float

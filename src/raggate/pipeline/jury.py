@@ -108,7 +108,7 @@ class Jury:
         """
         items = (*run.results, *run.repeats)
         models = session.judge_models(self.settings)
-        plan = self.plan(models)
+        plan = replace(self.plan(models), floors=judged_metrics.floors(run.config.gate))
         second = plan.spot.model if plan.spot is not None else None
         once_more = f", a sample once more by {second.name}" if second is not None else ""
         by = ", ".join(model.name for model in models)
@@ -180,7 +180,7 @@ class Jury:
             )
         if summary.spot_check is not None:
             self.say(spot_check(summary.spot_check))
-        if summary.second_samples is not None and summary.second_samples.moved:
+        if summary.second_samples is not None and summary.second_samples.wanted:
             self.say(second_samples(summary.second_samples))
 
     def say_spending(self, spending: Spending) -> None:

@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from builders import make_case, make_chunk, make_labelled, make_response, make_result
+from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge
 from raggate.judges.canary import CanarySet
 from raggate.judges.duty import JudgedRun, Plan, judge_run
 from raggate.judges.replies import CorrectnessReply, GroundednessReply
-from raggate.judges.second_sample import Earlier, moved
+from raggate.judges.second_sample import Earlier, moved, near_floors
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Parameters
 from raggate.models.judging_quality import SecondSamples
 from raggate.models.run import LabelledResult
@@ -86,6 +86,46 @@ def test_both_samples_stand_beside_their_mean() -> None:
     assert (given.usage.replies, given.usage.input_tokens) == (2, 20)
     assert (given.unsupported, given.judge) == (("b",), "small")
     assert (other.samples, other.usage.replies) == ((), 1)
+
+
+@pytest.mark.parametrize(
+    ("floor", "wanted"),
+    [
+        # the mean of 2 and 4 is 3, and a twentieth of the scale a quarter of a point
+        (3.25, 2),
+        (2.75, 2),
+        (3.0, 2),
+        (3.3, 0),
+        (2.7, 0),
+    ],
+)
+def test_a_mean_near_its_floor_is_graded_again(floor: float, wanted: int) -> None:
+    """Above the floor and below it alike every grade of the mean is given twice, with a baseline or without one."""
+    for earlier in (None, before(a=2, b=4)):
+        run = judged(Asking(dice(a=(2, 1), b=(4, 4))), "a", "b", earlier=earlier, floors={"groundedness": floor})
+        assert values(run) == ([1.5, 4.0] if wanted else [2.0, 4.0])
+        samples = SecondSamples(moved=0, graded=wanted, differed=wanted // 2, near=wanted)
+        assert run.summary.second_samples == (samples if wanted or earlier is not None else None)
+
+
+def test_what_moved_and_is_near_a_floor_is_given_twice_and_not_thrice() -> None:
+    """A grade with two reasons to be given again counts once, as one that moved."""
+    ask = dice(a=(2, 2), b=(4, 4))
+    run = judged(Asking(ask), "a", "b", earlier=before(a=4, b=4), floors={"groundedness": 3.0})
+    assert run.summary.second_samples == SecondSamples(moved=1, graded=2, differed=0, near=1)
+    assert len(ask.requests) == 4
+
+
+def test_a_floor_is_near_in_the_mode_that_is_near_it() -> None:
+    """Modes have means of their own; what the API did not answer counts 0 in them, as in the metric."""
+    graded = (Judgement(score="groundedness", value=4.0),)
+    other = make_labelled(make_case("b"), make_result("b", mode="vector", response=make_response(make_chunk())))
+    failed = make_labelled(make_case("c"), make_result("c", mode="vector", failure=make_failure()))
+    given = (graded, graded, (Judgement(score="groundedness", value=None, reason="nothing_to_judge"),))
+    items = [answer("a"), other, failed]
+    assert near_floors(items, given, {"groundedness": 4.0}) == [("groundedness",), (), ()]
+    assert near_floors(items, given, {"groundedness": 2.0}) == [(), ("groundedness",), ()]
+    assert near_floors(items, given, {}) == [(), (), ()]
 
 
 def test_a_fall_that_repeats_stays_whole() -> None:

@@ -65,6 +65,16 @@ def test_every_number_of_judging_is_told() -> None:
             "Grades that moved since the baseline: 7; given twice 7, 3 of them otherwise.",
         ),
         (
+            SecondSamples(moved=7, graded=9, differed=3, near=2),
+            "Grades that moved since the baseline: 7; others of a mean near its floor: 2; given twice 9, 3 of them "
+            "otherwise.",
+        ),
+        (
+            SecondSamples(moved=0, graded=3, differed=3, near=4),
+            "Grades of a mean near its floor: 4; given twice 3, 3 of them otherwise; of 1 there is no second one, so "
+            "the first stands.",
+        ),
+        (
             SecondSamples(moved=7, graded=5, differed=0),
             "Grades that moved since the baseline: 7; given twice 5, 0 of them otherwise; of 2 there is no second one, "
             "so the first stands.",

@@ -59,15 +59,14 @@ def spot_check(check: SpotCheck) -> str:
 
 
 def second_samples(samples: SecondSamples) -> str:
-    """Say how many grades moved since the baseline and were given twice."""
-    if not samples.moved:
+    """Say how many grades moved since the baseline, or are of a mean near its floor, and were given twice."""
+    if not samples.wanted:
         return "No grade moved since the baseline, so none was given twice"
-    missing = samples.moved - samples.graded
+    missing = samples.wanted - samples.graded
     first = f"; of {missing} there is no second one, so the first stands" if missing else ""
-    return (
-        f"Grades that moved since the baseline: {samples.moved}; given twice {samples.graded}, "
-        f"{samples.differed} of them otherwise{first}"
-    )
+    moved = f"Grades that moved since the baseline: {samples.moved}; " if samples.moved or not samples.near else ""
+    near = f"{'others' if moved else 'Grades'} of a mean near its floor: {samples.near}; " if samples.near else ""
+    return f"{moved}{near}given twice {samples.graded}, {samples.differed} of them otherwise{first}"
 
 
 def _judges(run: Run) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 What was not judged has no value: an error, a refusal of the judge or a budget that ran out is no score. A failed call
 of the API is the worst value, as everywhere. A question that several answers were judged of has their mean, and so has
-a grade that moved since the baseline and was given twice.
+a grade that was given twice.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ def groundedness(item: LabelledResult) -> float | None:
     Formula: the points of the judge, or the median or majority of a panel: 5 all supported and all major claims cited,
         4 minor ones unsupported, 3 some supported or citations missing, 2 major ones unsupported or uncited, 1
         contradicts the passages, 0 no relation to them. Claim by claim (`judges.claims: each`) the points follow from
-        the verdicts on single claims. A grade that moved since the baseline is the mean of two. A failed call is 0.
+        the verdicts on single claims. A grade that was given twice is the mean of both. A failed call is 0.
     Null: refusals and blank answers, answers without passages, and what was not judged.
     Also: groundedness (helloworld); groundedness (kebab) counts texts that must and must not stand in the answer.
     Source: helloworld's groundedness, on whole passages.
@@ -29,8 +29,7 @@ def correctness(item: LabelledResult) -> float | None:
 
     Formula: the points of the judge, or the median or majority of a panel: 5 fully correct and complete, 4 minor
         issues, 3 partially correct, 2 significant errors, 1 mostly incorrect, 0 completely wrong. A failed call is 0,
-        and so is a refusal or blank answer to an answerable question. A grade that moved since the baseline is the
-        mean of two.
+        and so is a refusal or blank answer to an answerable question. A grade that was given twice is the mean of both.
     Null: refusals and blank answers to unanswerable questions, and what was not judged.
     Also: correctness (helloworld), whose judge does not see the key facts.
     Source: helloworld's correctness.
@@ -46,8 +45,8 @@ def correctness(item: LabelledResult) -> float | None:
 def faithfulness(item: LabelledResult) -> float | None:
     """Share of the answer's claims that the retrieved passages support, by a judge.
 
-    Formula: supported claims / all claims that the judge lists, the mean of two such shares where it moved since the
-        baseline; a failed call is 0.
+    Formula: supported claims / all claims that the judge lists, the mean of two such shares where it was given twice;
+        a failed call is 0.
     Null: refusals and blank answers, answers without passages or claims, and what was not judged.
     Also: faithfulness (ragas).
     Source: substrate's faithfulness, which it names and does not define.
@@ -58,7 +57,7 @@ def faithfulness(item: LabelledResult) -> float | None:
 def context_relevancy(item: LabelledResult) -> float | None:
     """Share of the retrieved passages that help to answer the question, by a judge.
 
-    Formula: helpful passages / retrieved passages, the mean of two such shares where it moved since the baseline; a
+    Formula: helpful passages / retrieved passages, the mean of two such shares where it was given twice; a
         failed call is 0.
     Null: where nothing was retrieved, and what was not judged.
     Also: context precision and context relevance (ragas, trulens), each with a definition of its own.
@@ -70,7 +69,7 @@ def context_relevancy(item: LabelledResult) -> float | None:
 def abstention_accuracy(item: LabelledResult) -> float | None:
     """An unanswerable question is refused, by a judge who reads the answer: for APIs without the flag.
 
-    Formula: 1 if the answer is a refusal, else 0, the mean of two where that is not what the baseline has; a blank
+    Formula: 1 if the answer is a refusal, else 0, the mean of two where it was given twice; a blank
         answer is a refusal; a failed call is 0.
     Null: answerable cases, and what was not judged.
     Also: abstention_accuracy (raggate, by the flag).
@@ -84,7 +83,7 @@ def abstention_accuracy(item: LabelledResult) -> float | None:
 def recency_conflict(item: LabelledResult) -> float | None:
     """The answer deals with notes that disagree as the case's recency_conflict_rule demands, by a judge.
 
-    Formula: 1 if it does, else 0, the mean of two where that is not what the baseline has; a failed call is 0.
+    Formula: 1 if it does, else 0, the mean of two where it was given twice; a failed call is 0.
     Null: cases without a rule, refusals and blank answers, answers without passages, and what was not judged.
     Also: recency_conflict (raggate, by what is cited).
     Source: helloworld's recency_conflict_rule, which its scripts do not check.
