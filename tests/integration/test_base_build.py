@@ -222,7 +222,7 @@ def test_the_configuration_says_what_it_cannot_check(repository: Project) -> Non
     repository.edit("recheck: {base: ref}", "recheck: {base: image}")
     done = repository.command("check")
     assert done.code == 2
-    assert "expected 'image' with base 'image', and with no other" in done.err
+    assert "expected both `recheck.base: image` and `recheck.image`, or neither" in done.err
     repository.edit("recheck: {base: image}", "recheck: {base: image, image: 'api:base'}")
     done = repository.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1

@@ -34,12 +34,12 @@ def _time(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option(
     "--constant",
     type=FiniteRange(-1, 1),
-    help="What alpha is where all values are the same; without it, such a label has none.",
+    help="Alpha of a label whose values are all the same; without it, such a label has none.",
 )
 @click.option("--exclude-annotator", "without", multiple=True, metavar="ID", help="Leave one out. Repeatable.")
 @click.option("--after", callback=_time, metavar="TIME", help="Only what was judged then or later (ISO 8601).")
 @click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")
-@click.option("--production", is_flag=True, help="Also count rows outside the calibration set, where there is one.")
+@click.option("--production", is_flag=True, help="Also count rows outside the calibration set, if one is marked.")
 @click.option("--out", type=DIRECTORY, help="Write report.json here.")
 def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any) -> int:
     """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.

@@ -57,7 +57,7 @@ labels.add_command(agreement)
 
 @labels.command()
 @FILES
-@click.option("--task", type=click.Choice(_TASKS), required=True, help="What the files are about.")
+@click.option("--task", type=click.Choice(_TASKS), required=True, help="The task that the labels are for.")
 @click.option(
     "--k",
     "k",
@@ -67,7 +67,7 @@ labels.add_command(agreement)
     metavar="N|inferred",
     help="K of the retrieval metrics: a number divides by it; inferred takes the judged chunks of each query.",
 )
-@choice("--ideal", "retrieved", "judged", help="What the ideal ranking of nDCG may choose from.")
+@choice("--ideal", "retrieved", "judged", help="Chunks that the ideal ranking of nDCG is made from.")
 @CI
 @RESAMPLES
 @SEED
@@ -157,8 +157,8 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )
-@choice("--unjudged", "irrelevant", "skip", help="What becomes of chunks without a label.")
-@choice("--ideal", "retrieved", "judged", default="judged", help="What the ideal ranking of nDCG may choose from.")
+@choice("--unjudged", "irrelevant", "skip", help="How chunks without a label count.")
+@choice("--ideal", "retrieved", "judged", default="judged", help="Chunks that the ideal ranking of nDCG is made from.")
 @click.option(
     "--unjudged-limit",
     "limit",

@@ -25,16 +25,16 @@ SHOWN_ANNOTATIONS = 10
 
 @click.command()
 @options.config()
-@click.option("--suite", help="Refuse a configuration of another suite.")
-@click.option("--against", metavar="REF", help="Read what judges from this git revision, not the working tree.")
-@click.option("--baseline", "baseline_file", type=PATH, help="A baseline file in place of the configured one.")
+@click.option("--suite", help="Stop if the configuration is for another suite.")
+@click.option("--against", metavar="REF", help="Check the files of this git revision, not the working tree.")
+@click.option("--baseline", "baseline_file", type=PATH, help="Use this baseline file.")
 @click.option(
     "--format",
     "form",
     type=click.Choice(FORMATS),
     default="text",
     show_default=True,
-    help="For people, programs, the log of a workflow, or code scanning.",
+    help="For people, programs, a workflow log, or code scanning.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
 @click.pass_obj
@@ -48,9 +48,9 @@ def lint(
     *,
     strict: bool,
 ) -> int:
-    """Check configuration, questions, notes and baseline, and say what they can show; nothing is asked.
+    """Check configuration, questions, notes and baseline for mistakes, without starting the API.
 
-    Exits with 2 for an error, with --strict for a warning too. docs/lint.md lists the checks.
+    Exits with 2 when there are errors; with --strict, for warnings too. docs/lint.md lists the checks.
     """
     from raggate.config.overrides import Overrides
     from raggate.interop.systems import SYSTEMS

@@ -80,18 +80,22 @@ def _options(*names: str) -> Callable[[Any], Any]:
             "--baseline",
             "baseline_file",
             type=PATH,
-            help="A baseline file in place of the configured one. --against takes one of the checkout from there.",
+            help="Use this baseline file. With --against, a file of the checkout is read from that revision.",
         ),
-        "out": click.option("--out", type=PATH, help="Where run directories go."),
+        "out": click.option("--out", type=PATH, help="Write run directories here."),
         "full-text": click.option(
             "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
         ),
-        "suite": click.option("--suite", help="Refuse a configuration of another suite."),
+        "suite": click.option("--suite", help="Stop if the configuration is for another suite."),
         "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
-        "api-build": click.option("--api-build", metavar="DIR", help="Gate the API that this build context makes."),
-        "api-url": click.option("--api-url", metavar="URL", help="Gate the API that runs here already."),
+        "api-build": click.option("--api-build", metavar="DIR", help="Build the API from this directory and gate it."),
+        "api-url": click.option(
+            "--api-url", metavar="URL", help="Gate an API that is already running at this address."
+        ),
         "base-image": click.option(
-            "--base-image", metavar="IMAGE", help="Check a regression on this image, of the API before the change."
+            "--base-image",
+            metavar="IMAGE",
+            help="Confirm a regression against this image of the API before the change.",
         ),
     }
 
@@ -106,7 +110,7 @@ def _options(*names: str) -> Callable[[Any], Any]:
 @cli.command()
 @_options("config", "suite", *_API, "base-image", "against", "baseline", "out", "full-text")
 def check(**flags: Any) -> int:
-    """Do everything: boot, ask, score, compare, decide, report."""
+    """Start the API, ask the questions, compare with the baseline, and give the verdict."""
     from raggate.pipeline import check as pipeline
 
     request = _request(**flags)
@@ -119,7 +123,7 @@ def check(**flags: Any) -> int:
 @_options("config", "suite", *_API, "against", "out", "full-text")
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first questions, to try things out.")
 def run(*, limit: int | None, **flags: Any) -> None:
-    """Boot the API and ask the golden set; leave a scored run directory without a verdict."""
+    """Start the API and ask the questions; write a scored run directory, without a verdict."""
     from raggate.pipeline import check as pipeline
 
     console.show_run(pipeline.run(_request(**flags), limit))
@@ -127,13 +131,15 @@ def run(*, limit: int | None, **flags: Any) -> None:
 
 @cli.command()
 @_options("config", "suite", *_API, "against", "out", "full-text")
-@click.option("--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How often everything is asked.")
-@click.option("--boot-each", is_flag=True, help="Boot the API for each run, not once for all.")
+@click.option(
+    "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How many times to ask all questions."
+)
+@click.option("--boot-each", is_flag=True, help="Start the API anew for each run.")
 def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> None:
-    """Measure the noise of the API: ask the same build everything several times, and compare.
+    """Measure the noise of the API: ask one build all questions several times.
 
-    Leaves a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
-    means over all runs. It costs as many times the calls of `raggate run`.
+    Writes a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
+    means over all runs. Each run costs as many calls as `raggate run`.
     """
     from raggate.pipeline import calibrate as pipeline
     from raggate.reports import calibration
@@ -146,9 +152,9 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> None:
 
 @cli.command()
 @click.argument("directory", type=PATH)
-@click.option("--golden", "golden_file", type=PATH, help="Score by this golden set instead.")
+@click.option("--golden", "golden_file", type=PATH, help="Use this golden set instead of the stored one.")
 def score(directory: Path, golden_file: Path | None) -> None:
-    """Score a run directory again and rewrite its metrics.json."""
+    """Score a stored run again and rewrite its metrics.json."""
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
     from raggate.text.numbers import written
@@ -165,17 +171,20 @@ def score(directory: Path, golden_file: Path | None) -> None:
     "--baseline",
     "baseline_file",
     type=PATH,
-    help="A baseline file or another run directory, in place of the baseline the run was held against.",
+    help="A baseline file or another run directory to compare with, instead of the stored baseline.",
 )
 @click.option(
     "--config",
     "-c",
     "policy_file",
     type=PATH,
-    help="A configuration whose gate and invariants count, in place of those of the run.",
+    help="Use the gate and invariants of this configuration, instead of those of the run.",
 )
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
-    """Compare a run directory again and decide. By another baseline or policy it is told in its folder `compared`."""
+    """Compare a stored run again and give the verdict.
+
+    With another baseline or configuration the reports are written to its folder `compared`.
+    """
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
@@ -188,7 +197,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 @click.argument("directory", type=PATH)
 @choice("--format", "summary.md", "verdict.json", "metrics.json", name="name", help="Which report.")
 def report(directory: Path, name: str) -> None:
-    """Render the reports of a run directory again from its data, and print one."""
+    """Write the reports of a stored run again from its data, and print one."""
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
@@ -198,12 +207,12 @@ def report(directory: Path, name: str) -> None:
 @cli.command()
 @click.argument("directory", type=PATH)
 @_options("config", "baseline")
-@click.option("--reason", default="", metavar="TEXT", help="Why; kept in the baseline.")
-@click.option("--allow-regression", is_flag=True, help="Accept gated metrics that go down; needs a reason.")
-@click.option("--by", default="", metavar="NAME", help="Who promotes; kept in the baseline.")
+@click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
+@click.option("--allow-regression", is_flag=True, help="Accept gated metrics that get worse; needs --reason.")
+@click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
-    """Make a run directory the baseline of its suite."""
+    """Make a stored run the baseline of its suite."""
     from raggate.gate.promote import table
     from raggate.pipeline import rerun
 

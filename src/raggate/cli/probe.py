@@ -12,7 +12,7 @@ from raggate.interop.options import FiniteRange
 
 @click.command()
 @options.config()
-@click.option("--question", metavar="TEXT", help="What is asked, in place of the first question of the golden set.")
+@click.option("--question", metavar="TEXT", help="The question. Default: the first of the golden set.")
 @click.option("--api-url", metavar="URL", help="Ask the API that runs here already.")
 @click.option(
     "--seconds",

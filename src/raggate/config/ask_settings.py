@@ -36,30 +36,34 @@ class Ask(SettingsModel):
     retrieval_only: bool = True
     """Ask the API to skip generation."""
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
-    """Questions under way at once."""
+    """Questions asked at the same time."""
     connect_timeout: Seconds = 5
     """Seconds to open a connection."""
     read_timeout: Seconds = 30
-    """Seconds without a byte."""
+    """Seconds to wait for the next byte."""
     total_timeout: Seconds = 60
     """Seconds for one question, all retries included."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Further attempts after 502, 503 or a failed connection. Every one is counted and shown."""
+    """Retries after 502, 503 or a failed connection. Each is counted and shown."""
     max_body_bytes: Annotated[int, Field(ge=1024, le=1 << 30)] = 8 << 20
     """Larger responses are failures."""
     give_up_after: Annotated[int, Field(ge=1)] = 10
     """Stop asking after this many failures in a row."""
     repeat: Annotated[int, Field(ge=1, le=20)] = 1
-    """How often every question is asked, which multiplies the calls; its value is the mean over its answers."""
+    """How many times each question is asked; its value is the mean over its answers. This multiplies the calls."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
-    """How many questions are asked a second time where `repeat` is 1, to tell whether the API always ranks alike."""
+    """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
     probes: Probes = Probes()
-    """What is asked after the suite for invariants that need questions of their own; docs/invariants.md tells costs."""
+    """Extra questions, asked after the suite, for invariants that need them; docs/invariants.md lists what they
+    cost."""
     mapped: Mapped | None = None
-    """What the adapter `mapped` sends and reads; docs/adapters.md shows it by example."""
+    """Requests and responses of the adapter `mapped`; docs/adapters.md has examples."""
 
     @model_validator(mode="after")
     def _mapped_with_its_adapter(self) -> Ask:
         if (self.adapter == "mapped") != (self.mapped is not None):
-            raise ValueError("expected 'mapped' with the adapter 'mapped', and with no other")
+            raise ValueError(
+                "expected both `ask.adapter: mapped` and the section `ask.mapped`, or neither: add what is missing or "
+                "remove the other"
+            )
         return self

@@ -66,7 +66,7 @@ ModelName = Annotated[str, AfterValidator(_model_name)]
 
 
 class Price(SettingsModel):
-    """What a model costs, in US dollars per million tokens."""
+    """The price of a model in US dollars per million tokens."""
 
     input: Annotated[float, Field(ge=0, le=100_000, allow_inf_nan=False)]
     """Tokens that are read."""
@@ -78,19 +78,19 @@ class JudgeModelSettings(SettingsModel):
     """One model that grades answers."""
 
     model: ModelName
-    """`openai:…`, `anthropic:…`, `github:…` (GitHub Models), or the name a server of your own knows it by."""
+    """`openai:…`, `anthropic:…`, `github:…` (GitHub Models), or the name used by your own server."""
     base_url: HttpUrl | None = None
     """Where the server is. Needed for a name without provider; the providers' own addresses otherwise."""
     build: Annotated[Text, AfterValidator(_immutable)] | None = None
-    """The immutable version, or the hash of the weights, where the name does not hold one."""
+    """The immutable version or the hash of the weights, if the name does not contain one."""
     answers_as: Annotated[Text, Field(min_length=1, max_length=200)] | None = None
-    """The name that the server tells in its replies where that is not `model`, such as that of a file or an alias."""
+    """The model name in the server's replies if it is not `model`, such as a file name or an alias."""
     api_key_env: SentVariable | None = None
     """The variable that holds the key. Default: OPENAI_API_KEY, ANTHROPIC_API_KEY; none for a server of your own."""
     json_schema: bool = True
-    """Whether the server is made to keep to the schema of a reply; `false` for one that refuses such requests."""
+    """Ask the server for replies that follow a JSON schema; `false` for a server that refuses such requests."""
     price: Price | None = None
-    """What it costs, for the budget and the report; null where nobody pays by the token."""
+    """Its price, for the budget and the report; null if nobody pays by the token."""
 
     @property
     def provider(self) -> str:
@@ -127,7 +127,7 @@ class JudgeModelSettings(SettingsModel):
 
 
 class JudgeBudget(SettingsModel):
-    """The most that judging one run may take, retries included. What is beyond it is not judged."""
+    """Limits for judging one run, retries included. Answers beyond them are not judged."""
 
     calls: Annotated[int, Field(ge=0)] = 2000
     """Requests that are sent."""
@@ -138,7 +138,7 @@ class JudgeBudget(SettingsModel):
 
 
 class CanarySettings(SettingsModel):
-    """Answers that people graded, which are judged in every judged run."""
+    """Answers that people graded; the judges grade them again in every judged run."""
 
     file: RelativePath
     """A file of JSON lines, as docs/judges.md describes it."""
@@ -147,51 +147,51 @@ class CanarySettings(SettingsModel):
 
 
 class SpotCheckSettings(SettingsModel):
-    """A sample of the answers that is judged once more."""
+    """A sample of the answers to judge a second time."""
 
     n: Annotated[int, Field(ge=1, le=1000)] = 20
     """How many answers."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """What they are drawn by."""
+    """Seed of the random sample."""
     model: JudgeModelSettings | None = None
-    """Who judges them; null for the first judge again, asked in other words."""
+    """The model that judges them; null for the first judge, asked in other words."""
 
 
 class Judges(SettingsModel):
-    """Who grades the answers. Without this section nothing does, and nothing of it is loaded."""
+    """Models that grade the answers. Without this section no model is asked."""
 
     models: Annotated[list[JudgeModelSettings], Field(min_length=1, max_length=7)]
     """The model that grades; several are a panel."""
     allow_unpinned: list[ModelName] = []  # noqa: RUF012 - pydantic copies it
-    """Names of models that may have no immutable version, although scores may then change with nobody's doing."""
+    """Models allowed without an immutable version. Their scores may change although nobody changed anything."""
     scores: Annotated[list[JudgedScore], Field(min_length=1)] = ["groundedness", "correctness"]  # noqa: RUF012
-    """What is graded."""
+    """The scores to give."""
     claims: Literal["whole", "each"] = "whole"
-    """Whether groundedness and faithfulness are judged of an answer as a whole, or follow from each claim alone."""
+    """Judge groundedness and faithfulness of the whole answer (`whole`), or claim by claim (`each`)."""
     combine: Combine = "median"
-    """What the points of a panel become. Yes and no always take a majority."""
+    """How the points of several judges are combined. For yes or no the majority counts."""
     min_coverage: Annotated[float, Field(gt=0, le=1)] = MIN_COVERAGE
-    """The share of the answers that must have been judged for a score to decide anything."""
+    """The share of answers that must have been judged before a score can decide anything."""
     canary: CanarySettings | None = None
-    """What people graded. A score that it holds no case of decides nothing."""
+    """Answers that people graded. A score without any such answer decides nothing."""
     spot_check: SpotCheckSettings | None = None
-    """A sample that is judged once more; null for none."""
+    """A sample to judge a second time; null for none."""
     cassette: RelativePath = "golden/judge_cassette.jsonl"
-    """The replies so far, to be committed: what is asked again word for word is answered from there."""
+    """The file of recorded replies, to be committed: the same request, word for word, is answered from it."""
     mode: JudgingMode = "auto"
-    """`auto` calls for what the cassette does not hold, `replay` never calls, `refresh` always does."""
+    """`auto` calls the model for replies that the cassette lacks, `replay` never calls, `refresh` always does."""
     budget: JudgeBudget = JudgeBudget()
-    """The most that judging one run may take."""
+    """Limits for judging one run."""
     concurrency: Annotated[int, Field(ge=1, le=64)] = 4
-    """Requests under way at once."""
+    """Requests at the same time."""
     retries: Annotated[int, Field(ge=0, le=10)] = 2
-    """Further attempts after 408, 429, 5xx or a failed connection. Every one counts as a call."""
+    """Retries after 408, 429, 5xx or a failed connection. Each counts as a call."""
     call_timeout: Seconds = 120
     """Seconds for one request and its answer."""
     total_timeout: Seconds = 3600
-    """Seconds for all of them, waits included. What is left over then is not judged."""
+    """Seconds for all requests, waits included. Answers left after that are not judged."""
     max_tokens: Annotated[int, Field(ge=16, le=100_000)] = 2000
-    """The most tokens that a reply may have."""
+    """Token limit of a reply."""
 
     def asked(self) -> dict[str, JudgeModelSettings]:
         """Give every model that is asked anything, by the key where it stands in this section."""

@@ -44,14 +44,14 @@ StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
 
 
 class Condition(SettingsModel):
-    """When something in an answer means yes. Without `equals` and `empty` it must be true or false itself."""
+    """A condition on a field of the answer. Without `equals` and `empty` the field must be true or false."""
 
     path: OnePath
-    """Where it stands."""
+    """The field."""
     equals: Annotated[list[Scalar], Field(min_length=1)] | None = None
-    """It means yes when it is one of these. 1 and true are not the same."""
+    """True when the field is one of these values. 1 and true are different values."""
     empty: bool = False
-    """It means yes when it is missing, null, blank text or an empty list or mapping."""
+    """True when the field is missing, null, blank text, or an empty list or mapping."""
 
     @model_validator(mode="after")
     def _one_rule(self) -> Condition:
@@ -61,40 +61,40 @@ class Condition(SettingsModel):
 
 
 class ChunkFields(SettingsModel):
-    """Where the parts of a retrieved chunk stand, each path from the chunk."""
+    """The fields of a retrieved chunk; paths start at the chunk."""
 
     list: FieldPath | None = None
-    """Where the chunks stand in the body, best first: `data.hits`, or `groups[*].hits[*]` for all of several lists."""
+    """The list of chunks in the body, best first: `data.hits`, or `groups[*].hits[*]` to join several lists."""
     columns: dict[Name, OnePath] | None = None
-    """Lists that run side by side, in place of `list`: name -> where it stands. The names are then a chunk's keys."""
+    """Parallel lists, instead of `list`: name -> path of the list. The names are then the keys of a chunk."""
     none: Condition | None = None
     """When the answer has no chunks, so that the list may be missing. Otherwise one that is missing is no answer."""
     id: OnePath | None = None
-    """The id, text or a whole number. Default: a hash of everything else that names the chunk."""
+    """The id, text or a whole number. Default: a hash of the other fields that identify the chunk."""
     doc_id: OnePath | None = None
     """The id of the document, text or a whole number."""
     rel_path: OnePath | None = None
     """The path of the note."""
     path_prefix: Text | None = None
-    """What is removed from the start of paths; with `{vault}`, as in `/vaults/{vault}/`, it tells the vault too."""
+    """A prefix to remove from paths; with `{vault}`, as in `/vaults/{vault}/`, it gives the vault too."""
     heading_path: OnePath | None = None
-    """The headings that enclose it: a text as it is, or a list, outermost first. Missing or null is none."""
+    """The headings above the chunk: a text, or a list, outermost first. Missing or null means none."""
     heading_separator: Annotated[Text, Field(min_length=1)] | None = None
-    """What sets headings apart in a text, where it is not ` > `."""
+    """The separator between headings in a text, if it is not ` > `."""
     text: OnePath | None = None
     """The text."""
     score: OnePath | None = None
-    """The score the list is ordered by, higher is better. Missing or null is none, here and in the next two."""
+    """The score the list is ordered by, higher is better. Missing or null means none, here and in the next two."""
     score_vector: OnePath | None = None
     """The score of the vector search."""
     score_lexical: OnePath | None = None
     """The score of the lexical search."""
     rank: OnePath | None = None
-    """The rank that the API reports. Missing or null is none."""
+    """The rank that the API reports. Missing or null means none."""
     rank_from: Literal[0, 1] = 1
-    """What the first rank is called."""
+    """The number of the first rank."""
     vault: OnePath | None = None
-    """The vault. Missing or null is unknown."""
+    """The vault. Missing or null means unknown."""
 
     @model_validator(mode="after")
     def _named(self) -> ChunkFields:
@@ -121,72 +121,72 @@ class ChunkFields(SettingsModel):
 
 
 class ReferenceFields(SettingsModel):
-    """Where the places that an answer cites stand, each path from the reference."""
+    """The fields of a reference that an answer cites; paths start at the reference."""
 
     list: FieldPath
-    """Where the references stand in the body. A list that is missing or null is empty."""
+    """The list of references in the body. Missing or null means an empty list."""
     rel_path: OnePath
     """The path of the note; `$` when the reference is the path itself. `path_prefix` of the chunks is removed."""
     heading_path: OnePath | None = None
-    """The headings, as those of chunks."""
+    """The headings, read like those of chunks."""
     heading_separator: Annotated[Text, Field(min_length=1)] | None = None
-    """What sets headings apart in a text, where it is not ` > `."""
+    """The separator between headings in a text, if it is not ` > `."""
     chunk_index: OnePath | None = None
-    """The number of the chunk in its note. Missing or null is 0."""
+    """The number of the chunk in its note. Missing or null means 0."""
     vault: OnePath | None = None
-    """The vault. Missing or null is unknown."""
+    """The vault. Missing or null means unknown."""
 
 
 class Duration(SettingsModel):
-    """Where a time stands, and in what unit."""
+    """A duration and its unit."""
 
     path: OnePath
-    """Where it stands. Missing or null is not told."""
+    """The field. Missing or null means not reported."""
     unit: Literal["ns", "us", "ms", "s"]
     """The unit."""
 
 
 class Stream(SettingsModel):
-    """An answer of many documents, one after the other, which become one: the name of a kind -> a list of them."""
+    """An answer sent as several documents, which are collected by kind: kind -> list of documents."""
 
     format: Literal["ndjson", "sse"]
-    """A JSON document a line, or server-sent events, whose data is JSON or else text."""
+    """`ndjson`: one JSON document per line. `sse`: server-sent events, whose data is JSON or text."""
     by: OnePath | None = None
-    """Where a document names its kind. Default: the event's name; lines of JSON are a plain list then, at `$`."""
+    """The field with a document's kind. Default: the event's name; lines of JSON then become one list, at `$`."""
 
 
 class ResponseFields(SettingsModel):
-    """Where the parts of an answer stand in the body of a response with status 200.
+    """The fields of a response with status 200.
 
     A path is keys set apart by dots, `[n]` for one item of a list from 0, `[2:5]` for some and `[*]` for all. `$` is
     the value itself, and `"odd.key"` a key with other characters than letters, digits, `_`, `-`, `@`, `:` and `/`.
     """
 
     stream: Stream | None = None
-    """How the answer comes in parts. Default: it is one JSON document."""
+    """How a streamed answer is read. Default: the answer is one JSON document."""
     errors: OnePath | None = None
-    """Where the API reports what went wrong: unless it is missing, null, false, 0 or empty, the call is failed.
+    """The field that reports an error: unless it is missing, null, false, 0 or empty, the call has failed.
     Default: a list `errors` whose items have a `message`, as GraphQL has it, and events of the name `error`."""
     chunks: ChunkFields
     """The retrieved chunks."""
     answer: FieldPath | None = None
-    """The answer, read unless `ask.retrieval_only`; several texts are joined. It may be missing or null where the API
+    """The answer, read unless `ask.retrieval_only`; several texts are joined. It may be missing or null if the API
     abstained."""
     abstained: Condition | None = None
     """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
     abstain_reason: OnePath | None = None
-    """Why. Missing or null is none."""
+    """Why it declined. Missing or null means no reason."""
     model: OnePath | None = None
     """The name of the model that generated the answer, by which `raggate judge --bias` knows a judge's own kind."""
     grounded: Condition | None = None
     """When the API says that its answer rests on the chunks."""
     references: ReferenceFields | None = None
-    """What the answer cites, read unless `ask.retrieval_only`."""
+    """The references of the answer, read unless `ask.retrieval_only`."""
     latency: dict[StepName, Duration] = {}  # noqa: RUF012 - pydantic copies it
-    """Steps and what they took; names end in `_ms`, such as `total_ms` and `retrieval_ms`."""
+    """Durations by step; names end in `_ms`, such as `total_ms` and `retrieval_ms`."""
     selected_folders: FieldPath | None = None
-    """The folders that were searched, as `vault/path`. Missing or null is not told."""
+    """The folders that were searched, as `vault/path`. Missing or null means not reported."""
     available_folders: FieldPath | None = None
     """The folders that could have been."""
     coverage: dict[Name, OnePath] = {}  # noqa: RUF012 - pydantic copies it
-    """What the API tells of its index, such as `docs_processed` and `index_version`: numbers or text."""
+    """Numbers or text about the index, such as `docs_processed` and `index_version`."""

@@ -66,11 +66,11 @@ class HealthRequest(SettingsModel):
     path: UrlPath
     """The path, asked with GET."""
     healthy: Condition | None = None
-    """What must hold of the body as well."""
+    """A condition that the body must meet as well."""
 
 
 class IndexRequest(SettingsModel):
-    """A request that tells how the index stands. Each path is optional, but one must be there."""
+    """A request for the state of the index. At least one of its fields is needed."""
 
     path: UrlPath
     """The path."""
@@ -79,9 +79,9 @@ class IndexRequest(SettingsModel):
     query: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
     """The query."""
     documents: OnePath | None = None
-    """Where the number of indexed documents stands."""
+    """The field with the number of indexed documents."""
     chunks: OnePath | None = None
-    """Where the number of indexed chunks stands."""
+    """The field with the number of indexed chunks."""
     indexing: Condition | None = None
     """When the API is still indexing."""
 
@@ -103,9 +103,9 @@ class AskRequest(SettingsModel):
     method: Literal["GET", "POST", "PUT"] = "POST"
     """The method."""
     path: UrlTemplate
-    """The path; what stands for a placeholder is percent-encoded."""
+    """The path; values of placeholders are percent-encoded."""
     query: dict[Text, Template] = {}  # noqa: RUF012 - pydantic copies it
-    """The query. An entry that is only a placeholder of what the case does not say is left out."""
+    """The query. An entry that is only a placeholder is left out when the case has no value for it."""
     body: Annotated[dict[str, Any] | None, AfterValidator(_json_template)] = None
     """The JSON body. Entries are left out as in `query`."""
 
@@ -120,20 +120,20 @@ class AskRequest(SettingsModel):
 
 
 class Mapped(SettingsModel):
-    """Any JSON API, by field paths: what is sent, and where in the answer everything stands."""
+    """Any JSON API, described by the request to send and the fields to read."""
 
     health: HealthRequest | None = None
     """When the API is healthy. Default: `api.ready.health_path` answers 200."""
     index: IndexRequest | None = None
-    """How its index stands. Default: it counts as complete once the API is healthy."""
+    """The state of its index. Default: complete as soon as the API is healthy."""
     headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
-    """Headers of every request. `{k}` and `{mode}` are what is asked, `{env.NAME}` is a variable of `pass_env`."""
+    """Headers of every request. They may use `{k}`, `{mode}` and, for variables of `pass_env`, `{env.NAME}`."""
     pass_env: list[SentVariable] = []  # noqa: RUF012 - pydantic copies it
-    """Variables of raggate's own environment that headers may hold. The API sees them, and may repeat them."""
+    """Variables of raggate's own environment that headers may use. The API sees them, and may repeat them."""
     ask: AskRequest
     """The request that asks a question."""
     response: ResponseFields
-    """Where everything stands in the answer."""
+    """The fields of the answer."""
 
     @model_validator(mode="after")
     def _sound_headers(self) -> Mapped:

@@ -23,7 +23,7 @@ Place = Annotated[Text, AfterValidator(_place)]
 
 
 class Reindex(SettingsModel):
-    """The call that makes the API index its notes again. It is answered once indexing has begun, or is done."""
+    """The call that makes the API index its notes again. It may answer once indexing has begun, or when it is done."""
 
     path: UrlPath
     """The path."""
@@ -32,31 +32,32 @@ class Reindex(SettingsModel):
 
 
 class Principal(SettingsModel):
-    """Somebody whom the API shows a part of the notes only."""
+    """A user to whom the API shows only some of the notes."""
 
     headers: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
-    """Headers of this principal's requests, in place of others of the same name. `{env.NAME}` is of `pass_env`."""
+    """Headers of this principal's requests; they replace others of the same name. `{env.NAME}` is a variable of
+    `pass_env`."""
     vaults: list[Name] | None = None
-    """The vaults that are asked, in place of those that a question names."""
+    """The vaults to ask, instead of those that a question names."""
     sees: list[Place]
-    """All that this principal may see: vaults, and folders or notes in them, such as `work` or `work/Shared`."""
+    """Everything this principal may see: vaults, and folders or notes in them, such as `work` or `work/Shared`."""
 
     @model_validator(mode="after")
     def _differs(self) -> Principal:
         if not self.headers and self.vaults is None:
-            raise ValueError("expected 'headers' or 'vaults', by which the API tells who asks")
+            raise ValueError("expected 'headers' or 'vaults', so that the API can see who asks")
         return self
 
 
 class Probes(SettingsModel):
-    """What is asked after the suite for invariants that need questions of their own. It counts for nothing else."""
+    """Extra questions, asked after the suite, for invariants that need them. They do not count in any metric."""
 
     sample: Annotated[int, Field(ge=1, le=100)] = 5
-    """How many questions, headings, private notes and nonsense questions are taken for each of them."""
+    """How many questions, headings, private notes or nonsense questions each invariant uses."""
     reindex: Reindex | None = None
     """How the API is made to index again. Default: it is booted a second time."""
     principals: Annotated[dict[Name, Principal], Field(max_length=20)] = {}  # noqa: RUF012
-    """Who may see what, by name: for `invariants.principals_isolated`."""
+    """Users and what each may see, by name: for `invariants.principals_isolated`."""
     pass_env: list[SentVariable] = []  # noqa: RUF012
     """Variables of raggate's own environment that headers of principals may hold. The API sees them."""
 
@@ -78,12 +79,12 @@ def bare_tag(written: str) -> str:
 
 
 class Private(SettingsModel):
-    """Which notes of the vaults are private or deleted, so that no answer may hold them. Each key adds some."""
+    """Which notes are private or deleted and must never be returned. Each key adds some."""
 
     front_matter: dict[Text, list[Annotated[Text, Field(min_length=1)] | bool]] = {}  # noqa: RUF012
-    """Keys of a note's front matter with the values that mark it: `status: [deleted]`; `[]` for any but none and no."""
+    """Front matter that marks a note, as key and values: `status: [deleted]`; `[]` for any value but none and no."""
     tags: list[Annotated[Text, Field(min_length=1)]] = []  # noqa: RUF012
-    """Tags that mark a note, in `tags` of its front matter or as `#tag` in its text; each with what is nested in it."""
+    """Tags that mark a note, in `tags` of its front matter or as `#tag` in its text; nested tags are included."""
     places: list[Place] = []  # noqa: RUF012
     """Vaults, folders and notes that are private, such as `personal/Diary` or `work/Salaries.md`."""
 

@@ -14,7 +14,7 @@ def _distinct(faults: list[DeclaredFault]) -> list[DeclaredFault]:
     names = [fault.name for fault in faults]
     doubled = next((name for name in names if names.count(name) > 1), None)
     if doubled is not None:
-        raise ValueError(f"expected distinct names, {doubled!r} stands there twice")
+        raise ValueError(f"expected distinct names, {doubled!r} is used twice")
     return faults
 
 
@@ -22,9 +22,9 @@ class DeclaredFault(SettingsModel):
     """A fault of this API: it is booted again with these variables, or built from a patched copy of its source."""
 
     name: Name
-    """What the report calls it."""
+    """Its name in the report."""
     env: dict[Variable, Text] = {}  # noqa: RUF012 - pydantic copies it
-    """Environment of the API, in place of or beside its own."""
+    """Environment variables of the API; they are added to its own or replace them."""
     patch: RelativePath | None = None
     """A patch as `git diff --relative` writes it in the directory of raggate.yml. It is applied to a copy."""
 
@@ -36,11 +36,11 @@ class DeclaredFault(SettingsModel):
 
 
 class Prove(SettingsModel):
-    """What `raggate prove` demands of the gate, and which faults it tries beside those it knows."""
+    """What `raggate prove` requires of the gate, and which faults it tries beside the built-in ones."""
 
     harm: Annotated[float, Field(strict=True, gt=0, le=1)] = 0.05
-    """A fault counts from this drop of the hit rate at `gate.flip_at` on."""
+    """A fault counts as harmful if the hit rate at `gate.flip_at` drops by at least this much."""
     min_caught: Annotated[float, Field(strict=True, ge=0, le=1)] = 0.9
-    """The share of those faults that must be caught."""
+    """The share of harmful faults that the gate must catch."""
     faults: Annotated[list[DeclaredFault], Field(max_length=100), AfterValidator(_distinct)] = []  # noqa: RUF012 - pydantic copies it
-    """A list of faults of this API, each a `name` with `env` or `patch`."""
+    """Faults that only this API can have, each a `name` with `env` or `patch`."""

@@ -14,15 +14,15 @@ class Recheck(SettingsModel):
     """How a regression is checked on the build before the change, in the same job, before the change is blamed."""
 
     base: Literal["off", "ref", "image"] = "off"
-    """The base build, asked what counts against the change: `ref` makes it from the source of the commit that judges,
-    `image` runs another image in `api.container`."""
+    """Ask the base build the questions that count against the change: `ref` builds it from the source of the base
+    commit, `image` runs another image in `api.container`."""
     image: ImageName | None = None
     """The image of the base build, for `image`."""
     confirm: Annotated[int, Field(ge=0, le=10)] = 2
-    """How often what flipped is asked again before an API that is known to be noisy is red; 0 for not at all."""
+    """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never."""
     max_latency_ratio: Annotated[float, Field(gt=1, le=100)] | None = None
-    """How many times as long as the base build the change may take for the same questions. Both are booted and asked
-    for it in every run, also in one that is not red."""
+    """How slow the change may be, as a multiple of the base build, for the same questions. Both builds are then booted
+    and asked in every run, green ones too."""
 
     @model_validator(mode="after")
     def _base_to_compare_with(self) -> Recheck:
@@ -33,5 +33,8 @@ class Recheck(SettingsModel):
     @model_validator(mode="after")
     def _image_where_one_is_run(self) -> Recheck:
         if (self.base == "image") != (self.image is not None):
-            raise ValueError("expected 'image' with base 'image', and with no other")
+            raise ValueError(
+                "expected both `recheck.base: image` and `recheck.image`, or neither: add what is missing or remove "
+                "the other"
+            )
         return self

@@ -27,7 +27,9 @@ from raggate.config.values import Name, RelativePath, Text
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.yamlio import Document, dotted, parse, sentence
 
-PROGRAM_AND_ADAPTER = "expected the section api.program with ask.adapter 'kebab', and with no other: they go together"
+PROGRAM_AND_ADAPTER = (
+    "expected both `api.program` and `ask.adapter: kebab`, or neither: add what is missing or remove the other"
+)
 
 Compat = Literal["helloworld"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
@@ -96,7 +98,7 @@ class Score(SettingsModel):
     k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
     """Cut-offs of the ranked metrics."""
     compat: list[Compat] = []  # noqa: RUF012
-    """Systems whose own numbers stand in metrics.json too, under `compat`. They are never gated."""
+    """Other systems whose numbers are written to metrics.json too, under `compat`. They are never gated."""
 
     @model_validator(mode="after")
     def _distinct(self) -> Score:
@@ -109,7 +111,7 @@ class Rule(SettingsModel):
     """How one metric is gated."""
 
     tolerance: Tolerance | None = None
-    """Largest allowed change for the worse, absolute. Default: the gate's."""
+    """How far the metric's mean may get worse (absolute). Default: `gate.tolerance`."""
     floor: Annotated[float, Field(allow_inf_nan=False)] | None = None
     """Value a higher-is-better metric must not fall below, whatever the baseline."""
     ceiling: Annotated[float, Field(allow_inf_nan=False)] | None = None
@@ -124,37 +126,38 @@ class Gate(SettingsModel):
     """What makes the verdict red."""
 
     policy: Literal["either", "evidence", "threshold"] = "either"
-    """What a loss takes to be red: a tolerance exceeded or a test that shows it (`either`), evidence in every case
-    (`evidence`), or a tolerance exceeded alone (`threshold`)."""
+    """When a loss makes the verdict red: `either` when it exceeds the tolerance or a statistical test shows it,
+    `evidence` only when a test shows it, `threshold` only when it exceeds the tolerance."""
     composite: Annotated[list[Text], Field(min_length=1), AfterValidator(_distinct_names)] = [*DEFAULT_COMPOSITE]  # noqa: RUF012
-    """Metrics whose mean is the one score of a question that is tested, none of them judged; abstention_accuracy where
-    none applies."""
+    """Metrics that the statistical test looks at, as one mean per question; none of them judged. A question to which
+    none applies counts by abstention_accuracy."""
     min_cases: Annotated[int, Field(ge=1)] = 10
-    """Metrics that apply to fewer questions of the baseline are given as counts and warn, unless all gated ones do."""
+    """A metric that applies to fewer questions of the baseline is shown as a count and only warns, unless all gated
+    ones do."""
     tolerance: Tolerance = DEFAULT_TOLERANCE
-    """Largest allowed change for the worse of a gated metric, absolute, as a difference of means. Of groundedness and
-    correctness, which judges score from 0 to 5, it is 0.5 unless `metrics` says otherwise."""
+    """How far a gated metric's mean may get worse (absolute). For groundedness and correctness, which judges score from
+    0 to 5, it is 0.5 unless `metrics` says otherwise."""
     # left to right, as 0 is a tolerance although it equals False
     metrics: dict[str, Annotated[Rule | Tolerance | Literal[False, "off"], Field(union_mode="left_to_right")]] = {}  # noqa: RUF012
-    """Per metric: a tolerance, a rule, or `off` to stop gating it. Adds to the metrics gated by default."""
+    """Per metric: a tolerance, a rule, or `off` to stop gating it. The metrics gated by default stay gated."""
     slices: Literal["warn", "fail", "off"] = "warn"
-    """What a slice (category, difficulty, tag, vault, …) that got worse does."""
+    """What happens when a slice (category, difficulty, tag, vault, …) gets worse."""
     min_slice: Annotated[int, Field(ge=1)] = 10
-    """Slices of fewer cases are shown as counts and never judged."""
+    """Slices with fewer cases are shown as counts and never fail the gate."""
     flip_at: Annotated[int, Field(ge=1)] = 5
-    """Rank within which a question counts as found, for the list of questions that broke."""
+    """A question counts as found up to this rank, for the list of questions that broke."""
     max_error_rate: Annotated[float, Field(ge=0, lt=1)] = 0.02
     """Share of calls that may fail before the run counts as not measured. Failed calls are misses."""
     min_overlap: Annotated[float, Field(gt=0, le=1)] = 0.5
-    """Share of the baseline's cases that must still be there unchanged for a comparison."""
+    """Share of the baseline's cases that the golden set must still contain unchanged."""
     on_removed_cases: Literal["refuse", "warn"] = "refuse"
-    """What cases of the baseline that are gone from the golden set do."""
+    """What happens when baseline cases are missing from the golden set."""
     on_vault_change: Literal["refuse", "warn"] = "warn"
-    """What a vault that differs from the baseline's does."""
+    """What happens when the vault differs from the baseline's."""
     stale_after_days: Days = 90
-    """Days between the baseline's measurement and a run's after which the baseline is called stale; or `off`."""
+    """Warn when the baseline was measured more than this many days before the run; or `off`."""
     ratchet: Literal["warn", "fail", "off"] = "warn"
-    """What small drops, each accepted into the baseline, do once they add up to more than a metric's tolerance."""
+    """What happens when small accepted drops add up to more than the tolerance."""
 
     def rules(self) -> dict[str, Rule]:
         """Give every gated metric with its rule, defaults filled in."""
@@ -173,20 +176,20 @@ class Gate(SettingsModel):
 
 
 class Waiver(SettingsModel):
-    """A metric or a case that may be worse until a day, because somebody answers for it."""
+    """A metric or a case that may be worse until a given day, because somebody takes responsibility for it."""
 
     metric: Text | None = None
     """The metric that may be worse than allowed, in the whole and in slices."""
     case: Text | None = None
-    """Or the case that is left out of the means, and may miss though it must pass."""
+    """Or the case that is left out of the means; it may miss even if it is a must-pass case."""
     mode: Name | None = None
-    """The only mode it is for. Default: all."""
+    """The only mode it applies to. Default: all."""
     owner: NotBlank
-    """Who answers for it."""
+    """Who is responsible."""
     reason: NotBlank
-    """Why it may be so."""
+    """Why the loss is accepted."""
     expires: Day
-    """Its last day, YYYY-MM-DD. After it the waiver makes the gate red until it is removed or renewed."""
+    """Its last day, YYYY-MM-DD. From the next day on the waiver makes the gate red until it is removed or renewed."""
 
     @model_validator(mode="after")
     def _one_target(self) -> Waiver:
@@ -207,7 +210,7 @@ class Config(SettingsModel):
     vault: Annotated[dict[Name, RelativePath], Field(min_length=1)]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
     private: Private = Private()
-    """Which notes are private or deleted, so that no answer may hold them: for `invariants.private_withheld`."""
+    """Which notes are private or deleted and must never be returned: for `invariants.private_withheld`."""
     baseline: RelativePath | None = None
     """The baseline file. Default: baselines/<suite>.json."""
     out: RelativePath = ".raggate/runs"
@@ -223,13 +226,13 @@ class Config(SettingsModel):
     invariants: Invariants = Invariants()
     """What must hold of the API's answers."""
     judges: Judges | None = None
-    """Who grades the answers; null for nobody. It takes `ask.retrieval_only: false`."""
+    """Models that grade the answers; null for none. Needs `ask.retrieval_only: false`."""
     recheck: Recheck = Recheck()
     """How a regression is checked on the build before the change."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
-    """A list of metrics and cases that may be worse until a day. A change cannot waive itself."""
+    """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
     prove: Prove = Prove()
-    """What `raggate prove` tries and demands. It has no say in a verdict."""
+    """What `raggate prove` tries and requires. It does not affect verdicts."""
 
     @model_validator(mode="after")
     def _program_with_its_adapter(self) -> Config:

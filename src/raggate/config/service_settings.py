@@ -68,33 +68,35 @@ class Contained(SettingsModel):
     """What every container has: an image, words and variables, and limits of which each can be relaxed by name."""
 
     image: ImageName | None = None
-    """The image. Used as it is on this machine when it is there, pulled otherwise."""
+    """The image. An image on this machine is used as it is; any other is pulled."""
     build: Build | None = None
     """Build the image instead."""
     pull: Literal["missing", "never"] = "missing"
-    """Whether an image that is not there is pulled. No credentials are used: pull a private image beforehand."""
+    """`missing` pulls the image if it is not on this machine. No credentials are used: pull a private image
+    beforehand."""
     command: list[Text] = []
-    """Words in place of the image's command; its entry point stays."""
+    """Replaces the image's command, word by word; its entry point stays."""
     env: dict[Variable, Text] = {}
-    """Environment, beside the image's own and what `pass_env` lets through."""
+    """Environment variables, added to the image's own and to those of `pass_env`."""
     pass_env: list[PassedVariable] = []
-    """Names of variables handed on from raggate's own environment; the runner's, Docker's and proxies' cannot be."""
+    """Names of variables to pass on from raggate's own environment. Those of the runner, Docker and proxies are
+    refused."""
     user: Annotated[str, Field(pattern=r"^[A-Za-z0-9_][A-Za-z0-9_.-]*(:[A-Za-z0-9_][A-Za-z0-9_.-]*)?$")] | None = (
         DEFAULT_USER
     )
     """User and group of the process; null for the image's own."""
     read_only: bool = True
-    """Whether the root file system is read-only."""
+    """Make the root file system read-only."""
     tmpfs: list[MountPoint] = ["/tmp"]  # noqa: S108 - inside the container
     """Writable directories, in memory."""
     cap_add: list[Capability] = []
     """Capabilities kept; all others are dropped."""
     memory: Annotated[str, Field(pattern=r"^[1-9][0-9]{0,8}[kmg]$")] = "512m"
-    """Most memory, swap included; beyond it the process is killed."""
+    """Memory limit, swap included; beyond it the process is killed."""
     cpus: Annotated[float, Field(ge=0.01, le=1024, allow_inf_nan=False)] = 1.0
-    """Share of processors."""
+    """CPU limit, in processors."""
     pids: Annotated[int, Field(ge=2, le=100_000)] = 128
-    """Most processes and threads."""
+    """Limit of processes and threads."""
 
     @property
     def memory_bytes(self) -> int:
@@ -121,7 +123,7 @@ class Contained(SettingsModel):
 
 
 class HttpReady(SettingsModel):
-    """A service counts as up when this path answers 200 to 299."""
+    """An HTTP check: the service is up when this path answers 200 to 299."""
 
     port: Port
     """Port inside the container."""
@@ -130,14 +132,14 @@ class HttpReady(SettingsModel):
 
 
 class ServiceReady(SettingsModel):
-    """When a service counts as up; without `tcp` and `http`, as soon as it has started."""
+    """When a service is up. Without `tcp` and `http`: as soon as it has started."""
 
     tcp: Port | None = None
-    """It accepts connections at this port."""
+    """It is up when it accepts connections at this port."""
     http: HttpReady | None = None
-    """It answers at this path."""
+    """It is up when it answers at this path."""
     timeout: Seconds = 60
-    """Seconds from the start until then."""
+    """Seconds it may take from the start."""
 
     @model_validator(mode="after")
     def _one_probe(self) -> ServiceReady:
@@ -150,7 +152,7 @@ class Service(Contained):
     """A container that the API needs, such as a vector database. Its name is its host name."""
 
     ready: ServiceReady = ServiceReady()
-    """When it counts as up; the API is started after that."""
+    """When it is up; the API is started after that."""
 
 
 class CommandBackend(SettingsModel):
@@ -170,11 +172,12 @@ class CommandBackend(SettingsModel):
     cwd: RelativePath = "."
     """Directory the commands run in."""
     env: dict[str, str] = {}
-    """Environment of the commands, beside what `pass_env` lets through."""
+    """Environment variables of the commands, added to those of `pass_env`."""
     pass_env: list[TokenlessVariable] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
-    """Names of variables handed on from raggate's own environment; everything else is withheld."""
+    """Names of variables to pass on from raggate's own environment; everything else is withheld."""
     services: dict[ServiceName, Service] = {}
-    """Containers started before all commands, which reach the ports that the image declares and that of `ready`."""
+    """Containers started before all commands. The commands reach the ports that the image declares, and that of
+    `ready`."""
 
 
 class ContainerBackend(Contained):
@@ -189,7 +192,7 @@ class ContainerBackend(Contained):
     vault_path: MountPoint = "/vaults"
     """Where the copies of the vaults are mounted, read-only, each in a directory of its name."""
     egress: bool = False
-    """Whether API and services reach anything but each other."""
+    """Allow the API and its services to reach other networks."""
     services: dict[ServiceName, Service] = {}
     """Containers started before the API, on the same network."""
 
@@ -207,14 +210,14 @@ class ContainerBackend(Contained):
 
 
 class Readiness(SettingsModel):
-    """When the API counts as up: health answers, and its index is complete or has stopped growing."""
+    """When the API is ready: its health check answers, and its index is complete or has stopped growing."""
 
     timeout: Seconds = 60
     """Seconds from the start until the API must be ready."""
     health_path: Annotated[str, Field(pattern=r"^/")] = "/api/health"
-    """Path that answers 200 when the API is healthy, and whose `status`, if any, is no word for the contrary."""
+    """Path of the health check. It must answer 200, without a JSON `status` such as `starting` or `error`."""
     index_path: str | None = "/api/index/status"
-    """Path that tells whether indexing goes on; null when the API has none."""
+    """Path that reports whether the API is still indexing; null when it has none."""
     settle: Seconds = 3
     """Seconds an index that grew, or is not known to be complete, must stay unchanged to be taken as final."""
 
@@ -229,9 +232,9 @@ class Program(SettingsModel):
     bulk: bool = True
     """Ask for retrieval in bulk."""
     env: dict[Variable, Text] = {}
-    """Its environment, beside what `pass_env` lets through."""
+    """Environment variables of the program, added to those of `pass_env`."""
     pass_env: list[TokenlessVariable] = ["PATH", "HOME", "LANG", "LC_ALL", "TMPDIR"]
-    """Names of variables it gets from raggate's own environment."""
+    """Names of variables to pass on from raggate's own environment."""
 
 
 class Api(SettingsModel):
@@ -242,11 +245,11 @@ class Api(SettingsModel):
     container: ContainerBackend | None = None
     """Start it as a hardened container."""
     url: HttpUrl | None = None
-    """Use one that runs already; raggate neither starts nor stops it."""
+    """Use an API that is already running; raggate neither starts nor stops it."""
     program: Program | None = None
     """Run a program for the questions, in place of an API; for the adapter `kebab` only."""
     ready: Readiness = Readiness()
-    """When it counts as up."""
+    """When it is ready."""
 
     def containers(self) -> dict[str, Contained]:
         """Give every container that is to be started, by its key."""

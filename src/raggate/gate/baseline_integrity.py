@@ -52,7 +52,7 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
     for case in content["cases"]:
         # a merge of two baselines can leave both lines
         if (case["mode"], case["id"]) in seen:
-            yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) stands twice"
+            yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) occurs twice"
         seen.add((case["mode"], case["id"]))
         for name in dict.fromkeys((OVERALL, *case["slices"])):
             sizes[case["mode"], name] = sizes.get((case["mode"], name), 0) + 1

@@ -116,7 +116,7 @@ def _chunks_distinct(run: Run) -> Iterator[str]:
         for rank, chunk in enumerate(response.chunks, 1):
             content = (chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash)
             first = seen.setdefault(content, rank)
-            # what stands there twice under one id is told by that already
+            # what occurs twice under one id is told by that already
             again = chunk.chunk_id and chunk.chunk_id == response.chunks[first - 1].chunk_id
             if chunk.text and first != rank and not again:
                 yield f"{place}: rank {rank} has the place and text of rank {first}, {chunk.rel_path}"

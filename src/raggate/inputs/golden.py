@@ -261,7 +261,7 @@ def _refuse_duplicate_keys(line: bytes) -> None:
         keys: set[str] = set()
         for key, _ in pairs:
             if key in keys:
-                raise ValueError(f"key {quoted(key)} stands twice")
+                raise ValueError(f"key {quoted(key)} occurs twice")
             keys.add(key)
 
     try:

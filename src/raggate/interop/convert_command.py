@@ -25,28 +25,28 @@ _PATH = click.Path(path_type=Path)
 @click.command()
 @click.argument("source", type=_PATH)
 @click.argument("target", type=_PATH)
-@click.option("--from", "from_format", type=click.Choice(SOURCES), required=True, help="What SOURCE is.")
-@click.option("--to", "to_format", type=click.Choice(TARGETS), required=True, help="What TARGET becomes.")
+@click.option("--from", "from_format", type=click.Choice(SOURCES), required=True, help="Format of SOURCE.")
+@click.option("--to", "to_format", type=click.Choice(TARGETS), required=True, help="Format of TARGET.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of lines, with everything that was lost.")
 @click.option("--strict", is_flag=True, help="Write nothing and exit 2 when anything is lost.")
 @click.option("--force", is_flag=True, help="Replace files that are there.")
 @click.option("--topics", type=_PATH, help="The topics of a TREC source.")
 @click.option("--topics-out", type=_PATH, help="Where the topics of a TREC target go.")
 @click.option("--split", default="test", show_default=True, help="Which judgements of a BEIR folder.")
-@choice("--unit", "document", "chunk", help="What TREC and BEIR files judge.")
+@choice("--unit", "document", "chunk", help="The unit that TREC and BEIR files judge.")
 @choice(
     "--unlabelled",
     "refuse-to-guess",
     "refusal",
     "skip",
-    help="What entries of kebab are that have no labels and do not say.",
+    help="How to read kebab entries that have no labels and do not say whether they are answerable.",
 )
 @click.option(
     "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
 )
 @click.option("--records", type=_PATH, help="Canonical records of pragmata, for the documents of its chunks.")
 def convert(source: Path, target: Path, **settings: Any) -> int:
-    """Convert a golden set, and list what the target cannot say.
+    """Convert a golden set, and list everything that the target format cannot express.
 
     SOURCE and TARGET are files; a BEIR folder is a directory, TREC files are qrels with topics beside them, and labels
     of pragmata are a CSV file or a directory of them. docs/convert.md says what each format holds.

@@ -15,7 +15,7 @@ Negative grades count as 0. A mean is over the queries that have a relevant docu
 
 Against trec_eval 9 and pytrec_eval, with which all shared values agree to the last digits: they leave out queries
 without results (`-c` apart), average in queries without a relevant document as 0, have no cut-off for the reciprocal
-rank, no exponential gain at a cut-off, and compare scores as 32-bit floats. All refuse or merge what stands twice.
+rank, no exponential gain at a cut-off, and compare scores as 32-bit floats. All refuse or merge what occurs twice.
 """
 
 from __future__ import annotations

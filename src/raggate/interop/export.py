@@ -75,7 +75,7 @@ def write_corpus(documents: Iterable[Document], folder: Path) -> int:
     """Write `corpus.jsonl` of a BEIR folder, and count the documents. The rest of the folder stays as it is.
 
     Raises:
-        UsageError: for an id that is empty, or stands twice.
+        UsageError: for an id that is empty, or occurs twice.
         OSError: when it cannot be written; an old one is then untouched.
     """
     seen: set[str] = set()
@@ -83,7 +83,7 @@ def write_corpus(documents: Iterable[Document], folder: Path) -> int:
     def checked() -> Iterator[Document]:
         for document in documents:
             if document.id in seen:
-                raise UsageError(f"document {quoted(document.id)} stands twice")
+                raise UsageError(f"document {quoted(document.id)} occurs twice")
             seen.add(document.id)
             yield document
 

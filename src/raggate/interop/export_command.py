@@ -18,7 +18,7 @@ _FORCE = click.option("--force", is_flag=True, help="Replace a file that is ther
 
 @click.group()
 def export() -> None:
-    """Write what other tools read: result lists of a run, or a corpus."""
+    """Write files for other tools: result lists of a run, or a corpus."""
 
 
 @export.command("run")
@@ -30,7 +30,7 @@ def export() -> None:
     "document",
     "note",
     "chunk",
-    help="What is named: documents by id (by path where there is none), notes by path, or chunks.",
+    help="The unit to list: documents by id (or path, without one), notes by path, or chunks.",
 )
 @click.option("--mode", help="The retrieval mode, when the run has several.")
 @_FORCE

@@ -82,7 +82,7 @@ def read(data: bytes, name: str, floor: float) -> CanarySet:
 
     Raises:
         UsageError: naming file and line, for what is no case, a grade outside its scale, a key or a case that
-            stands twice; for a file that is too large.
+            occurs twice; for a file that is too large.
     """
     if len(data) > MOST_BYTES:
         raise UsageError(f"{name}: larger than {MOST_BYTES} bytes", hint=_HINT)
@@ -93,7 +93,7 @@ def read(data: bytes, name: str, floor: float) -> CanarySet:
         place = f"{name}:{number}"
         case = _case(line, place)
         if (case.score, case.id) in cases:
-            raise UsageError(f"{place}: {quoted(case.id)} of {case.score} stands there twice", hint=_HINT)
+            raise UsageError(f"{place}: {quoted(case.id)} of {case.score} occurs twice", hint=_HINT)
         cases[case.score, case.id] = case
     if not cases:
         raise UsageError(f"{name}: no cases", hint=_HINT)

@@ -68,11 +68,11 @@ def distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Give the object of these keys and values, for `json.loads`.
 
     Raises:
-        ValueError: for a key that stands twice: one of its values would be lost, and nobody says which.
+        ValueError: for a key that occurs twice: one of its values would be lost, and nobody says which.
     """
     value = dict(pairs)
     if len(value) < len(pairs):
-        raise ValueError("a key stands twice")
+        raise ValueError("a key occurs twice")
     return value
 
 

@@ -308,7 +308,9 @@ class _Wait:
         chunks = "" if state.chunks is None else f", {state.chunks} chunks"
         counted = state.documents is not None
         documents = (
-            f"{state.documents} of {self._expected.documents} documents" if counted else "no count of its documents"
+            f"{state.documents} of {self._expected.documents} documents"
+            if counted
+            else "the API does not report how many documents it has"
         )
         return documents + chunks
 

@@ -24,6 +24,8 @@ MAX_SUITE_BYTES = 1 << 20
 """The largest golden set in YAML."""
 
 MAX_DEPTH = 30
+MAX_LISTED = 200
+"""Characters of a text whose words a message writes as a list."""
 MAX_NODES = 50_000
 START_S, S_PER_MIB = 20.0, 160.0
 """Seconds that a parse may take, and further ones per MiB: ten times what the slowest text measured takes."""
@@ -164,6 +166,8 @@ def _expectation(problem: Mapping[str, Any]) -> str:
     limits = problem.get("ctx", {})
     if problem["type"] in {"model_type", "dict_type"}:
         return "expected a mapping"
+    if problem["type"] == "list_type":
+        return f"expected a list{_as_list(problem['input'])}"
     if problem["type"] == "too_short":
         return f"expected at least {limits['min_length']} item(s)"
     if problem["type"] == "string_too_short":
@@ -174,6 +178,13 @@ def _expectation(problem: Mapping[str, Any]) -> str:
     for opening in ("Value error, ", "Input should be ", "Input should "):
         message = message.removeprefix(opening)
     return message if message.startswith("expected") else f"expected {message}"
+
+
+def _as_list(value: object) -> str:
+    """Write the words of a text as the list that was probably meant, in YAML and JSON; nothing for any other value."""
+    if not isinstance(value, str) or not value.strip() or len(value) > MAX_LISTED or re.search(r'["\\]', value):
+        return ""
+    return ", such as [" + ", ".join(f'"{word}"' for word in value.split()) + "]"
 
 
 def dotted(path: Path) -> str:
@@ -225,7 +236,7 @@ class _Reader:
                 raise _Refused(line, "expected a plain key")
             key = str(key_node.value)
             if key in result:
-                raise _Refused(line, f"key {quoted(dotted((*path, key)))} stands twice")
+                raise _Refused(line, f"key {quoted(dotted((*path, key)))} occurs twice")
             self.lines[(*path, key)] = line
             result[key] = self.read(value_node, (*path, key))
         return result

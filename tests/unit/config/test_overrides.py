@@ -111,5 +111,7 @@ def test_contained_refuses_what_runs_beside_raggate_alone() -> None:
 
 def test_a_program_is_not_replaced_by_an_api() -> None:
     """The adapter that asks a program cannot ask an API: an input that names one is refused."""
-    with pytest.raises(UsageError, match=r"^api-url: expected the section api\.program with ask\.adapter 'kebab'"):
+    with pytest.raises(
+        UsageError, match=r"^api-url: expected both `api\.program` and `ask\.adapter: kebab`, or neither"
+    ):
         Overrides(api_url="http://127.0.0.1:9").apply(schema.load(PROGRAM, "raggate.yml"))

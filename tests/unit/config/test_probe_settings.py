@@ -38,7 +38,7 @@ def test_what_is_taken(keys: dict[str, Any]) -> None:
 @each_row(
     ("keys", "words"),
     [
-        (principals(headers={}), "expected 'headers' or 'vaults', by which the API tells who asks"),
+        (principals(headers={}), "expected 'headers' or 'vaults', so that the API can see who asks"),
         (principals(headers={"Host": "x"}), "expected the name of a header that raggate does not set, found 'Host'"),
         (principals(headers={"X": "{env.KEY}"}), "principals.anna.headers: X: expected 'KEY' in 'pass_env' as well"),
         (principals(headers={"X": "{question}"}), "expected placeholders among none, found {question}"),

@@ -39,7 +39,7 @@ def test_a_fault_is_variables_or_a_patch() -> None:
         ("  faults: [{name: a, patch: /a.patch}]", "expected a relative path inside the repository"),
         ("  faults: [{name: ../a, env: {X: '1'}}]", "prove.faults"),
         ("  faults: [{name: a, env: {'X=Y': '1'}}]", "prove.faults"),
-        ("  faults: [{name: a, env: {X: '1'}}, {name: a, patch: b}]", "expected distinct names, 'a' stands there"),
+        ("  faults: [{name: a, env: {X: '1'}}, {name: a, patch: b}]", "expected distinct names, 'a' is used twice"),
         ("  harm: 0", "prove.harm"),
         ("  min_caught: 1.5", "prove.min_caught"),
         ("  fault: []", "unknown key 'prove.fault'; did you mean 'faults'?"),

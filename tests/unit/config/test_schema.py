@@ -94,7 +94,7 @@ def test_command() -> None:
         pytest.param("ask: {k: true}", "3: ask.k: expected a valid integer; found True", id="true is no number"),
         pytest.param("ask: {k: 0}", "3: ask.k: expected greater than or equal to 1; found 0", id="too small"),
         pytest.param("ask: {k: 1001}", "3: ask.k: expected less than or equal to 1000; found 1001", id="too large"),
-        pytest.param("ask: {modes: hybrid}", "3: ask.modes: expected a valid list; found 'hybrid'", id="no list"),
+        pytest.param("ask: {modes: hybrid}", '3: ask.modes: expected a list, such as ["hybrid"]; found ', id="no list"),
         pytest.param("ask: {modes: []}", "3: ask.modes: expected at least 1 item(s); found []", id="empty list"),
         pytest.param("ask: {modes: [a, 'b c']}", "3: ask.modes[1]: expected text that matches", id="bad item"),
         pytest.param(
@@ -126,7 +126,7 @@ def test_command() -> None:
         pytest.param(
             'out: "o\\n::add-mask::x"', "3: out: expected a path of characters that can be seen", id="two lines"
         ),
-        pytest.param("suite: a\nsuite: b", "4: key 'suite' stands twice", id="duplicate key"),
+        pytest.param("suite: a\nsuite: b", "4: key 'suite' occurs twice", id="duplicate key"),
         pytest.param("<<<<<<< HEAD", "3: unresolved merge conflict", id="merge conflict"),
         pytest.param("suite: [", "3: not valid YAML", id="syntax"),
     ],
@@ -164,8 +164,13 @@ def test_mistake(text: str, message: str) -> None:
             id="both command and url",
         ),
         pytest.param(
+            "vault: {a: v}\napi:\n  command:\n    run: 'uvicorn app:app --port {port}'",
+            'raggate.yml:4: api.command.run: expected a list, such as ["uvicorn", "app:app", "--port", "{port}"]',
+            id="a command line as text",
+        ),
+        pytest.param(
             "vault: {a: v}\napi:\n  command:\n    build: [x]",
-            "raggate.yml:4: api.command.build[0]: expected a valid list; found 'x'",
+            'raggate.yml:4: api.command.build[0]: expected a list, such as ["x"]; found ',
             id="build command as text",
         ),
         pytest.param(
@@ -181,7 +186,7 @@ def test_mistake(text: str, message: str) -> None:
     ],
 )
 def test_mistake_in_what_must_be_there(text: str, message: str) -> None:
-    """What is missing or stands twice is named with the line of what encloses it."""
+    """What is missing or occurs twice is named with the line of what encloses it."""
     assert message in refusal(text)
 
 

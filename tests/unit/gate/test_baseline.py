@@ -299,7 +299,7 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
         ),
         pytest.param(
             damaged("cases", 0, value=stored()["cases"][1]),
-            "damaged at cases: 'q1' (hybrid) stands twice",
+            "damaged at cases: 'q1' (hybrid) occurs twice",
             id="case-twice-after-a-merge",
         ),
     ],

@@ -134,13 +134,13 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         pytest.param({"answerable": 1}, "case 'q1': answerable: expected a valid boolean; found 1", id="1 for true"),
         pytest.param({"answerable": "true"}, "answerable: expected a valid boolean; found 'true'", id="text for true"),
         pytest.param({"anwserable": True}, "unknown key 'anwserable'; did you mean 'answerable'?", id="unknown key"),
-        pytest.param({"tags": "work"}, "tags: expected a valid list; found 'work'", id="text for a list"),
+        pytest.param({"tags": "work"}, 'tags: expected a list, such as ["work"]; found ', id="text for a list"),
         pytest.param({"tags": [""]}, "tags[0]: expected at least 1 character(s)", id="empty tag"),
         pytest.param({"k": 0}, "k: expected greater than or equal to 1; found 0", id="k"),
         pytest.param({"k": 5.0}, "k: expected a valid integer; found 5.0", id="k with a point"),
         pytest.param({"detail": "x"}, "detail: expected 'brief', 'normal' or 'detailed'; found 'x'", id="detail"),
         pytest.param({"must_pass": None}, "must_pass: expected a valid boolean; found None", id="null for a flag"),
-        pytest.param({"gold_supports": GOLD}, "gold_supports: expected a valid list", id="one support without a list"),
+        pytest.param({"gold_supports": GOLD}, "gold_supports: expected a list; found", id="one support without a list"),
         pytest.param({"gold_supports": ["a.md"]}, "gold_supports[0]: expected a mapping; found 'a.md'", id="text"),
         pytest.param({"gold_supports": [{}]}, "key 'gold_supports[0].rel_path' is missing", id="no rel_path"),
         pytest.param(
@@ -187,7 +187,9 @@ TWO = [GOLD, {"rel_path": "b.md"}]
             "required_support_groups[1][1]: expected an index from 0 to 1 into gold_supports, found 2",
             id="index too large in a second group",
         ),
-        pytest.param({"required_support_groups": [0]}, "required_support_groups[0]: expected a valid list", id="flat"),
+        pytest.param(
+            {"required_support_groups": [0]}, "required_support_groups[0]: expected a list; found 0", id="flat"
+        ),
         pytest.param({"category": "multi_hop"}, "so required_support_groups is needed", id="multi_hop without groups"),
         pytest.param(
             {"category": "recency/conflict"},
@@ -236,10 +238,10 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
         pytest.param(
             lines(ROW, {**ROW, "id": "q2"}, ROW), "g.jsonl:3: id 'q1' stands already in line 1", id="duplicate id"
         ),
-        pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' stands twice", id="duplicate key"),
+        pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' occurs twice", id="duplicate key"),
         pytest.param(
             b'{"gold_supports": [{"rel_path": "a", "rel_path": "b"}]}',
-            "g.jsonl:1: key 'rel_path' stands twice",
+            "g.jsonl:1: key 'rel_path' occurs twice",
             id="duplicate key inside",
         ),
         pytest.param(lines(ROW) + b"{", "g.jsonl:2: not valid JSON", id="one bad line among good ones"),

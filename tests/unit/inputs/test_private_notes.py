@@ -33,7 +33,7 @@ def marked(text: str, path: str = "In/a.md", **private: Any) -> bool:
         ("private: 2026-01-01", [], True),
         ("private: false", [], False),
         ("private:", [], False),
-        # no YAML, as a key stands twice: read line by line
+        # no YAML, as a key occurs twice: read line by line
         ("private: true\nprivate: true", [True], True),
         ("a: [\nprivate: yes", ["yes"], True),
     ],

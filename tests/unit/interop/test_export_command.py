@@ -80,7 +80,7 @@ def test_notes_become_a_corpus_and_a_corpus_is_checked(tmp_path: Path) -> None:
     assert list(beir.iter_corpus(tmp_path / "copy")) == expected
     with (tmp_path / "beir" / "corpus.jsonl").open("a") as stream:
         stream.write('{"_id": "x/a.md", "text": "again"}\n')
-    with pytest.raises(UsageError, match=r"'x/a\.md' stands twice"):
+    with pytest.raises(UsageError, match=r"'x/a\.md' occurs twice"):
         run("corpus", tmp_path / "beir", tmp_path / "other")
     assert not (tmp_path / "other" / "corpus.jsonl").exists()
     with pytest.raises(UsageError, match="expected a directory of notes"):

@@ -72,7 +72,7 @@ def test_what_is_not_told_stays_so() -> None:
 
 
 def test_duplicates_have_ids_of_their_own() -> None:
-    """No id stands twice, which an invariant would see at once; an empty id stays empty."""
+    """No id occurs twice, which an invariant would see at once; an empty id stays empty."""
     copies = rankings.duplicated(FIVE, 2).chunks
     assert [chunk.chunk_id for chunk in copies] == ["c1", "c1-1", "c2", "c2-1", "c3"]
     assert {chunk.text for chunk in copies} == {"Text of the note."}

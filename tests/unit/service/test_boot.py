@@ -376,7 +376,8 @@ class TestTimeout:
             (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 chunks"),
             (
                 state(None, detail="POST /ask: no answer in time"),
-                "its index is not known to be complete, no count of its documents (POST /ask: no answer in time)",
+                "its index is not known to be complete, the API does not report how many documents it has (POST "
+                "/ask: no answer in time)",
             ),
         ],
     )

@@ -54,8 +54,8 @@ BOMB = b"a0: &a0 [x]\n" + b"".join(
 @each_row(
     ("data", "place", "message"),
     [
-        pytest.param(b"a: 1\nb: {c: 1, c: 2}\n", "f.yml:2", "key 'b.c' stands twice", id="duplicate key"),
-        pytest.param(b"a: 1\n'a': 2\n", "f.yml:2", "key 'a' stands twice", id="duplicate key in quotes"),
+        pytest.param(b"a: 1\nb: {c: 1, c: 2}\n", "f.yml:2", "key 'b.c' occurs twice", id="duplicate key"),
+        pytest.param(b"a: 1\n'a': 2\n", "f.yml:2", "key 'a' occurs twice", id="duplicate key in quotes"),
         pytest.param(b"a: 1\n<<<<<<< HEAD\n", "f.yml:2", "unresolved merge conflict", id="conflict, ours"),
         pytest.param(b"a: 1\n>>>>>>> x\n", "f.yml:2", "unresolved merge conflict", id="conflict, theirs"),
         pytest.param(BOMB, "f.yml:", "too large or too deep once aliases are expanded", id="alias bomb"),
@@ -125,7 +125,7 @@ def test_the_same_bytes_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None
     bad = b"parsed: once\nparsed: twice\n"
     assert refusal(bad).startswith("f.yml:2: key 'parsed'")
     monkeypatch.setattr("yaml.compose", None)
-    with pytest.raises(UsageError, match=r"^other@1234:2: key 'parsed' stands twice"):
+    with pytest.raises(UsageError, match=r"^other@1234:2: key 'parsed' occurs twice"):
         yamlio.parse(bad, "other@1234")
 
 

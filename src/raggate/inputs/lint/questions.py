@@ -37,7 +37,7 @@ def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
 
 
 def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
-    """Tell of questions that stand there twice, and of those that nearly do and are of no common group."""
+    """Tell of questions that occur twice, and of those that nearly do and are of no common group."""
     first: dict[tuple[str, object], Case] = {}
     distinct: list[Case] = []
     for case in golden.cases:

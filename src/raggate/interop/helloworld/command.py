@@ -115,7 +115,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     multiple=True,
     metavar="NAME=LEVEL",
     callback=_levels,
-    help="What a difference of a setting does: error (the runs cannot be compared), warn or off. Repeatable. error by "
+    help="How a difference in a setting counts: error (the runs cannot be compared), warn or off. Repeatable. error by "
     "default: eval_set_commit_hash, judge_model, judge_prompt_version, judge_temperature, k, debug_fields; warn: "
     "folder_mode, embedding_model, index_version, chunker_version.",
 )
@@ -152,14 +152,14 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @helloworld.command()
 @click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
 @OUT
-@click.option("--description", default="", help="What the run is about, for summary.md.")
+@click.option("--description", default="", help="A description of the run, for summary.md.")
 @click.option(
     "--previous",
     type=DIRECTORY,
     help="The run that summary.md compares with, in place of the one before it there.",
 )
 @MODE
-@click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep the texts that the run holds whole.")
+@click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep whole texts, if the run has them.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 @click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
 def export(directory: Path, out: Path, **settings: Any) -> None:
@@ -220,8 +220,8 @@ def redact(directory: Path, out: Path) -> None:
 @SUITE
 @_LENIENT
 @click.option("--judge-cache", type=_GOLDEN, help="Its judge_cache.jsonl, for rows without scores.")
-@click.option("--judge-model", help="Who judged, where config.json does not tell.")
-@click.option("--judge-prompt-version", help="What the prompts were called, where config.json does not tell.")
+@click.option("--judge-model", help="Model that judged, if config.json does not name it.")
+@click.option("--judge-prompt-version", help="Version of the prompts, if config.json does not have it.")
 def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any) -> None:
     """Turn a run of helloworld into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.helloworld import inputs

@@ -108,7 +108,10 @@ def aggregate(
     help="How to match when chunkers differ: by spans where both runs carry them, or by document as kebab does.",
 )
 @choice(
-    "--kinds", "code", "spec", help="What is called a regression: as kebab's code does, or as its specification says."
+    "--kinds",
+    "code",
+    "spec",
+    help="The definition of a regression: that of kebab's code, or that of its specification.",
 )
 @click.option("--max-drop", type=FiniteRange(0, 1), help="Largest drop of a metric, absolute.  [default: 0.05]")
 @_STRICT_CITATIONS
@@ -200,9 +203,13 @@ def runs(*, database: Path, as_json: bool) -> None:
 @_GOLDEN
 @OUT
 @choice(
-    "--unlabelled", "refuse-to-guess", "refusal", "skip", help="What queries are that have no labels and do not say."
+    "--unlabelled",
+    "refuse-to-guess",
+    "refusal",
+    "skip",
+    help="How to read queries that have no labels and do not say whether they are answerable.",
 )
-@click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, where the run does not say.")
+@click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, if the run does not say.")
 @SUITE
 def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""

@@ -199,7 +199,7 @@ def _formatted(value: float | None) -> str:
 
 
 def _hits_within(row: Row, expected: Iterable[str], k: int) -> int:
-    # hits, not distinct chunks: a chunk that stands twice counts twice, as theirs does
+    # hits, not distinct chunks: a chunk that occurs twice counts twice, as theirs does
     wanted = frozenset(expected)
     return sum(hit["rank"] <= k and hit["chunk_id"] in wanted for hit in row["hits_top_k"])
 

@@ -105,7 +105,7 @@ def read_rows(data: bytes, name: str) -> tuple[dict[str, Any], ...]:
         if line.strip():
             row = read_row(line, f"{name}:{number}")
             if row["query_id"] in rows:
-                raise UsageError(f"{name}:{number}: query {quoted(row['query_id'])} stands twice")
+                raise UsageError(f"{name}:{number}: query {quoted(row['query_id'])} occurs twice")
             rows[row["query_id"]] = row
     return tuple(rows.values())
 

@@ -106,7 +106,7 @@ def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
     columns = tuple(first[1])
     for column in columns:
         if not column.strip() or columns.count(column) > 1:
-            problem = "has no name" if not column.strip() else "stands there twice"
+            problem = "has no name" if not column.strip() else "occurs twice"
             raise UsageError(f"{first[0]}: column {quoted(column)} {problem}")
     rows = []
     for place, fields in lines:

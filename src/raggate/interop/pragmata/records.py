@@ -122,7 +122,7 @@ def _record(value: object, place: str) -> CanonicalRecord:
     for number, chunk in enumerate(chunks, 1):
         chunk_id, doc_id = _chunk(chunk, f"{place}: chunk {number}")
         if chunk_id in documents:
-            raise UsageError(f"{place}: chunk_id {quoted(chunk_id)} stands there twice")
+            raise UsageError(f"{place}: chunk_id {quoted(chunk_id)} occurs twice")
         documents[chunk_id] = doc_id
     language = row.get("language")
     if language is not None and not isinstance(language, str):

@@ -68,12 +68,12 @@ def _support(name: str, grade: int) -> Support:
 
 
 def _id(query: Query, taken: set[str]) -> str:
-    """Name a query by its text; with its modes where the text stands twice."""
+    """Name a query by its text; with its modes where the text occurs twice."""
     for text in (query.query, "\0".join([query.query, *(query.retriever_types or ())])):
         name = f"q-{hashlib.sha256(text.encode()).hexdigest()[:12]}"
         if name not in taken:
             return name
-    raise AssertionError("read_queries refuses a text that stands twice in one mode")
+    raise AssertionError("read_queries refuses a text that occurs twice in one mode")
 
 
 def _to_query(case: Case) -> Query:

@@ -50,7 +50,7 @@ def substrate() -> None:
     is_flag=True,
     help="The numbers of their own code for that shape: the skill's scripts (by_mode), the catalog's harness (bare).",
 )
-@choice("--heading", "seed", "build_metrics", "heading_bias", help="What heading_dominance_rate means.")
+@choice("--heading", "seed", "build_metrics", "heading_bias", help="The definition of heading_dominance_rate.")
 @click.option(
     "--corpus", type=_FILE, help="corpus.jsonl: titles and bodies for heading metrics, clusters for diversity."
 )

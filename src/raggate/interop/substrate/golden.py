@@ -150,13 +150,13 @@ def read_corpus(path: Path) -> dict[str, Document]:
     """Read a `corpus.jsonl`: documents by id.
 
     Raises:
-        UsageError: naming file and line, for what is no document, and for an id that stands twice.
+        UsageError: naming file and line, for what is no document, and for an id that occurs twice.
     """
     documents: dict[str, Document] = {}
     for place, value in read_lines(path):
         row = check(_DOCUMENT, value, place)
         if row["doc_id"] in documents:
-            raise UsageError(f"{place}: doc_id {quoted(row['doc_id'])} stands twice")
+            raise UsageError(f"{place}: doc_id {quoted(row['doc_id'])} occurs twice")
         documents[row["doc_id"]] = Document(
             doc_id=row["doc_id"],
             title=row.get("title") or "",

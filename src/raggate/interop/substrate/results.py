@@ -60,7 +60,7 @@ def read_results(path: Path) -> tuple[dict[str, Any], ...]:
     """Read a `results.jsonl`. Rows keep their keys; modes get raggate's names, ranks are checked against positions.
 
     Raises:
-        UsageError: naming file and line, also for a query that stands twice in a mode and for ranks out of order.
+        UsageError: naming file and line, also for a query that occurs twice in a mode and for ranks out of order.
     """
     rows: list[dict[str, Any]] = []
     seen: dict[tuple[str, str], str] = {}

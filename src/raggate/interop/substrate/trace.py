@@ -72,7 +72,7 @@ def read_trace(path: Path) -> tuple[TraceLine, ...]:
     """Read a `trace.jsonl` of either form.
 
     Raises:
-        UsageError: naming file and line, also for a rank that stands twice for a query and mode.
+        UsageError: naming file and line, also for a rank that occurs twice for a query and mode.
     """
     return _checked(read_lines(path))
 

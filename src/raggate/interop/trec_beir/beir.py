@@ -43,13 +43,13 @@ def read_queries(folder: Path) -> dict[str, str]:
     """Read the queries: text per id.
 
     Raises:
-        UsageError: naming file and line, also for an id that stands twice.
+        UsageError: naming file and line, also for an id that occurs twice.
     """
     queries: dict[str, str] = {}
     for place, row in _rows(folder / QUERIES):
         query_id = _id(row, place)
         if query_id in queries:
-            raise UsageError(f"{place}: query {quoted(query_id)} stands twice")
+            raise UsageError(f"{place}: query {quoted(query_id)} occurs twice")
         queries[query_id] = _text(row, "text", place)
     return queries
 
@@ -80,7 +80,7 @@ def read_qrels(folder: Path, split: str = "test", *, keep_first: bool = False) -
             grades = qrels.setdefault(query_id, {})
             if doc_id in grades and not keep_first:
                 raise UsageError(
-                    f"{name}:{number}: document {quoted(doc_id)} of query {quoted(query_id)} stands twice",
+                    f"{name}:{number}: document {quoted(doc_id)} of query {quoted(query_id)} occurs twice",
                     hint="Remove one of them, or keep the first with --keep-first.",
                 )
             try:

@@ -22,7 +22,7 @@ class Files:
         split: the name of the split.
         run: a TREC run file.
         lists: result lists as JSON lines.
-        keep_first: of a document that stands twice for a query in qrels or run count the first, in place of an error.
+        keep_first: of a document that occurs twice for a query in qrels or run count the first, in place of an error.
     """
 
     qrels: Path | None = None

@@ -227,5 +227,5 @@ def _blocks(text: str, path: Path) -> dict[str, str]:
 
 def _add(topics: dict[str, str], name: str, question: str, place: str) -> None:
     if name in topics:
-        raise UsageError(f"{place}: topic {quoted(name)} stands twice")
+        raise UsageError(f"{place}: topic {quoted(name)} occurs twice")
     topics[name] = question

@@ -42,7 +42,7 @@ class Ranking(NamedTuple):
 
 
 def iter_lists(path: Path) -> Iterator[Ranking]:
-    """Read result lists one by one; of a document that stands twice in a list the first counts.
+    """Read result lists one by one; of a document that occurs twice in a list the first counts.
 
     Raises:
         UsageError: naming file and line, for a line that is not such an object.

@@ -100,7 +100,7 @@ def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
 
     Args:
         path: the run file.
-        keep_first: of a document that stands twice for a query count the better place.
+        keep_first: of a document that occurs twice for a query count the better place.
 
     Raises:
         UsageError: naming file and line.

@@ -96,7 +96,7 @@ def test_golden() -> None:
         ("- id: q\n  query: x\n  answerable: true\n  should_refuse: true", "not the same as 'answerable'"),
         ("- {id: a, query: x}\n- {id: a, query: y}\n- {id: b, query: z}", "duplicate query ids: a$"),
         ("<<<<<<< ours\n- id: q", "unresolved merge conflict"),
-        ("- id: q\n  id: r", "stands twice"),
+        ("- id: q\n  id: r", "occurs twice"),
         ("- &a [*a]", "golden.yaml"),
     ],
 )
@@ -278,7 +278,7 @@ def test_rows_of_older_versions() -> None:
         ('{"query_id": "q", "hits_top_k": [{"rank": 0, "chunk_id": "c", "doc_id": "d"}]}', "hits_top_k.0.rank"),
         ('{"query_id": "q", "hits_top_k": [], "answer": {"answer": "x"}}', "answer.grounded: Field required"),
         ('{"query_id": "q", "hits_top_k": [], "answer": {"answer": "x", "grounded": 1}}', "answer.grounded"),
-        ('{"query_id": "q", "hits_top_k": []}\n\n{"query_id": "q", "hits_top_k": []}', "f:3: query 'q' stands twice"),
+        ('{"query_id": "q", "hits_top_k": []}\n\n{"query_id": "q", "hits_top_k": []}', "f:3: query 'q' occurs twice"),
     ],
 )
 def test_rows_that_are_none(text: str, problem: str) -> None:

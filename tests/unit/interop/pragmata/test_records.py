@@ -97,7 +97,7 @@ def chunk(**changes: Any) -> bytes:
         ("r.jsonl", lines(context_set=["a"]), "r.jsonl:1: context_set: expected text"),
         ("r.jsonl", lines(language=3), "r.jsonl:1: language: expected text or null"),
         ("r.jsonl", lines(chunks=[]), "r.jsonl:1: chunks: expected at least one chunk"),
-        ("r.jsonl", lines(chunks=RECORD["chunks"][:1] * 2), "r.jsonl:1: chunk_id 'c1' stands there twice"),
+        ("r.jsonl", lines(chunks=RECORD["chunks"][:1] * 2), "r.jsonl:1: chunk_id 'c1' occurs twice"),
         ("r.jsonl", chunk(chunk_rank=0), "r.jsonl:1: chunk 1: chunk_rank: expected a whole number from 1"),
         ("r.jsonl", chunk(chunk_rank=True), "r.jsonl:1: chunk 1: chunk_rank"),
         ("r.jsonl", chunk(text=""), "r.jsonl:1: chunk 1: text: expected text"),

@@ -251,7 +251,7 @@ def damaged(replace: bytes, by: bytes, task: Task = "retrieval") -> bytes:
         (damaged(b",chunk_id", b",chunkid"), "f.csv:1: column chunk_id is missing"),
         (damaged(b",misleading", b",mislead"), "f.csv:1: column misleading is missing"),
         (damaged(b"query", b""), "f.csv:1: column '' has no name"),
-        (damaged(b"query", b"chunk"), "f.csv:1: column 'chunk' stands there twice"),
+        (damaged(b"query", b"chunk"), "f.csv:1: column 'chunk' occurs twice"),
         (damaged(b"Q?", b"Q,?"), "f.csv:2: 9 fields, but the header has 8 columns"),
         (damaged(b"Q?", b'"Q?'), "f.csv:2: not CSV"),
         (damaged(b"Q?", b"\xff"), "f.csv:2: not UTF-8"),

@@ -128,13 +128,13 @@ def test_queries_survive_writing(tmp_path_factory: pytest.TempPathFactory, queri
 
 
 def test_corpus(tmp_path: Path) -> None:
-    """A corpus is read by id, front matter and all, and an id that stands twice is refused."""
+    """A corpus is read by id, front matter and all, and an id that occurs twice is refused."""
     path = put(tmp_path / "corpus.jsonl", [{"doc_id": "a", "title": "A", "body": "x", "frontmatter": {"cluster": "c"}}])
     documents = substrate_golden.read_corpus(path)
     assert documents == {"a": Document(doc_id="a", title="A", body="x", frontmatter={"cluster": "c"})}
     bare = substrate_golden.read_corpus(put(path, [{"doc_id": "a"}, {"doc_id": "b"}]))
     assert bare == {name: Document(doc_id=name, title="", body="", frontmatter={}) for name in ("a", "b")}
-    with pytest.raises(UsageError, match=r"corpus\.jsonl:2: doc_id 'a' stands twice"):
+    with pytest.raises(UsageError, match=r"corpus\.jsonl:2: doc_id 'a' occurs twice"):
         substrate_golden.read_corpus(put(path, [{"doc_id": "a"}, {"doc_id": "a"}]))
 
 

@@ -50,7 +50,7 @@ def test_line_ends_and_mark(folder: Path) -> None:
         pytest.param(HEADER + "q1\t\t1\n", "test.tsv:2: expected three columns set apart by tabs", id="empty id"),
         pytest.param(HEADER + "q1\td1\t1.5\n", "test.tsv:2: grade '1.5', expected an integer", id="grade"),
         pytest.param(
-            HEADER + "q1\td1\t1\nq1\td1\t1\n", "test.tsv:3: document 'd1' of query 'q1' stands twice", id="twice"
+            HEADER + "q1\td1\t1\nq1\td1\t1\n", "test.tsv:3: document 'd1' of query 'q1' occurs twice", id="twice"
         ),
     ],
 )
@@ -88,9 +88,9 @@ def test_bad_lines(folder: Path, line: str, message: str) -> None:
 
 
 def test_query_twice(folder: Path) -> None:
-    """A query id that stands twice is an error."""
+    """A query id that occurs twice is an error."""
     (folder / "queries.jsonl").write_text('{"_id": "q", "text": "a"}\n{"_id": "q", "text": "b"}\n')
-    with pytest.raises(UsageError, match=r"queries\.jsonl:2: query 'q' stands twice"):
+    with pytest.raises(UsageError, match=r"queries\.jsonl:2: query 'q' occurs twice"):
         beir.read_queries(folder)
 
 

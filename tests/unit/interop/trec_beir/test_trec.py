@@ -114,7 +114,7 @@ def test_no_file(file: Path) -> None:
 
 
 def test_duplicate_across_blocks(file: Path) -> None:
-    """What stands twice is found however far apart, with both lines, or the first is kept on request."""
+    """What occurs twice is found however far apart, with both lines, or the first is kept on request."""
     lines = ["q1 0 a 1", *(f"q{number} 0 d{number} 1" for number in range(2, 9000)), "q1 0 a 2"]
     put(file, "\n".join(lines))
     with pytest.raises(UsageError, match=":9000: document 'a' of query 'q1' stands already in line 1"):
@@ -164,7 +164,7 @@ def test_order_of_a_run(file: Path, lines: list[str], expected: Ranking) -> None
 
 
 def test_document_twice_in_a_run(file: Path) -> None:
-    """A document that stands twice is an error with both lines; on request the better place counts."""
+    """A document that occurs twice is an error with both lines; on request the better place counts."""
     lines = ("a 1 3", "b 2 2", "a 3 1", "c 4 0.5")
     with pytest.raises(UsageError, match=":3: document 'a' of query 'q' stands already in line 1") as caught:
         run_of(file, *lines)
