@@ -164,22 +164,25 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
     message = f"{len(strange)} of {chunks} name no note of the vault, such as {quoted(strange[0], limit=100)}"
     prefix = prefix_of(strange, paths)
     if prefix is not None:
-        message += f"; with chunks.path_prefix {quoted(prefix, limit=100)} they would"
+        message += f"; chunks.path_prefix {quoted(prefix, limit=100)} removes what stands before it"
     yield message
 
 
 def prefix_of(strange: Sequence[str], paths: set[str]) -> str | None:
-    """Give what all of some paths begin with before the path of a note; None where there is no such beginning."""
+    """Give what all of some paths begin with, and what is followed by the path of a note wherever it is known.
+
+    None where there is no such beginning. A note that is not known, such as one without text, does not contradict it.
+    """
     beginnings = set()
     for path in strange:
         parts = path.split("/")
         # the longest note path that it ends in
         tails = ("/".join(parts[start:]) for start in range(1, min(len(parts), 50)))
         tail = next((tail for tail in tails if tail in paths), None)
-        if tail is None:
-            return None
-        beginnings.add(path[: len(path) - len(tail)])
-    return beginnings.pop() if len(beginnings) == 1 else None
+        if tail is not None:
+            beginnings.add(path[: len(path) - len(tail)])
+    prefix = beginnings.pop() if len(beginnings) == 1 else None
+    return prefix if prefix is not None and all(path.startswith(prefix) for path in strange) else None
 
 
 def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterator[str]:
@@ -188,7 +191,7 @@ def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterat
     if 0 < depth < min(asked, deepest):
         yield (
             f"{counted(depth, 'chunk')} came where {asked} were asked for, and {deepest} are scored: is `{{k}}` sent, "
-            "or does the API cap it?"
+            "does the API cap it, or is that all it finds?"
         )
     if item.case.gold_supports and not any(item.labels.matches):
         yield "the passage that the golden set expects is not in the list; one question says little"

@@ -78,7 +78,8 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     """
     url = _checked(wanted)
     parts = urlsplit(url)
-    base, path = f"{parts.scheme}://{parts.netloc}", parts.path.rstrip("/")
+    # what ends in a slash may be another page than what does not
+    base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
     late = CannotTell(
         f"{base} was not looked at within {SECONDS:.0f} s", hint="Is it slow, or does it drip its answers?"
     )
@@ -127,7 +128,7 @@ class _Discovery:
     def sections(self, path: str) -> dict[str, Any]:
         """Give the sections of the configuration."""
         document = self._document()
-        if path in ("", _NATIVE) and self._speaks_native():
+        if path in ("", "/", _NATIVE) and self._speaks_native():
             return {"api": {"url": self._base}, "ask": {"adapter": "ask"}}
         request, root, shape = self._answered(self._candidates(document, path))
         chunks = self._chunks(shape, root)
@@ -184,12 +185,12 @@ class _Discovery:
         return isinstance(debug, dict) and isinstance(debug.get("retrieved_chunks"), list)
 
     def _candidates(self, document: Any, path: str) -> list[Request]:
-        described = openapi.requests(document)
-        if not path:
+        if path in ("", "/"):
+            described = openapi.requests(document)
             if described:
                 return described[:_MAX_REQUESTS]
             path = self._asked_path()
-        own = [request for request in described if request.path.rstrip("/") == path]
+        own = openapi.requests(document, path)
         posts = [Request(method="POST", path=path, body={name: "{question}"}) for name in _QUESTIONS]
         gets = [Request(method="GET", path=path, query={name: "{question}"}) for name in _QUESTIONS]
         return own or [*posts, *gets]
@@ -204,7 +205,7 @@ class _Discovery:
         path = self._wanted.choose(f"{missing}. The path of its search, such as /search:", ()).strip()
         if not path.startswith("/") or any(sign in path for sign in "?# {}\\"):
             raise UsageError(f"expected a path such as /search, found {quoted(path)}", hint=hint)
-        return path.rstrip("/")
+        return path
 
     def _answered(self, candidates: Sequence[Request]) -> tuple[Request, Any, Shape]:
         """Ask until an answer is understood."""

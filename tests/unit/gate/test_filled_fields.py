@@ -67,7 +67,7 @@ def test_places_are_those_of_the_configuration() -> None:
 @each_row(
     ("chunk", "said"),
     [
-        ({"rel_path": "/data/a.md"}, "with chunks.path_prefix '/data/' they would"),
+        ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what stands before"),
         ({"rel_path": "b.md"}, "1 of 1 chunk name no note of the vault, such as 'b.md'"),
         ({"heading_path": "# Zebra"}, "headings that their note does not have, such as a.md, '# Zebra'"),
         ({"text": "zebras graze on wide plains of grass"}, "a text that does not stand in their note"),
@@ -105,6 +105,8 @@ def test_nothing_to_look_at_is_no_pass(test: SmokeTest, said: str) -> None:
         (["/v/x/a.md", "/v/x/d/b.md"], "/v/x/"),
         (["/v/x/a.md", "/v/y/a.md"], None),
         (["/v/x/c.md"], None),
+        (["/v/x/a.md", "/v/x/without text.md"], "/v/x/"),
+        (["/v/x/a.md", "/elsewhere.md"], None),
         (["xa.md"], None),
         (["/" * 10_000 + "a.md"], None),
     ],

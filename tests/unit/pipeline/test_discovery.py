@@ -99,6 +99,12 @@ def test_an_endpoint_without_a_description() -> None:
     assert sections["ask"]["mapped"]["ask"]["body"] == {"question": "{question}", "limit": "{k}"}
 
 
+def test_a_final_slash_is_part_of_the_path() -> None:
+    """What ends in a slash is asked with it: without, many frameworks redirect."""
+    sections = discovered(Api({"/health": {}}, path="/find/"), url=f"{URL}/find/")
+    assert sections["ask"]["mapped"]["ask"]["path"] == "/find/"
+
+
 def test_the_protocol_of_raggate_itself() -> None:
     """An API that speaks it needs no mapping."""
     api = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": []}})

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
@@ -45,11 +45,11 @@ class Request:
         return template
 
 
-def requests(document: Any) -> list[Request]:
-    """Give the requests that take a question, likeliest first."""
+def requests(document: Any, at: str | None = None) -> list[Request]:
+    """Give the requests that take a question, likeliest first; those of one path where it is known."""
     found = [
         (_unlikely(request.path), request.path, request)
-        for path, method, operation in _operations(document)
+        for path, method, operation in _operations(document, at)
         if (request := _request(document, path, method, operation)) is not None
     ]
     return [request for _, _, request in sorted(found, key=lambda item: item[:2])]
@@ -61,22 +61,31 @@ def health_paths(document: Any) -> list[str]:
     return [path for path in paths if plain_name(path.rstrip("/").rpartition("/")[2]) in HEALTH]
 
 
-def _operations(document: Any) -> Iterator[tuple[str, str, dict[str, Any]]]:
+def _operations(document: Any, at: str | None = None) -> Iterator[tuple[str, str, dict[str, Any]]]:
     paths = _mapping(_mapping(document).get("paths"))
     for path, item in islice(paths.items(), MAX_PATHS):
-        # a path with a parameter needs a value that nobody has told
-        if not _PATH.fullmatch(path):
+        # a path with a parameter needs a value, which only the one that is known has
+        if not (_PATH.fullmatch(path) if at is None else _describes(path, at)):
             continue
         for method in ("get", "post"):
             operation = _mapping(item).get(method)
             if isinstance(operation, dict):
-                yield path, method, operation
+                yield path if at is None else at, method, operation
+
+
+def _describes(template: str, path: str) -> bool:
+    """Say whether a path is one of those that a template such as `/projects/{id}/search` stands for."""
+    steps, wanted = template.split("/"), path.split("/")
+    return len(steps) == len(wanted) and all(
+        step == value or (step.startswith("{") and step.endswith("}") and value != "")
+        for step, value in zip(steps, wanted, strict=True)
+    )
 
 
 def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -> Request | None:
+    entries = [_mapping(parameter) for parameter in _list(operation.get("parameters"))[:MAX_PROPERTIES]]
+    query = [str(entry["name"]) for entry in entries if entry.get("in") == "query" and _is_name(entry.get("name"))]
     if method == "get":
-        names = [_mapping(parameter) for parameter in _list(operation.get("parameters"))[:MAX_PROPERTIES]]
-        query = [str(entry["name"]) for entry in names if entry.get("in") == "query" and _is_name(entry.get("name"))]
         asked = best(query, QUESTION)
         return None if asked is None else Request(method="GET", path=path, query=_filled(query, asked))
     content = _mapping(_mapping(_resolved(document, operation.get("requestBody"))).get("content"))
@@ -93,7 +102,9 @@ def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -
             if value is None:
                 return None
             body[name] = value
-    return Request(method="POST", path=path, body=body)
+    request = Request(method="POST", path=path, body=body)
+    count = None if request.counts else best(query, COUNT)
+    return request if count is None else replace(request, query={count: "{k}"})
 
 
 def _filled(names: list[str], asked: str) -> dict[str, str]:

@@ -67,6 +67,22 @@ def test_what_cannot_be_asked_is_left_out(document: Any) -> None:
     assert requests(document) == []
 
 
+def test_the_count_may_stand_in_the_query() -> None:
+    """Beside a body that has no number of chunks, one in the query is taken."""
+    document = post({"properties": {"text": STRING}})
+    document["paths"]["/search"]["post"]["parameters"] = [{"in": "query", "name": "page_size"}]
+    (request,) = requests(document)
+    assert (request.body, request.query) == ({"text": "{question}"}, {"page_size": "{k}"})
+
+
+def test_a_path_that_is_known_fills_its_template() -> None:
+    """A request whose path has parameters is found by a path that has their values, and by no other."""
+    ask = {"get": {"parameters": [{"in": "query", "name": "q"}]}}
+    document = {"paths": {"/p/{id}/search/": ask, "/search": ask}}
+    assert [request.path for request in requests(document, "/p/7/search/")] == ["/p/7/search/"]
+    assert requests(document, "/p/7/search") == requests(document, "/p//search/") == []
+
+
 def test_the_likeliest_comes_first() -> None:
     """Of several requests the one whose path says that it searches is tried first; health is told apart."""
     ask = {
