@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -18,6 +19,7 @@ import pytest
 from fakes.judge_server import Answer, FakeJudge, Request
 from project import Project, make_project
 from raggate.judges import cassette
+from raggate.labels.models import METRICS
 from raggate.pipeline import run_directory
 
 SECTION = """
@@ -474,16 +476,23 @@ def test_a_judged_run_becomes_the_baseline_and_is_compared(project: Project) -> 
 
 
 def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> None:
-    """The labels of the taxonomy are a file that `raggate labels score` reads, with a row for every answer."""
+    """All 16 metrics of the taxonomy come of files that `raggate labels score` reads, with a row for every answer."""
     with FakeJudge(grade) as server:
-        judged_by(project, server, "  scores: [grounding_labels]\n")
+        judged_by(project, server, "  scores: [retrieval_labels, grounding_labels, generation_labels]\n")
         done = project.command("run")
         assert done.code == 0, done.err
-    file = project.last_run() / "labels" / "grounding.csv"
-    assert len(file.read_text().splitlines()) == 25
-    scored = project.command("labels", "score", "--task", "grounding", str(file))
-    assert scored.code == 0, scored.err
-    assert "grounding_presence_rate" in scored.out
+        assert server.calls == 3 * 24
+    shown = ""
+    for task in ("retrieval", "grounding", "generation"):
+        file = project.last_run() / "labels" / f"{task}.csv"
+        records = {row["record_uuid"] for row in csv.DictReader(file.read_text().splitlines())}
+        assert len(records) == 24
+        scored = project.command("labels", "score", "--task", task, str(file))
+        assert scored.code == 0, scored.err
+        shown += scored.out
+    names = [name for names in METRICS.values() for name in names]
+    assert [name for name in names if name not in shown] == []
+    assert len(names) == 16
 
 
 def graded_by_people() -> str:

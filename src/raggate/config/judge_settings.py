@@ -21,6 +21,7 @@ JudgedScore = Literal[
     "context_relevancy",
     "abstention",
     "recency_conflict",
+    "retrieval_labels",
     "grounding_labels",
     "generation_labels",
 ]

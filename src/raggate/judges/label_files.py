@@ -1,4 +1,4 @@
-"""Labels that judges gave -> the label files that `raggate labels` reads: a row for each judge and answer.
+"""Labels that judges gave -> the label files that `raggate labels` reads: a row for each judge and answer, or passage.
 
 A model of a panel is an annotator of its own, so that `raggate labels agreement` tells how far the models agree.
 """
@@ -16,14 +16,18 @@ from raggate.models.run import LabelledResult
 from raggate.text.quote import cut
 
 _SHOWN = 1000
-_TEXTS: dict[Task, tuple[str, ...]] = {"grounding": ("answer", "context_set"), "generation": ("query", "answer")}
+_TEXTS: dict[Task, tuple[str, ...]] = {
+    "retrieval": ("query", "chunk", "chunk_id", "chunk_rank"),
+    "grounding": ("answer", "context_set"),
+    "generation": ("query", "answer"),
+}
 
 NAMES = tuple(f"{task}.csv" for task in _TEXTS)
 """All label files that there can be; others beside them are people's."""
 
 
 def label_files(items: Sequence[LabelledResult]) -> dict[str, bytes]:
-    """Give the files by name, `grounding.csv` and `generation.csv`; only those that have a row.
+    """Give the files by name, such as `grounding.csv`; only those that have a row.
 
     A record is a question in a mode, as `<case> <mode>`; an answer of which a judge gave no label is no row of it.
     """
@@ -43,14 +47,31 @@ def _rows(task: Task, item: LabelledResult) -> Iterator[list[str]]:
     given = {judgement.score: judgement for judgement in item.judgements if judgement.score in LABELS[task]}
     if len(given) < len(LABELS[task]):
         return
-    texts = _texts(material_of(item))
+    record = f"{item.case.id} {item.result.mode}"
     for number in range(max(1, *(len(judgement.votes) for judgement in given.values()))):
         votes = [_vote(given[label], number) for label in LABELS[task]]
         if all(vote is not None and vote.value is not None for vote in votes):
-            labels = ["True" if vote is not None and vote.value else "False" for vote in votes]
-            judge = next(vote.judge for vote in votes if vote is not None)
-            record = f"{item.case.id} {item.result.mode}"
-            yield [record, judge, *(texts[name] for name in _TEXTS[task]), *labels]
+            said = [vote for vote in votes if vote is not None]
+            for texts, labels in _of_passages(item, said) if task == "retrieval" else _of_answer(item, said):
+                yield [record, said[0].judge, *(texts[name] for name in _TEXTS[task]), *map(str, labels)]
+
+
+def _of_answer(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
+    yield _texts(material_of(item)), [bool(judgement.value) for judgement in said]
+
+
+def _of_passages(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
+    """Give texts and labels of each chunk. One that stands higher up already holds no rank of its own."""
+    chunks = item.result.response.chunks if item.result.response else ()
+    distinct = [place for place in range(len(chunks)) if place not in item.labels.duplicates]
+    for rank, place in enumerate(distinct, 1):
+        texts = {
+            "query": _cell(item.case.question),
+            "chunk": _cell(chunks[place].text) or "no text",
+            "chunk_id": _no_formula(chunks[place].chunk_id) if chunks[place].chunk_id.strip() else f"chunk {rank}",
+            "chunk_rank": str(rank),
+        }
+        yield texts, [place + 1 in judgement.passages for judgement in said]
 
 
 def _vote(judgement: Judgement, number: int) -> Judgement | None:
@@ -68,8 +89,11 @@ def _texts(material: Material) -> dict[str, str]:
 
 def _cell(text: str) -> str:
     """Write a text that people look at: its beginning, and nothing that a spreadsheet would take for a formula."""
-    shown = cut(text, limit=_SHOWN)
-    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+    return _no_formula(cut(text, limit=_SHOWN))
+
+
+def _no_formula(text: str) -> str:
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
 
 
 def _written(columns: tuple[str, ...], rows: Sequence[Sequence[str]]) -> bytes:

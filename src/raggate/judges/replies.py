@@ -6,6 +6,7 @@ each other, `contradiction` does.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator
@@ -114,10 +115,32 @@ class ContextRelevancyReply(ReplyFormat):
 
     def contradiction(self, passages: int) -> str:
         """Say what is wrong with the numbers beside so many passages; empty where nothing is."""
-        if len(set(self.helpful_passages)) < len(self.helpful_passages):
-            return "a passage stands among the helpful ones twice"
-        if any(not 1 <= number <= passages for number in self.helpful_passages):
-            return f"a helpful passage that is none of the {passages}"
+        return _wrong_numbers("helpful", self.helpful_passages, passages)
+
+
+def _wrong_numbers(label: str, numbers: Sequence[int], passages: int) -> str:
+    if len(set(numbers)) < len(numbers):
+        return f"a passage stands among the {label} ones twice"
+    if any(not 1 <= number <= passages for number in numbers):
+        return f"a {label} passage that is none of the {passages}"
+    return ""
+
+
+class RetrievalLabelsReply(ReplyFormat):
+    """The labels of the task `retrieval`: of each the numbers of the passages that have it, from 1."""
+
+    reasoning: Reasoning
+    topically_relevant: list[int]
+    evidence_sufficient: list[int]
+    misleading: list[int]
+
+    def contradiction(self, passages: int) -> str:
+        """Say what is wrong with the numbers beside so many passages, or which labels exclude each other."""
+        for label in ("topically_relevant", "evidence_sufficient", "misleading"):
+            if problem := _wrong_numbers(label, getattr(self, label), passages):
+                return problem
+        if not set(self.evidence_sufficient) <= set(self.topically_relevant):
+            return "a passage that is sufficient and not relevant"
         return ""
 
 

@@ -22,6 +22,7 @@ from raggate.judges.replies import (
     GroundednessReply,
     GroundingLabelsReply,
     RecencyConflictReply,
+    RetrievalLabelsReply,
 )
 from raggate.labels.models import LABELS, Task
 from raggate.models.judging import Judgement, NotJudged
@@ -115,6 +116,25 @@ async def _context_relevancy(grader: Grader, material: Material) -> tuple[Judgem
     return (grader.value("context_relevancy", share, (opinion,), reasoning=says.reasoning),)
 
 
+async def _retrieval_labels(grader: Grader, material: Material) -> tuple[Judgement, ...]:
+    """Give for each label the share of the passages that have it, and which; the answer has no say."""
+    names = LABELS["retrieval"]
+    if gap := material.no_passages():
+        return _nothing(grader, names, gap)
+    opinion = await grader.reply("retrieval_labels", material.of_passages(answered=False), RetrievalLabelsReply)
+    says = opinion.says
+    if isinstance(says, NotJudged):
+        return _failed(grader, names, says, opinion)
+    total = len(material.passages)
+    if problem := says.contradiction(total):
+        return _failed(grader, names, NotJudged(reason="unusable_score", detail=problem), opinion)
+    numbers = {label: tuple(sorted(getattr(says, label))) for label in names}
+    return tuple(
+        grader.value(label, len(having) / total, (opinion,), reasoning=says.reasoning, passages=having)
+        for label, having in numbers.items()
+    )
+
+
 async def _grounding_labels(grader: Grader, material: Material) -> tuple[Judgement, ...]:
     if gap := material.gap(passages=True, refusals=True):
         return _nothing(grader, LABELS["grounding"], gap)
@@ -162,10 +182,11 @@ _OTHERS = (
     Family(("abstention",), _abstention, {"abstention": AbstentionReply}),
     Family(("recency_conflict",), _recency_conflict, {"recency_conflict": RecencyConflictReply}),
     Family(("context_relevancy",), _context_relevancy, {"context_relevancy": ContextRelevancyReply}),
+    Family(LABELS["retrieval"], _retrieval_labels, {"retrieval_labels": RetrievalLabelsReply}),
     Family(LABELS["grounding"], _grounding_labels, {"grounding_labels": GroundingLabelsReply}),
     Family(LABELS["generation"], _generation_labels, {"generation_labels": GenerationLabelsReply}),
 )
-_NAMED = {"grounding_labels": LABELS["grounding"], "generation_labels": LABELS["generation"]}
+_NAMED = {f"{task}_labels": labels for task, labels in LABELS.items()}
 
 
 def names_of(scores: tuple[str, ...]) -> tuple[str, ...]:

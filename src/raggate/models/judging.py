@@ -221,6 +221,7 @@ class Judgement:
         reasoning: what the judge gave as its reasons.
         supported: claims of the answer that the judge found in the context.
         unsupported: those it did not.
+        passages: the numbers, from 1, of the passages that it is said of, where the value is a share of passages.
         keys: of the requests that were made for it, by which the cassette tells what was asked.
         usage: what their replies took.
         judge: the name of the model; empty for what several gave together.
@@ -236,6 +237,7 @@ class Judgement:
     reasoning: str = ""
     supported: tuple[str, ...] = ()
     unsupported: tuple[str, ...] = ()
+    passages: tuple[int, ...] = ()
     keys: tuple[str, ...] = ()
     usage: Usage = field(default_factory=Usage)
     judge: str = ""

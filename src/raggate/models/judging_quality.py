@@ -27,6 +27,8 @@ _SCALES: Mapping[str, Scale] = {
     **dict.fromkeys(IN_POINTS, "points"),
     "faithfulness": "share",
     "context_relevancy": "share",
+    # of passages that have a label
+    **dict.fromkeys(("topically_relevant", "evidence_sufficient", "misleading"), "share"),
 }
 _APART: Mapping[Scale, float] = {"points": 1.0, "share": 0.2, "yes_no": 0.0}
 

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import log2
+
+import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from raggate.interop.pragmata.sheets import read_sheet
 from raggate.judges.label_files import label_files
 from raggate.labels.agreement import pair_agreement
-from raggate.labels.models import LABELS
+from raggate.labels.models import LABELS, RetrievalJudgment
 from raggate.labels.score import score
 from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult
@@ -70,3 +73,50 @@ def test_an_answer_is_no_formula() -> None:
     item = labelled("a", "ynnyn", answer='=cmd("x"),\n"y"')
     content = label_files([item])["grounding.csv"].decode()
     assert content.splitlines()[1].startswith('a hybrid,judge 1,"\'=cmd(""x""), ""y""",')
+
+
+def retrieved(relevant: tuple[int, ...], sufficient: tuple[int, ...], misleading: tuple[int, ...]) -> LabelledResult:
+    """Build an answer with four chunks, of which the third is the first again, and the labels of its passages."""
+    chunks = [make_chunk(name, text=text) for name, text in (("c1", "=a"), ("=c2", ""), ("c1", "=a"), ("c4", "d"))]
+    item = make_labelled(make_case("a"), make_result("a", response=make_response(*chunks)))
+    said = zip(LABELS["retrieval"], (relevant, sufficient, misleading), strict=True)
+    judgements = tuple(
+        Judgement(score=label, value=len(numbers) / 4, passages=numbers, judge="small") for label, numbers in said
+    )
+    return replace(item, judgements=judgements)
+
+
+def test_a_row_for_each_passage() -> None:
+    """Ranks count each chunk once, so the fourth place is rank 3; texts are no formulas, and none is blank."""
+    content = label_files([retrieved((1, 3, 4), (4,), (2,))])["retrieval.csv"]
+    sheet = read_sheet(content, "retrieval.csv")
+    rows = [
+        (judgment.chunk_id, judgment.rank, judgment.chunk, *judgment.labels.values())
+        for judgment in sheet.judgments
+        if isinstance(judgment, RetrievalJudgment)
+    ]
+    assert rows == [
+        ("c1", 1, "'=a", True, False, False),
+        ("'=c2", 2, "no text", False, False, True),
+        ("c4", 3, "d", True, True, False),
+    ]
+
+
+def test_the_metrics_of_retrieval_come_from_judges() -> None:
+    """Of three chunks two are relevant, the last is enough, and the second misleads: by hand, for K = 3."""
+    sheet = read_sheet(label_files([retrieved((1, 3, 4), (4,), (2,))])["retrieval.csv"], "retrieval.csv")
+    points = {
+        name: None if value is None else value.point for name, value in score(sheet.judgments, k=3).metrics.items()
+    }
+    # gains 1, 0 and 3 at ranks 1 to 3, and in the best order 3, 1 and 0
+    dcg, ideal = 1 + 3 / 2, 3 + 1 / log2(3)
+    assert points == pytest.approx(
+        {
+            "topical_precision_at_k": 2 / 3,
+            "sufficiency_hit_at_k": 1,
+            "sufficiency_rate_at_k": 1 / 3,
+            "misleading_context_rate_at_k": 1 / 3,
+            "mean_reciprocal_rank_at_k": 1,
+            "ndcg_at_k": dcg / ideal,
+        }
+    )

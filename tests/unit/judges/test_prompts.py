@@ -16,7 +16,7 @@ from raggate.models.judging import JudgeRequest
 
 SCORES = (
     *("groundedness", "correctness", "abstention", "recency_conflict", "context_relevancy"),
-    *("grounding_labels", "generation_labels"),
+    *("retrieval_labels", "grounding_labels", "generation_labels"),
 )
 RUBRICS = {
     rubric: reply for family in (*families(SCORES, each_claim=False), EACH) for rubric, reply in family.rubrics.items()

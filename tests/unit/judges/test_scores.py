@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from judging import ScriptedAsker, graded, grounded, make_grader, make_material, make_panel, material_in
+from raggate.judges.material import Passage
 from raggate.judges.replies import (
     AbstentionReply,
     ContextRelevancyReply,
@@ -14,12 +15,14 @@ from raggate.judges.replies import (
     GenerationLabelsReply,
     GroundingLabelsReply,
     RecencyConflictReply,
+    RetrievalLabelsReply,
 )
 from raggate.models.judging import Judgement, NotJudged
+from tables import each_row
 
 ALL = (
     *("groundedness", "faithfulness", "correctness", "abstention", "recency_conflict", "context_relevancy"),
-    *("grounding_labels", "generation_labels"),
+    *("retrieval_labels", "grounding_labels", "generation_labels"),
 )
 
 
@@ -171,6 +174,44 @@ def test_labels_are_a_judgement_each() -> None:
     assert sum(judgement.usage.replies for judgement in labels.values()) == 2
 
 
+def labelled(relevant: list[int], sufficient: list[int], misleading: list[int]) -> dict[str, Judgement]:
+    """Have four passages labelled by these numbers."""
+    reply = RetrievalLabelsReply(
+        reasoning="Because.", topically_relevant=relevant, evidence_sufficient=sufficient, misleading=misleading
+    )
+    passages = tuple(Passage(number=number, source="a.md", text="So.") for number in range(1, 5))
+    panel = make_panel(make_grader(ScriptedAsker(retrieval_labels=reply)), scores=("retrieval_labels",))
+    return graded(panel, make_material(passages=passages, answer=""))
+
+
+def test_labels_of_passages_are_shares_and_name_them() -> None:
+    """Of four passages two are relevant, one of them enough, and another misleads; an answer takes none of it."""
+    labels = labelled([3, 1], [3], [2])
+    assert {name: (judgement.value, judgement.passages) for name, judgement in labels.items()} == {
+        "topically_relevant": (0.5, (1, 3)),
+        "evidence_sufficient": (0.25, (3,)),
+        "misleading": (0.25, (2,)),
+    }
+    assert sum(judgement.usage.replies for judgement in labels.values()) == 1
+
+
+@each_row(
+    ("relevant", "sufficient", "misleading", "detail"),
+    [
+        ([5], [], [], "a topically_relevant passage that is none of the 4"),
+        ([1], [], [0], "a misleading passage that is none of the 4"),
+        ([1, 1], [], [], "a passage stands among the topically_relevant ones twice"),
+        ([1], [2], [], "a passage that is sufficient and not relevant"),
+    ],
+)
+def test_labels_of_passages_that_cannot_be_are_none(
+    relevant: list[int], sufficient: list[int], misleading: list[int], detail: str
+) -> None:
+    """Numbers that no passage has, or that contradict each other, take the whole reply with them."""
+    labels = labelled(relevant, sufficient, misleading)
+    assert {(judgement.reason, judgement.detail) for judgement in labels.values()} == {("unusable_score", detail)}
+
+
 def test_labels_that_exclude_each_other_are_none() -> None:
     """A made-up source where nothing is cited is no label, and takes the whole reply with it."""
     reply = GroundingLabelsReply(
@@ -191,7 +232,7 @@ def test_an_error_is_never_a_score(reason: Any) -> None:
     rubrics = (*ALL, "groundedness")
     ask = ScriptedAsker(**{rubric: NotJudged(reason=reason, detail="because") for rubric in rubrics})
     judgements = graded(make_panel(make_grader(ask), scores=ALL), make_material(rule="cite_newer"))
-    assert len(judgements) == 6 + 5 + 5
+    assert len(judgements) == 6 + 3 + 5 + 5
     assert {(item.value, item.reason, item.detail) for item in judgements.values()} == {(None, reason, "because")}
 
 
