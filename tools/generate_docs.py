@@ -188,7 +188,7 @@ def lint_page() -> str:
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
         "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
         "Ids are stable. What the checks cannot see: whether a label is right, and whether a question is one that "
-        "people ask.",
+        "people ask; [questions.md](questions.md) says how to write good ones.",
     ]
     headings = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
     for severity, title in headings.items():

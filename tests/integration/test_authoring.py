@@ -11,7 +11,7 @@ import pytest
 
 from here import Done
 from project import Project, make_project
-from raggate.cli import golden as command
+from raggate.cli import golden as command, proposing
 
 QUESTION = "How many litres is the bicycle matter?"
 
@@ -139,3 +139,36 @@ def test_a_file_that_cannot_be_read(project: Project) -> None:
     done = project.command("golden", "import", "qa.csv")
     assert (done.code, "qa.csv:2: not UTF-8" in done.err) == (2, True)
     assert (project.root / "golden.jsonl").read_bytes() == before
+
+
+def test_proposals_wait_for_a_person(project: Project) -> None:
+    """Proposals are written beside the golden set; only one that is accepted enters it, and a rejected one is gone."""
+    note = "# Shots\n\n## Done\n\n- **Tetanus**: 9 May 2019\n- Measles: as a child\n"
+    (project.root / "vault" / "personal" / "Notes" / "Shots.md").write_text(note)
+    before = (project.root / "golden.jsonl").read_bytes()
+    done = project.command("golden", "propose", "--limit", "2")
+    assert "What do the notes say about tetanus?" in done.out
+    assert (project.root / "golden.jsonl").read_bytes() == before
+    names = [json.loads(line)["id"] for line in (project.root / "golden.proposals.jsonl").read_text().splitlines()]
+    assert project.command("golden", "propose", "--accept", names[0], "--reject", names[1]).code == 0
+    row = json.loads((project.root / "golden.jsonl").read_bytes()[len(before) :])
+    assert (row["question"], row["expected_key_facts"]) == ("What do the notes say about tetanus?", ["9 May 2019"])
+    again = project.command("golden", "propose", "--limit", "2").out
+    assert names[0] not in again
+    assert names[1] not in again
+    assert project.command("golden", "propose", "--accept", names[1]).code == 2
+
+
+def test_proposals_in_a_terminal(project: Project) -> None:
+    """Somebody who sits there takes one in other words, rejects one, and leaves; each decision is kept."""
+    (project.root / "vault" / "personal" / "Notes" / "Shots.md").write_text(
+        "# Shots\n\n## Done\n\n- Tetanus: 9 May 2019\n- Measles: as a child\n- Rabies: never\n"
+    )
+    with (
+        mock.patch.object(proposing.sys, "stdin", mock.Mock(isatty=lambda: True)),
+        mock.patch("click.prompt", side_effect=["e", "When was the last tetanus shot?", "n", "q"]),
+    ):
+        assert project.command("golden", "propose", "--limit", "3").code == 0
+    assert project.cases()[-1]["question"] == "When was the last tetanus shot?"
+    states = [json.loads(line)["state"] for line in (project.root / "golden.proposals.jsonl").read_text().splitlines()]
+    assert sorted(states) == ["rejected", "waiting"]

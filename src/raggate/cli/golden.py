@@ -126,10 +126,42 @@ def import_(
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
 
 
+@golden.command()
+@options.config()
+@click.option(
+    "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="How many wait at most."
+)
+@click.option("--accept", "accepted", metavar="ID", multiple=True, help="Put this proposal into the golden set.")
+@click.option("--reject", "rejected", metavar="ID", multiple=True, help="Let this proposal never come again.")
+@click.option("--proposals", type=PATH, help="Where they wait; beside the golden set unless said.")
+@click.pass_obj
+def propose(
+    environment: dict[str, str],
+    /,
+    config_file: Path,
+    most: int,
+    accepted: tuple[str, ...],
+    rejected: tuple[str, ...],
+    proposals: Path | None,
+) -> None:
+    """Propose questions made of tables, lists, headings and notes alike, by rule: no model is asked.
+
+    Each is answered by one passage and quotes no heading. None enters the golden set before a person takes it, in the
+    terminal or by --accept; until then they wait in a file.
+    """
+    from raggate.cli.proposing import Desk, run
+    from raggate.pipeline import authoring
+
+    bench = authoring.open_golden(_request(config_file, environment))
+    path = proposals or bench.path.with_name(f"{bench.path.stem}.proposals.jsonl")
+    run(Desk(bench, path), most, accepted, rejected)
+
+
 def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:
     from dataclasses import replace
 
     from raggate.inputs.authoring.golden_file import new_id
+    from raggate.inputs.authoring.places import cases_beside
     from raggate.models.golden import Case
 
     picks, anchors, search = flags.pop("picks"), flags.pop("anchors"), flags.pop("search")
@@ -145,7 +177,7 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
     if supports is None:
         scope, supports = replace(scope, answerable=False), ()
     groups = (tuple(range(len(supports))),) if all_needed and supports else None
-    beside = [case.id for case in bench.golden.cases if case.vaults == scope.vaults]
+    beside = cases_beside(bench.golden, supports, bench.vault)
     return replace(
         scope,
         id=case_id or new_id(question, [case.id for case in bench.golden.cases], beside),

@@ -120,8 +120,8 @@ def in_time(bench: Workbench) -> Iterator[None]:
         yield
 
 
-def save(bench: Workbench, data: bytes) -> None:
-    """Write the golden set.
+def save(bench: Workbench, data: bytes) -> Workbench:
+    """Write the golden set, and open it as it is now.
 
     Raises:
         UsageError: when it was changed since it was read, or cannot be written.
@@ -130,3 +130,4 @@ def save(bench: Workbench, data: bytes) -> None:
     if now != bench.data:
         raise UsageError(f"{bench.golden.name}: changed meanwhile, nothing was written", hint="Do it again.")
     write_file(bench.path, data)
+    return replace(bench, data=data, golden=golden.load(data, bench.golden.name))

@@ -87,17 +87,17 @@ def _support(support: dict[str, Any], style: Style) -> dict[str, Any]:
     return {key: support[key] for key in keys if key in shown or (key == "snippets" and key in style.support_keys)}
 
 
-def new_id(question: str, taken: Sequence[str], beside: Sequence[str] = ()) -> str:
+def new_id(question: str, taken: Sequence[str], beside: Sequence[str]) -> str:
     """Make the id of a new case: the next number where ids are numbered, else the first words of the question.
 
     Args:
         question: what it asks.
         taken: the ids there are.
-        beside: those of the cases most like it, such as of the same vault, whose numbers go on.
+        beside: those of the cases of the same vault, whose numbers go on.
     """
-    numbered = [match for match in map(_NUMBERED.match, beside or taken) if match]
-    if numbered and len(numbered) > len(beside or taken) / 2:
-        prefix = Counter(match[1] for match in numbered).most_common(1)[0][0]
+    prefixes = Counter(match[1] for match in map(_NUMBERED.match, beside) if match)
+    prefix, count = prefixes.most_common(1)[0] if prefixes else ("", 0)
+    if count > len(beside) / 2:
         numbers = [match[2] for match in map(_NUMBERED.match, taken) if match and match[1] == prefix]
         width = max(map(len, numbers))
         # a number of thousands of digits is no number to go on from

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from raggate.errors import UsageError
 from raggate.inputs import headings
 from raggate.inputs.authoring.passages import Passage, heading_starts
-from raggate.models.golden import Support, Vault
+from raggate.models.golden import Golden, Support, Vault
 from raggate.models.run import Chunk
 from raggate.text.anchors import Elements, elements, fold, written
 from raggate.text.nearest import nearest
@@ -39,6 +39,22 @@ def of_anchor(anchor: str, vault: Vault) -> Support:
     paths = list(dict.fromkeys(heading_starts(vault.texts[note], note[1]).values()))
     path = _only(heading, paths, note[1])
     return Support(rel_path=support.rel_path, vault=support.vault, heading_path=written(path))
+
+
+def cases_beside(golden: Golden, supports: Iterable[Support], vault: Vault) -> list[str]:
+    """Name the cases with a gold support in a vault of some others; of unanswerable ones nobody knows."""
+    wanted = {name for support in supports for name in _vaults(support, vault)}
+    return [
+        case.id
+        for case in golden.cases
+        if any(name in wanted for support in case.gold_supports for name in _vaults(support, vault))
+    ]
+
+
+def _vaults(support: Support, vault: Vault) -> tuple[str, ...]:
+    """Give the vaults that a support may be in."""
+    names = (support.vault,) if support.vault else vault.directories
+    return tuple(name for name in names if (name, support.rel_path) in vault.texts)
 
 
 def _note(anchor: str, vault: Vault) -> tuple[_Note, str]:

@@ -30,7 +30,7 @@ def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
     """
     yield from _twice(golden, path)
     for case in golden.cases:
-        yield from _leaks(case, path)
+        yield from leaks(case, path)
         yield from _ungrouped(case, path)
     if golden.cases and all(case.answerable for case in golden.cases):
         yield LintFinding("no-unanswerable", path, 1, "", f"all {len(golden.cases)} questions are answerable")
@@ -59,7 +59,8 @@ def _scope(case: Case) -> object:
     return case.vaults, case.folders, case.modes
 
 
-def _leaks(case: Case, path: str) -> Iterator[LintFinding]:
+def leaks(case: Case, path: str) -> Iterator[LintFinding]:
+    """Tell what of its gold supports a question quotes; `path` is the golden set's file."""
     question = _spaced(case.question)
     headings = [title for support in case.gold_supports for title in elements(support.heading_path or "")]
     for title in dict.fromkeys(headings):

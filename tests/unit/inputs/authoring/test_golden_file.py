@@ -84,14 +84,15 @@ def test_whatever_is_asked(question: str, rel_path: str, snippet: str) -> None:
         ("How long does it rest?", [], [], "how-long-does-it-rest"),
         ("How long does it rest?", ["how-long-does-it-rest"], [], "how-long-does-it-rest-2"),
         ("?!", [], [], "question"),
-        ("Q", ["work-001", "work-009", "home-3"], [], "work-010"),
+        ("Q", ["work-001", "work-009", "home-3"], [], "q"),
+        ("Q", ["work-001", "work-009", "home-3"], ["work-001"], "work-010"),
         ("Q", ["work-001", "work-009", "home-3"], ["home-3"], "home-4"),
-        ("Q", ["a", "b", "work-1"], [], "q"),
-        ("Q", ["7" * 5000], [], "q"),
+        ("Q", ["a", "b", "work-1"], ["a", "b", "work-1"], "q"),
+        ("Q", ["7" * 5000], ["7" * 5000], "q"),
     ],
 )
 def test_ids(question: str, taken: list[str], beside: list[str], wanted: str) -> None:
-    """An id is the next number where the others are numbered, else made of words, and always new."""
+    """An id is the next number where those of its vault are numbered, else made of words, and always new."""
     assert new_id(question, taken, beside) == wanted
 
 
@@ -99,7 +100,7 @@ def test_ids(question: str, taken: list[str], beside: list[str], wanted: str) ->
 @tried(40)
 def test_an_id_is_new_and_can_be_read(question: str, taken: list[str]) -> None:
     """Whatever is asked, the id is of the golden set's kind, and nobody else's."""
-    name = new_id(question, taken)
+    name = new_id(question, taken, taken)
     assert name not in taken
     assert 0 < len(name) <= 200
     assert name.strip()

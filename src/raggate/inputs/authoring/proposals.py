@@ -1,0 +1,179 @@
+"""Golden set x vault -> questions that a person may take: made of tables, lists, headings and notes alike, by rule.
+
+Each is answerable (its answer stands where it is said to), unique (no other passage has all that it names) and quotes
+no heading. They are plain, and a person makes them what somebody would ask.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from hashlib import sha256
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from raggate.errors import UsageError
+from raggate.inputs.authoring.facts import Fact, facts
+from raggate.inputs.authoring.passages import Passage, WordSearch, passages
+from raggate.inputs.golden import check_anchors
+from raggate.inputs.lint.likeness import alike
+from raggate.inputs.lint.questions import ALIKE, leaks
+from raggate.inputs.note_words import words
+from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.text.quote import cut
+
+Source = Literal["table", "list", "heading", "notes"]
+
+NOTES_ALIKE = 0.6
+"""Share of their words that two notes have in common from which on they are easily taken for each other."""
+
+PER_NOTE = 5
+"""Questions of one note that are looked at."""
+
+_SHOWN = 200
+
+
+class Proposal(NamedTuple):
+    """A question that a person may take.
+
+    Attributes:
+        id: what it is accepted by; the same for the same question.
+        source: what it was made of.
+        answer: what the notes say to it.
+        case: the case that it would be, without an id of its own.
+    """
+
+    id: str
+    source: Source
+    answer: str
+    case: Case
+
+
+class _Draft(NamedTuple):
+    """What can be asked of a passage: ways to ask it, each with what it names, the first that is good counts."""
+
+    source: Source
+    passage: Passage
+    ways: tuple[tuple[str, str], ...]
+    answer: str
+    supports: tuple[Support, ...]
+
+
+def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> list[Proposal]:
+    """Propose questions, those of notes without a question first.
+
+    Args:
+        golden: the golden set there is.
+        vault: its notes.
+        passed: questions that were proposed before.
+        most: how many at most.
+    """
+    known = passages(vault)
+    search = WordSearch(known)
+    asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
+    drafts = _in_turns([*_drafts(known, vault)], asked)
+    fit = [proposal for draft in drafts if (proposal := _proposal(draft, vault, search)) is not None]
+    questions = [*(case.question for case in golden.cases), *passed]
+    return _new(fit, questions)[:most]
+
+
+def _drafts(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
+    for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
+        of_note = [draft for passage in note for draft in _of_passage(passage, vault)]
+        # what a table or a list says is a fact; what stands below a heading may be anything
+        of_note.sort(key=lambda draft: draft.source == "heading")
+        yield from of_note[:: max(1, len(of_note) // PER_NOTE)][:PER_NOTE]
+    yield from _of_notes(known, vault)
+
+
+def _of_passage(passage: Passage, vault: Vault) -> Iterator[_Draft]:
+    support = passage.support(vault)
+    title = passage.path[0] if passage.path else passage.rel_path.rpartition("/")[2].removesuffix(".md")
+    for fact in facts(passage.text):
+        exact = replace(support, snippets=(fact.answer,))
+        yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer, (exact,))
+    if len(passage.path) > 1:
+        heading = passage.path[-1]
+        way = (f"What does {title} say about {_small(heading)}?", f"{title} {heading}")
+        yield _Draft("heading", passage, (way,), cut(passage.text, limit=_SHOWN), (support,))
+
+
+def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
+    """Ask for a fact without naming its note, and by it."""
+    names = f"{fact.subject} {fact.property}"
+    if fact.property:
+        yield f"For {fact.subject}, what is “{fact.property}”?", names
+        yield f"In {title}, what is “{fact.property}” of {fact.subject}?", f"{names} {title}"
+    else:
+        yield f"What do the notes say about {_small(fact.subject)}?", names
+        yield f"What does {title} say about {_small(fact.subject)}?", f"{names} {title}"
+
+
+def _of_notes(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
+    """Ask what tells two notes apart that are alike, section by section."""
+    notes = [[*group] for _, group in groupby(known, key=lambda item: (item.vault, item.rel_path))]
+    texts = [words(" ".join(item.text for item in note)) for note in notes]
+    for left, right in alike(texts, NOTES_ALIKE):
+        for one in notes[left]:
+            other = next((item for item in notes[right] if item.path[-1:] == one.path[-1:] and one.path[1:]), None)
+            if other is None or other.text == one.text:
+                continue
+            first, second = (item.rel_path.rpartition("/")[2].removesuffix(".md") for item in (one, other))
+            question = f"How do {first} and {second} differ in {_small(one.path[-1])}?"
+            answer = f"{cut(one.text, limit=_SHOWN)} / {cut(other.text, limit=_SHOWN)}"
+            yield _Draft("notes", one, ((question, ""),), answer, (one.support(vault), other.support(vault)))
+
+
+def _small(name: str) -> str:
+    """Begin a name within a sentence, where its capital is only that of a beginning."""
+    first = name.split(" ", 1)[0]
+    return name[:1].lower() + name[1:] if first[1:].islower() else name
+
+
+def _proposal(draft: _Draft, vault: Vault, search: WordSearch) -> Proposal | None:
+    """Ask in the first way that names one passage alone and gives nothing away."""
+    for question, names in draft.ways:
+        if not names or search.holding(names) == [draft.passage]:
+            proposal = _checked(draft, question, vault)
+            if proposal is not None:
+                return proposal
+    return None
+
+
+def _in_turns(drafts: Sequence[_Draft], asked: Counter[str]) -> list[_Draft]:
+    """Take one of each note before a second of any; notes that are asked about little come first."""
+    turn: Counter[tuple[str, str]] = Counter()
+    placed = []
+    for number, draft in enumerate(drafts):
+        note = draft.passage[:2]
+        placed.append((asked[draft.passage.rel_path] > 0, turn[note], number, draft))
+        turn[note] += 1
+    return [draft for *_, draft in sorted(placed, key=lambda item: item[:3])]
+
+
+def _checked(draft: _Draft, question: str, vault: Vault) -> Proposal | None:
+    """Make the case, unless its answer stands elsewhere or its question gives it away."""
+    together = draft.source == "notes"
+    case = Case(
+        id="proposal",
+        question=question,
+        answerable=True,
+        gold_supports=draft.supports,
+        required_support_groups=((0, 1),) if together else None,
+        category="multi_hop" if together else "factual",
+        expected_key_facts=(draft.answer,) if draft.source in {"table", "list"} else (),
+    )
+    try:
+        check_anchors(Golden(name="", cases=(case,), hash=""), vault)
+    except UsageError:
+        return None
+    name = sha256(question.encode(errors="replace")).hexdigest()[:8]
+    return None if any(leaks(case, "")) else Proposal(name, draft.source, draft.answer, case)
+
+
+def _new(proposals: Sequence[Proposal], questions: Sequence[str]) -> list[Proposal]:
+    """Keep those that ask what nobody asked before, also not nearly."""
+    texts = [words(question) for question in (*questions, *(item.case.question for item in proposals))]
+    again = {later - len(questions) for _, later in alike(texts, ALIKE)}
+    return [item for place, item in enumerate(proposals) if place not in again]

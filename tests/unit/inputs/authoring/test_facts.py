@@ -1,0 +1,56 @@
+"""What a passage says in a form that a question can be made of."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from raggate.inputs.authoring.facts import Fact, facts
+from tables import each_row
+from tries import tried
+
+TABLE = """\
+| Shoe | Bought | Use |
+|:-----|-------:|-----|
+| **Blue** trainer | Aug 2024 | retire soon |
+| Red | | races |
+
+| no | rule |
+| a | b |
+"""
+
+
+def test_a_table() -> None:
+    """Each cell is a fact of its row and column; empty ones, and a table without a rule, say nothing."""
+    assert [*facts(TABLE)] == [
+        Fact("table", "Blue trainer", "Bought", "Aug 2024"),
+        Fact("table", "Blue trainer", "Use", "retire soon"),
+        Fact("table", "Red", "Use", "races"),
+    ]
+
+
+@each_row(
+    "line, wanted",
+    [
+        ("- **Tetanus**: 9 May 2019", ("Tetanus", "9 May 2019")),
+        ("* Tetanus: due again", ("Tetanus", "due again")),
+        ("1. __Tetanus__: due", ("Tetanus", "due")),
+        ("- 10:30 breakfast", None),
+        ("- see https://x.example", None),
+        ("- a sentence of many words in a row: no key", None),
+        ("Tetanus: no item", None),
+        ("- Tetanus:", None),
+        ("- Long: " + "word " * 100, None),
+    ],
+)
+def test_an_item(line: str, wanted: tuple[str, str] | None) -> None:
+    """An item with a short key says what stands behind the colon."""
+    assert [(fact.subject, fact.answer) for fact in facts(line)] == ([wanted] if wanted else [])
+
+
+@given(st.text(st.sampled_from("|-: \n*_ab1.`[]"), max_size=200))
+@tried(60)
+def test_whatever_stands_there(text: str) -> None:
+    """What is a fact names something, and its answer stands in the text as it is written."""
+    for fact in facts(text):
+        assert fact.answer in text
+        assert fact.subject

@@ -1,0 +1,154 @@
+"""Questions that are proposed by rule: answered by one passage, of new notes first, and never the same again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given, strategies as st
+
+from builders import make_case, make_golden, make_support
+from raggate.errors import UsageError
+from raggate.inputs import golden
+from raggate.inputs.authoring import proposals_file
+from raggate.inputs.authoring.golden_file import with_cases
+from raggate.inputs.authoring.proposals import Proposal, propose
+from raggate.inputs.authoring.proposals_file import Kept
+from raggate.inputs.lint.questions import leaks
+from raggate.models.golden import Golden, Vault
+from tables import each_row
+from tries import tried
+
+SHOES = "# Shoes\n\n## Mine\n\n| Shoe | Bought |\n|---|---|\n| Blue trainer | Aug 2024 |\n| Red racer | May 2025 |\n"
+SHOTS = "# Shots\n\n## Done\n\n- **Tetanus**: 9 May 2019\n- Measles: as a child\n"
+NONE = Golden(name="g", cases=(), hash="")
+
+
+def vault(**texts: str) -> Vault:
+    """Build a vault of notes by their names."""
+    notes = {("a", f"{name}.md"): text for name, text in texts.items()}
+    return Vault(directories={"a": Path("a")}, texts=notes, notes={}, hash="")
+
+
+def asked(*texts: str, already: Golden = NONE, passed: tuple[str, ...] = (), most: int = 50) -> list[Proposal]:
+    """Propose questions on notes that are called `n0`, `n1` and so on."""
+    return propose(already, vault(**{f"n{number}": text for number, text in enumerate(texts)}), passed, most)
+
+
+def questions(proposals: list[Proposal]) -> list[str]:
+    """Give what is asked."""
+    return [proposal.case.question for proposal in proposals]
+
+
+def test_tables_lists_and_headings() -> None:
+    """Facts come before headings, notes in turns; a fact's answer is its snippet."""
+    proposals = asked(SHOES, SHOTS)
+    assert questions(proposals) == [
+        "For Blue trainer, what is “Bought”?",
+        "What do the notes say about tetanus?",
+        "For Red racer, what is “Bought”?",
+        "What do the notes say about measles?",
+        "What does Shoes say about mine?",
+        "What does Shots say about done?",
+    ]
+    assert proposals[0].answer == "Aug 2024"
+    assert proposals[0].case.gold_supports == (make_support("n0.md", "# Shoes > ## Mine", snippets=("Aug 2024",)),)
+
+
+def test_notes_without_a_question_come_first() -> None:
+    """What no case is about is asked about before the rest."""
+    case = make_case("q1", question="?", gold_supports=(make_support("n0.md", "# Shoes"),))
+    assert asked(SHOES, SHOTS, already=make_golden(case))[0].case.gold_supports[0].rel_path == "n1.md"
+
+
+def test_what_two_passages_have() -> None:
+    """A fact that stands in two notes is asked for by its note; where that names both, it is not asked for."""
+    other = "# Guests\n\n## Done\n\n- Tetanus: in 2011\n"
+    assert "What does Shots say about tetanus?" in questions(asked(SHOTS, other))
+    assert "What do the notes say about tetanus?" not in questions(asked(SHOTS, other))
+    assert not any("etanus" in question for question in questions(asked(SHOTS, SHOTS)))
+
+
+def test_no_question_gives_its_heading_away() -> None:
+    """A title of three words would be quoted, so such a note is not asked about by its title."""
+    assert questions(asked("# Running shoe log\n\n## Mine\ntext\n")) == []
+
+
+def test_notes_that_are_alike() -> None:
+    """Two notes that share most of their words are asked about together, and both are needed."""
+    start, end = "# Winter\n\n## Curve\nThe boiler runs at ", " with the pump on all night long\n"
+    proposals = asked(f"{start}40 degrees{end}", f"{start}55 degrees{end}".replace("Winter", "Summer"))
+    [together] = [item for item in proposals if item.source == "notes"]
+    assert together.case.question == "How do n0 and n1 differ in curve?"
+    assert (together.case.category, together.case.required_support_groups) == ("multi_hop", ((0, 1),))
+
+
+def test_what_was_asked_before() -> None:
+    """Questions of the golden set, and proposals there were, do not come again, also not nearly."""
+    already = make_golden(make_case("q1", question="For blue trainer: what is bought?"))
+    rest = questions(asked(SHOES, already=already, passed=("For Red racer, what is “Bought”?",)))
+    assert rest == ["What does Shoes say about mine?"]
+
+
+def test_how_many() -> None:
+    """No more are proposed than are wanted, and the same ones each time."""
+    assert questions(asked(SHOES, SHOTS, most=2)) == questions(asked(SHOES, SHOTS))[:2]
+    assert asked(SHOES, SHOTS) == asked(SHOES, SHOTS)
+
+
+PIECES = [
+    "# ",
+    "## ",
+    "- ",
+    "| ",
+    " |",
+    "---",
+    ": ",
+    "\n",
+    "\n\n",
+    "**",
+    "word",
+    "Other thing",
+    "\0",
+    "😀",
+    "\u0301" * 40,
+    "a b c",
+]
+NOTES = st.lists(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), min_size=1, max_size=3)
+
+
+@given(NOTES)
+@tried(40)
+def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
+    """Every proposal could be taken: it reads back, its supports stand in the vault, and it quotes no heading."""
+    notes = vault(**{f"n{number}": text for number, text in enumerate(texts)})
+    for proposal in propose(NONE, notes, (), 50):
+        golden.check_anchors(golden.load(with_cases(b"", [proposal.case]), "g"), notes)
+        assert not [*leaks(proposal.case, "")]
+        [back] = proposals_file.load(proposals_file.write([Kept(proposal)]), "p")
+        assert back.proposal.id == proposal.id
+
+
+def test_the_file() -> None:
+    """What waits and what was rejected is read back as it was written."""
+    kept = [Kept(proposal, state) for proposal, state in zip(asked(SHOES), ("waiting", "rejected"), strict=False)]
+    back = proposals_file.load(proposals_file.write(kept), "p")
+    assert [(item.proposal.id, item.proposal.answer, item.state) for item in back] == [
+        (item.proposal.id, item.proposal.answer, item.state) for item in kept
+    ]
+
+
+@each_row(
+    "line, message",
+    [
+        (b"{]", "p:1: "),
+        (b'{"id": "x"}', "p:1: id: "),
+        (b'{"id": "00000000", "state": "waiting", "source": "list", "answer": "", "case": {"id": 1}}', "p:1: "),
+        (b"\xff", "p:1: "),
+    ],
+)
+def test_a_file_that_somebody_changed(line: bytes, message: str) -> None:
+    """A line that is no proposal is refused with its place."""
+    with pytest.raises(UsageError) as refused:
+        proposals_file.load(line, "p")
+    assert message in refused.value.message
