@@ -50,9 +50,19 @@ def disagree(score: str, first: float, second: float) -> bool:
 
 def judged_scores(fingerprint: Fingerprint) -> frozenset[str]:
     """Give the scores that judges give in a run; none where nothing is judged."""
+    return frozenset(map(str, _listed(fingerprint, "scores")))
+
+
+def judges_of(fingerprint: Fingerprint) -> tuple[tuple[str, str], ...]:
+    """Name the models that judged a run, each with its build, which is empty where none is stated."""
+    models = [model for model in _listed(fingerprint, "models") if isinstance(model, Mapping)]
+    return tuple((str(model.get("model") or ""), str(model.get("build") or "")) for model in models)
+
+
+def _listed(fingerprint: Fingerprint, key: str) -> Sequence[object]:
     judges = fingerprint.get(JUDGES)
-    scores = judges.get("scores") if isinstance(judges, Mapping) else None
-    return frozenset(map(str, scores)) if isinstance(scores, list | tuple) else frozenset()
+    value = judges.get(key) if isinstance(judges, Mapping) else None
+    return value if isinstance(value, list | tuple) else ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,7 +19,7 @@ from raggate.config.judge_settings import MIN_COVERAGE
 from raggate.errors import FileError, UsageError
 from raggate.interop.helloworld.shape import CACHE_LINE
 from raggate.models.judging import Judgement, NotJudgedReason, Usage
-from raggate.models.judging_quality import JUDGES, JUDGING, Coverage, JudgingSummary
+from raggate.models.judging_quality import JUDGES, JUDGING, Coverage, JudgingSummary, judges_of
 from raggate.models.run import LabelledResult, Run
 from raggate.text.jsonio import fields, parse_object
 from raggate.text.numbers import setting
@@ -177,13 +177,13 @@ def config_fields(run: Run) -> dict[str, Any]:
     identity = run.fingerprint.get(JUDGES)
     if not isinstance(identity, Mapping):
         return {}
-    models, prompts = identity.get("models"), fields(identity.get("prompts"))
-    model = fields(models[0]).get("model") if isinstance(models, list) and models else None
+    # theirs has one judge, so a panel is one of several names
+    model, prompts = ", ".join(name for name, _ in judges_of(run.fingerprint)), fields(identity.get("prompts"))
     # what raggate asks has no label; the hash of all its prompts stands for one
     digest = hashlib.sha256(json.dumps(prompts, sort_keys=True).encode()).hexdigest()
     version = prompts.get("version") or digest[:_VERSION_LENGTH]
     temperature = identity.get("temperature")
-    return {"judge_model": model, "judge_prompt_version": version, "judge_temperature": temperature}
+    return {"judge_model": model or None, "judge_prompt_version": version, "judge_temperature": temperature}
 
 
 def _judgement(score: str, row: Mapping[str, Any], item: LabelledResult, model: str) -> Judgement:

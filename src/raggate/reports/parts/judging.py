@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
 from raggate.models.judging import Spending, Usage
-from raggate.models.judging_quality import JUDGES, Canary, CanaryAgreement, JudgingSummary, SecondSamples, SpotCheck
+from raggate.models.judging_quality import Canary, CanaryAgreement, JudgingSummary, SecondSamples, SpotCheck, judges_of
 from raggate.models.run import Run
 from raggate.reports.parts.budget import Section
 from raggate.text.escape import markdown as safe
@@ -70,11 +70,8 @@ def second_samples(samples: SecondSamples) -> str:
 
 
 def _judges(run: Run) -> Iterator[str]:
-    judges = run.fingerprint.get(JUDGES)
-    models = judges.get("models") if isinstance(judges, Mapping) else None
-    for model in models if isinstance(models, list | tuple) else ():
-        if isinstance(model, Mapping):
-            yield str(model.get("model")) + (f" ({build})" if (build := model.get("build")) else "")
+    for model, build in judges_of(run.fingerprint):
+        yield f"{model} ({build})" if build else model
 
 
 def _coverage(name: str, summary: JudgingSummary) -> str:

@@ -188,6 +188,14 @@ def test_what_raggate_judged_goes_out_as_theirs(tmp_path: Path) -> None:
     )
 
 
+def test_a_panel_goes_out_by_all_its_names() -> None:
+    """Their file has one judge, and a panel of two is no grade of its first model."""
+    judges = {"models": [{"model": "small", "build": "b1"}, {"model": "large"}], "prompts": {"version": "v1"}}
+    assert judged.config_fields(make_run(fingerprint={"judges": judges}))["judge_model"] == "small, large"
+    for nobody in ({}, {"judges": {"models": "small"}}, {"judges": {"models": ["small"]}}):
+        assert judged.config_fields(make_run(fingerprint=nobody)).get("judge_model") is None
+
+
 def test_scores_survive_the_way_there_and_back(tmp_path: Path) -> None:
     """What is imported and exported again has the scores, the judge and the prompts' label it had."""
     rows = [make_row("test_001", make_chunk_row("a.md"), groundedness=GROUNDED, correctness=CORRECT)]
