@@ -173,13 +173,15 @@ def test_what_a_commit_judges_is_replayed_from_the_commit(project: Project) -> N
         judged_by(project, server)
         project.command("run")
         project.commit()
-        forged = (project.root / CASSETTE).read_text().replace("4", "5")
+        forged = (project.root / CASSETTE).read_text().replace("4", "5") + "<<<<<<< HEAD\n"
         (project.root / CASSETTE).write_text(forged)
         calls = server.calls
         done = project.command("check", "--against", "HEAD")
         assert server.calls == calls, done.err
         assert {judgement["value"] for judgement in judgements(project)} == {4.0}
         assert (project.root / CASSETTE).read_text() == forged
+        # and merging what nobody could be judged by would break the gate
+        assert f"would break the gate for everyone: {CASSETTE}:49" in done.out
         (project.root / CASSETTE).unlink()
         project.commit()
         project.command("check", "--against", "HEAD")

@@ -71,6 +71,12 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
         gone, new = preview.replies
         message = f"merging this change edits the replies that judges grade by: {gone} gone or edited, {new} new"
         yield Reason("edits-replies", message)
+    if any(preview.graded):
+        gone, new = preview.graded
+        message = (
+            f"merging this change edits the answers that people graded for judges: {gone} gone or edited, {new} new"
+        )
+        yield Reason("edits-canary", message)
 
 
 def _edited(preview: Preview) -> Iterator[str]:

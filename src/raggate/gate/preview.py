@@ -58,7 +58,8 @@ def changes(
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
         lowered=tuple(_lowered(*sides, values)) if sides else (),
-        replies=_replies(trusted.cassette, change.cassette),
+        replies=_edited_lines(trusted.cassette, change.cassette),
+        graded=_edited_lines(trusted.canary, change.canary),
         breaks=(unreadable,) if unreadable else (),
     )
 
@@ -178,8 +179,8 @@ def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricVal
         yield f"{counted(len(gone), 'question')} fewer"
 
 
-def _replies(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:
-    """Count the lines of a cassette that are gone or edited, and those that are new."""
+def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:
+    """Count the lines of a cassette or canary set that are gone or edited, and those that are new."""
     if before is not None and now is not None and before.data == now.data:
         return 0, 0
     old, new = (set(side.data.split(b"\n")) - {b""} if side else set() for side in (before, now))

@@ -92,7 +92,7 @@ class CassetteFirst:
 
     async def _reply(self, request: JudgeRequest) -> Reply | NotJudged:
         key = request.key
-        if (known := self._cassette.reply(key, fresh=self._fresh)) is not None:
+        if (known := self._cassette.reply(request, fresh=self._fresh)) is not None:
             return known
         if self._send is None:
             return NotJudged(reason="replay_miss", detail="the cassette does not hold the reply, and none is asked for")

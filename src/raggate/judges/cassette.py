@@ -133,10 +133,14 @@ class Cassette:
         for line in known.values():
             self._note_model(line)
 
-    def reply(self, key: str, *, fresh: bool = False) -> Reply | None:
-        """Give the reply to a request, with `fresh` one of this run alone; None where there is none."""
+    def reply(self, request: JudgeRequest, *, fresh: bool = False) -> Reply | None:
+        """Give the reply to a request, with `fresh` one of this run alone; None where there is none.
+
+        What a line tells people must be true of the request: else nobody who reviewed it has seen what it replies to.
+        """
+        key = request.key
         line = self.recorded.get(key) or (None if fresh else self._known.get(key))
-        if line is None:
+        if line is None or line != line_of(request, line.reply):
             return None
         self._taken.add(key)
         return line.reply

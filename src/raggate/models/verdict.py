@@ -193,6 +193,7 @@ class Preview:
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
             `lowered`: what a replaced baseline holds later changes to less than the stored one.
         replies: of the stored replies of judges, how many are gone or edited, and how many new.
+        graded: the same of the answers that people graded, by which judges are known.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
         problems: what of it could not be looked at or measured.
@@ -210,6 +211,7 @@ class Preview:
     values: tuple[tuple[str, float | None, float | None], ...] = ()
     lowered: tuple[str, ...] = ()
     replies: tuple[int, int] = (0, 0)
+    graded: tuple[int, int] = (0, 0)
     rows: tuple[Delta, ...] = ()
     breaks: tuple[str, ...] = ()
     problems: tuple[str, ...] = ()

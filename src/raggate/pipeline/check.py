@@ -35,7 +35,7 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Preview, ReportContext, Review, SourceLine, Verdict
-from raggate.pipeline import base_build, measure, run_directory
+from raggate.pipeline import base_build, judging, measure, run_directory
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
@@ -290,6 +290,7 @@ def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) 
         replace(source_of(request), baseline_file=None),
         lambda settings, name: check_names(request.overrides.apply(settings), name),
     )
+    judging.check_files(change)
     changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)
     same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
     if same or review.run.stopped is not None:

@@ -43,5 +43,18 @@ def ready(request: Request, inputs: Inputs, directory: Path, baseline: Baseline 
     return judged
 
 
+def check_files(inputs: Inputs) -> None:
+    """Refuse inputs whose cassette or canary set nobody could be judged by.
+
+    Raises:
+        UsageError: naming file and line.
+    """
+    if inputs.config.judging is not None:
+        from raggate.pipeline.jury import graded_by_people, stored_replies
+
+        stored_replies(inputs.cassette)
+        graded_by_people(inputs.canary, inputs.config.judging)
+
+
 def _unjudged(run: Run) -> Run:
     return run

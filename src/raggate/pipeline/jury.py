@@ -14,7 +14,7 @@ from raggate.gate import judged_metrics
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
-from raggate.judges.cassette import Cassette
+from raggate.judges.cassette import Cassette, Line
 from raggate.judges.duty import JudgedRun, Plan, SpotPlan, identity, judge_run
 from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench, Work
@@ -74,8 +74,7 @@ class Jury:
         Raises:
             UsageError: for a cassette or canary set that cannot be read, or a place that leads out of the repository.
         """
-        file = inputs.cassette
-        known = cassette.read(file.data, file.name) if file is not None else {}
+        known = stored_replies(inputs.cassette)
         path = directory / FILE if inputs.against is not None else place(request.root, settings.cassette)
         tape = Cassette(known, path, fresh=settings.mode == "refresh")
         graded = graded_by_people(inputs.canary, settings)
@@ -220,6 +219,15 @@ def write_labels(directory: Path, run: Run) -> None:
             path.unlink(missing_ok=True)
     for name, content in files.items():
         write_file(folder / name, content)
+
+
+def stored_replies(file: StoredFile | None) -> dict[str, Line]:
+    """Read the replies so far, by key; none where there is no file.
+
+    Raises:
+        UsageError: naming file and line, for what is no reply.
+    """
+    return cassette.read(file.data, file.name) if file is not None else {}
 
 
 def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | None:

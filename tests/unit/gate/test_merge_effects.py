@@ -79,6 +79,10 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
             Preview(replies=(1, 2)),
             "merging this change edits the replies that judges grade by: 1 gone or edited, 2 new",
         ),
+        (
+            Preview(graded=(1, 0)),
+            "merging this change edits the answers that people graded for judges: 1 gone or edited, 0 new",
+        ),
     ],
 )
 def test_what_is_edited_is_named(preview: Preview, message: str) -> None:

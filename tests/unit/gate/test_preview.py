@@ -212,12 +212,12 @@ def test_a_key_that_is_longer_than_what_is_shown() -> None:
     ],
 )
 def test_replies_of_judges(before: bytes | None, now: bytes | None, expected: tuple[int, int]) -> None:
-    """Stored replies that a change edits, takes away or brings are counted: later answers are graded by them."""
-    sides = [
-        replace(inputs(), cassette=None if data is None else StoredFile(name="golden/judge_cassette.jsonl", data=data))
-        for data in (before, now)
-    ]
-    assert preview.changes(sides[0], sides[1], DIRECTIONS).replies == expected
+    """Replies and people's grades that a change edits, takes away or brings are counted: judges rest on them."""
+    files = [None if data is None else StoredFile(name="a.jsonl", data=data) for data in (before, now)]
+    first, second = (replace(inputs(), cassette=file) for file in files)
+    assert preview.changes(first, second, DIRECTIONS).replies == expected
+    first, second = (replace(inputs(), canary=file) for file in files)
+    assert preview.changes(first, second, DIRECTIONS).graded == expected
 
 
 def test_a_private_note_that_loses_its_mark() -> None:

@@ -139,7 +139,7 @@ def test_another_model_than_before_is_refused(tape: Cassette, tmp_path: Path) ->
     assert opinion.says == NotJudged(
         reason="other_model", detail=f"the server says that 'qwen-0.5b' answered, and not 'qwen-7b'; {advice}"
     )
-    assert recorded(tmp_path).reply(other.key) is None
+    assert recorded(tmp_path).reply(other) is None
 
 
 def test_a_folder_is_not_a_model(tape: Cassette, tmp_path: Path) -> None:

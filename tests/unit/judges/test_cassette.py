@@ -13,6 +13,7 @@ from raggate.errors import FileError, UsageError
 from raggate.judges import cassette
 from raggate.judges.cassette import Cassette, Line
 from raggate.models.judging import JudgeRequest, Reply
+from tables import each_row
 
 FIRST, SECOND = make_request("one", about={"question": "q1"}), make_request("two", about={"question": "q2"})
 REPLY = Reply(text='{"score": 3}', model="small-b1", input_tokens=7, output_tokens=2)
@@ -50,16 +51,16 @@ def test_a_reply_is_on_disk_before_anything_else_happens(tmp_path: Path) -> None
     """Nothing has to be closed: another reader knows the reply as soon as it is recorded."""
     path = tmp_path / "folder" / "c.jsonl"
     Cassette({}, path).record(FIRST, REPLY)
-    assert Cassette(read(path), path).reply(FIRST.key) == REPLY
+    assert Cassette(read(path), path).reply(FIRST) == REPLY
 
 
 def test_only_the_same_request_gets_the_reply(tmp_path: Path) -> None:
     """Another prompt, or the same one to another judge, has no reply."""
     tape = Cassette({}, tmp_path / "c.jsonl")
     tape.record(FIRST, REPLY)
-    assert tape.reply(FIRST.key) == REPLY
-    assert tape.reply(make_request("one", judge=make_judge("large")).key) is None
-    assert tape.reply(SECOND.key) is None
+    assert tape.reply(FIRST) == REPLY
+    assert tape.reply(make_request("one", judge=make_judge("large"))) is None
+    assert tape.reply(SECOND) is None
 
 
 def test_a_fresh_cassette_uses_only_what_is_new(tmp_path: Path) -> None:
@@ -67,10 +68,10 @@ def test_a_fresh_cassette_uses_only_what_is_new(tmp_path: Path) -> None:
     path = tmp_path / "c.jsonl"
     Cassette({}, path).record(FIRST, REPLY)
     tape = Cassette(read(path), path, fresh=True)
-    assert tape.reply(FIRST.key) is None
+    assert tape.reply(FIRST) is None
     newer = Reply(text='{"score": 5}')
     tape.record(FIRST, newer)
-    assert tape.reply(FIRST.key) == newer
+    assert tape.reply(FIRST) == newer
     tape.put_in_order()
     assert path.read_bytes().count(b"\n") == 1
     assert read(path)[FIRST.key].reply == newer
@@ -188,6 +189,27 @@ def test_the_models_that_answered_are_known_per_judge(tmp_path: Path) -> None:
     assert Cassette(read(path), path, fresh=True).models(FIRST) == {"small-b1"}
 
 
+@each_row(
+    "lie",
+    [
+        {"about": {"question": "Another?", "answer": "A good one."}},
+        {"about": {}},
+        {"prompt": "abstention"},
+        {"template": "t0"},
+        {"model": "large"},
+        {"build": "b0"},
+        {"endpoint": "openai"},
+        {"seed": 7},
+    ],
+)
+def test_a_line_that_tells_people_something_else_is_no_reply(lie: dict[str, object]) -> None:
+    """Whoever reviews a line sees what it is a reply to: one filed under the key of another request is none."""
+    line = cassette.line_of(FIRST, REPLY)
+    honest = Cassette({FIRST.key: line}, Path("c.jsonl"))
+    assert honest.reply(FIRST) == REPLY
+    assert Cassette({FIRST.key: line.model_copy(update=lie)}, Path("c.jsonl")).reply(FIRST) is None
+
+
 def test_pruning_keeps_what_was_asked_for_and_what_others_added(tmp_path: Path) -> None:
     """What was there before and nobody asked for goes; what another process has added meanwhile stays."""
     path = tmp_path / "c.jsonl"
@@ -197,7 +219,7 @@ def test_pruning_keeps_what_was_asked_for_and_what_others_added(tmp_path: Path) 
     tape = Cassette(read(path), path)
     with pytest.raises(UsageError, match="holds no reply that was asked for"):
         tape.prune()
-    assert tape.reply(FIRST.key) == REPLY
+    assert tape.reply(FIRST) == REPLY
     before.record(third, REPLY)
     assert tape.prune(dry_run=True) == (1, 2)
     assert len(read(path)) == 3

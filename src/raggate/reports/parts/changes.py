@@ -87,7 +87,8 @@ def if_merged(review: Review) -> Section:
         _group("Golden set", [*_golden_lines(preview.golden), *_weakened_lines(preview)]),
         _group("Vault", [*_unmarked_lines(preview.unmarked), *_note_lines(preview.vault)]),
         _baseline(preview),
-        _replies(*preview.replies),
+        _edited_lines("Replies of judges", *preview.replies),
+        _edited_lines("Answers that people graded", *preview.graded),
         _advisory(preview.rows, several=len(review.scorecard.slices) > 1),
     ]
     short = [*parts[:2], _group("Configuration", _settings(settings, preview, most=5, width=60))]
@@ -97,6 +98,7 @@ def if_merged(review: Review) -> Section:
     counts += [f"{len(preview.loosened)} loosened"] if preview.loosened else []
     counts += [f"baseline {preview.baseline}"] if preview.baseline != "same" else []
     counts += ["replies of judges"] if any(preview.replies) else []
+    counts += ["answers that people graded"] if any(preview.graded) else []
     short += [f"<sub>{'; '.join(counts)}</sub>" if counts else ""]
     least = [f"**If merged**: {'; '.join(counts) or 'no change of the gate'}", "\n".join(problems[:1])]
     return Section(
@@ -150,8 +152,8 @@ def _baseline(preview: Preview) -> str:
     return f"{sentence}\n\n" + table(("metric", "stored", "replaced by"), lines, numbers=("stored", "replaced by"))
 
 
-def _replies(gone: int, new: int) -> str:
-    return f"**Replies of judges**: ⚠️ {gone} gone or edited, {new} new." if gone or new else ""
+def _edited_lines(what: str, gone: int, new: int) -> str:
+    return f"**{what}**: ⚠️ {gone} gone or edited, {new} new." if gone or new else ""
 
 
 def _advisory(rows: Sequence[Delta], *, several: bool) -> str:
