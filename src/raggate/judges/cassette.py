@@ -55,6 +55,12 @@ class Line(BaseModel):
         subject = self.about.get("question") or self.about.get("claim") or ""
         return str(subject), self.prompt, self.model, f"{self.seed:06}", self.key
 
+    @property
+    def told(self) -> tuple[object, ...]:
+        """What it tells people of its request; why that was asked (`variant`) may differ from one time to the next."""
+        about = {key: value for key, value in self.about.items() if key != "variant"}
+        return self.judge, self.prompt, self.template, self.seed, about
+
     def written(self) -> bytes:
         """Give the line as it stands in the file."""
         return printable(dumps({**self.model_dump(), "reply": asdict(self.reply)}).decode()).encode() + b"\n"
@@ -140,7 +146,7 @@ class Cassette:
         """
         key = request.key
         line = self.recorded.get(key) or (None if fresh else self._known.get(key))
-        if line is None or line != line_of(request, line.reply):
+        if line is None or line.told != line_of(request, line.reply).told:
             return None
         self._taken.add(key)
         return line.reply
