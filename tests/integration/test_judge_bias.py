@@ -219,6 +219,19 @@ def test_a_judge_that_gives_its_own_kind_more_is_told(project: Project) -> None:
     assert unknown["shown"] == 0
 
 
+def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
+    """Without a configuration the section of the run directory is replayed alone: nobody is asked where it says."""
+    with FakeJudge(judge_by(unbiased)) as server:
+        configure(project, server)
+        project.command("check")
+        directory = project.last_run()
+        project.config.unlink()
+        calls = server.calls
+        done = project.command("judge", "--run", str(directory), "--bias")
+        assert (done.code, server.calls) == (2, calls)
+    assert "no judge is asked where a run directory says" in done.err
+
+
 def test_few_questions_tell_nothing(project: Project) -> None:
     """Of 12 questions no bias is claimed, however clear it looks, and the reason stands in every row."""
     with FakeJudge(judge_by(by_length)) as server:

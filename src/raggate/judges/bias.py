@@ -74,7 +74,8 @@ async def grade_variants(
 ) -> tuple[AnswerGrades, ...]:
     """Have every judge grade every answer in all variants.
 
-    Answers are asked about in their order, so that a budget that ends has gone into the first of them whole.
+    The answers as they are come first, and then the variants of each together, so that what a budget leaves out are
+    whole answers.
 
     Args:
         items: the answers, with whole texts.
