@@ -6,14 +6,16 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import Mapped
+from raggate.config.mcp_settings import Mcp
 from raggate.config.probe_settings import Probes
 from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds
 from raggate.text.nearest import nearest
 
-ADAPTER_NAMES = ("ask", "mapped", "kebab")
+ADAPTER_NAMES = ("ask", "mapped", "mcp", "kebab")
 """Those of the shelf `service/adapters`, which is not known here; a test compares them."""
 
 
@@ -58,12 +60,21 @@ class Ask(SettingsModel):
     cost."""
     mapped: Mapped | None = None
     """Requests and responses of the adapter `mapped`; docs/adapters.md has examples."""
+    mcp: Mcp | None = None
+    """Calls and results of the adapter `mcp`; docs/mcp.md has examples."""
+
+    @property
+    def mapping(self) -> ResponseFields | None:
+        """The field paths of a response; None when the adapter has its own protocol."""
+        section = self.mapped or self.mcp
+        return None if section is None else section.response
 
     @model_validator(mode="after")
-    def _mapped_with_its_adapter(self) -> Ask:
-        if (self.adapter == "mapped") != (self.mapped is not None):
-            raise ValueError(
-                "expected both `ask.adapter: mapped` and the section `ask.mapped`, or neither: add what is missing or "
-                "remove the other"
-            )
+    def _sections_with_their_adapters(self) -> Ask:
+        for name in ("mapped", "mcp"):
+            if (self.adapter == name) != (getattr(self, name) is not None):
+                raise ValueError(
+                    f"expected both `ask.adapter: {name}` and the section `ask.{name}`, or neither: add what is "
+                    "missing or remove the other"
+                )
         return self

@@ -10,6 +10,8 @@ from raggate.errors import UsageError
 from raggate.text.quote import cut
 
 if TYPE_CHECKING:
+    from raggate.config.mapped_settings import Mapped
+    from raggate.config.mcp_settings import Mcp
     from raggate.config.schema import Config
     from raggate.config.service_settings import CommandBackend, Contained, Program
 
@@ -78,8 +80,10 @@ def _requested(settings: Config) -> Iterator[tuple[str, str]]:
             yield "pass_env", f"api.{name}.pass_env"
     if settings.ask.probes.pass_env:
         yield "pass_env", "ask.probes.pass_env"
-    if settings.ask.mapped is not None and settings.ask.mapped.pass_env:
-        yield "pass_env", "ask.mapped.pass_env"
+    for adapter in ("mapped", "mcp"):
+        spoken: Mapped | Mcp | None = getattr(settings.ask, adapter)
+        if spoken is not None and spoken.pass_env:
+            yield "pass_env", f"ask.{adapter}.pass_env"
     for key, judge in (settings.judges.asked() if settings.judges is not None else {}).items():
         # its key is a variable of the job's, and goes wherever the change says
         if judge.provider or judge.api_key_env:

@@ -45,7 +45,7 @@ def remeasured(keys: Iterable[str]) -> tuple[str, ...]:
 _MEASURED = (
     *("suite", "golden", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
     *("api.command", "api.container", "api.url", "api.program", "api.ready.health_path", "api.ready.index_path"),
-    *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped"),
+    *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped", "ask.mcp"),
     *("ask.probes.reindex", "ask.probes.principals"),
 )
 _CONTAINER = r"api\.(?:container|(?:command|container)\.services\.[^.]+)"
@@ -109,8 +109,10 @@ def _less_contained(before: Config, now: Config) -> Iterator[str]:
         sides = [getattr(side.api, backend) for side in (before, now)]
         if None not in sides and _more(*(side.pass_env for side in sides)):
             yield f"api.{backend}.pass_env"
-    if before.ask.mapped and now.ask.mapped and _more(before.ask.mapped.pass_env, now.ask.mapped.pass_env):
-        yield "ask.mapped.pass_env"
+    for adapter in ("mapped", "mcp"):
+        sides = [getattr(side.ask, adapter) for side in (before, now)]
+        if None not in sides and _more(*(side.pass_env for side in sides)):
+            yield f"ask.{adapter}.pass_env"
     containers = now.api.containers()
     for place, container in before.api.containers().items():
         kept = containers.get(place)

@@ -35,8 +35,13 @@ def _url_path(text: str) -> str:
     return text
 
 
-def _json_template(value: Any) -> Any:
-    for leaf in _leaves(value):
+def json_template(value: Any) -> Any:
+    """Take a JSON value with placeholders of what is asked.
+
+    Raises:
+        ValueError: for another placeholder, and for what JSON does not have.
+    """
+    for leaf in leaves(value):
         if isinstance(leaf, str):
             check_template(leaf, PLACEHOLDERS)
         elif leaf is not None and type(leaf) not in (bool, int, float):
@@ -45,12 +50,17 @@ def _json_template(value: Any) -> Any:
     return value
 
 
-def _leaves(value: object, depth: int = 0) -> Iterator[object]:
+def leaves(value: object, depth: int = 0) -> Iterator[object]:
+    """Give what a JSON template holds at its ends.
+
+    Raises:
+        ValueError: when it is nested too deep.
+    """
     if depth > MAX_TEMPLATE_DEPTH:
         raise ValueError(f"expected at most {MAX_TEMPLATE_DEPTH} levels")
     if isinstance(value, list | dict):
         for item in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(item, depth + 1)
+            yield from leaves(item, depth + 1)
     else:
         yield value
 
@@ -69,15 +79,9 @@ class HealthRequest(SettingsModel):
     """A condition that the body must meet as well."""
 
 
-class IndexRequest(SettingsModel):
-    """A request for the state of the index. At least one of its fields is needed."""
+class IndexFields(SettingsModel):
+    """The fields of an answer that tell the state of the index."""
 
-    path: UrlPath
-    """The path."""
-    method: Literal["GET", "POST"] = "GET"
-    """The method."""
-    query: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
-    """The query."""
     documents: OnePath | None = None
     """The field with the number of indexed documents."""
     chunks: OnePath | None = None
@@ -86,10 +90,21 @@ class IndexRequest(SettingsModel):
     """When the API is still indexing."""
 
     @model_validator(mode="after")
-    def _says_something(self) -> IndexRequest:
+    def _says_something(self) -> IndexFields:
         if self.documents is None and self.chunks is None and self.indexing is None:
             raise ValueError("expected at least one of 'documents', 'chunks' and 'indexing'")
         return self
+
+
+class IndexRequest(IndexFields):
+    """A request for the state of the index. At least one of the first three keys is needed."""
+
+    path: UrlPath
+    """The path."""
+    method: Literal["GET", "POST"] = "GET"
+    """The method."""
+    query: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
+    """The query."""
 
 
 class AskRequest(SettingsModel):
@@ -106,14 +121,14 @@ class AskRequest(SettingsModel):
     """The path; values of placeholders are percent-encoded."""
     query: dict[Text, Template] = {}  # noqa: RUF012 - pydantic copies it
     """The query. An entry that is only a placeholder is left out when the case has no value for it."""
-    body: Annotated[dict[str, Any] | None, AfterValidator(_json_template)] = None
+    body: Annotated[dict[str, Any] | None, AfterValidator(json_template)] = None
     """The JSON body. Entries are left out as in `query`."""
 
     @model_validator(mode="after")
     def _asks(self) -> AskRequest:
         if self.method == "GET" and self.body is not None:
             raise ValueError("expected no 'body' with GET")
-        texts = [self.path, *self.query.values(), *(leaf for leaf in _leaves(self.body) if isinstance(leaf, str))]
+        texts = [self.path, *self.query.values(), *(leaf for leaf in leaves(self.body) if isinstance(leaf, str))]
         if not any("question" in names(text) for text in texts):
             raise ValueError("expected {question} in 'path', 'query' or 'body'")
         return self

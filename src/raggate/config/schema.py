@@ -15,7 +15,7 @@ from pydantic import (
     model_validator,
 )
 
-from raggate.config import judge_places, probe_rules
+from raggate.config import judge_places, mcp_rules, probe_rules
 from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import IN_POINTS, Judges
@@ -248,6 +248,11 @@ class Config(SettingsModel):
     @model_validator(mode="after")
     def _judges_have_files_of_their_own(self) -> Config:
         judge_places.check(self)
+        return self
+
+    @model_validator(mode="after")
+    def _stdio_can_be_spoken(self) -> Config:
+        mcp_rules.check(self)
         return self
 
     def asking_once(self) -> Config:

@@ -178,6 +178,8 @@ class CommandBackend(SettingsModel):
     services: dict[ServiceName, Service] = {}
     """Containers started before all commands. The commands reach the ports that the image declares, and that of
     `ready`."""
+    stdio: bool = False
+    """Talk to it over its standard input and output instead of a port. For MCP servers only."""
 
 
 class ContainerBackend(Contained):
@@ -200,6 +202,13 @@ class ContainerBackend(Contained):
         """Name every limit that differs from the default."""
         egress = ["egress: true (the API reaches every network that this machine reaches)"] if self.egress else []
         return super().relaxed() + egress
+
+    @model_validator(mode="before")
+    @classmethod
+    def _over_http(cls, section: object) -> object:
+        if isinstance(section, dict) and "stdio" in section:
+            raise ValueError("expected no 'stdio', which is of api.command; a container is spoken to over HTTP")
+        return section
 
     @model_validator(mode="after")
     def _sound(self) -> ContainerBackend:

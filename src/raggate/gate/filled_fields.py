@@ -91,10 +91,10 @@ def _of_chunks(response: Response, settings: Config) -> Iterator[FilledField]:
 
 
 def _source(name: str, settings: Config) -> str:
-    mapped = settings.ask.mapped
-    if mapped is None:
+    mapping = settings.ask.mapping
+    if mapping is None:
         return f"adapter {settings.ask.adapter}"
-    fields = mapped.response.chunks
+    fields = mapping.chunks
     written: str | None = getattr(fields, name)
     if written is None:
         through_prefix = name == "vault" and "{vault}" in (fields.path_prefix or "")
@@ -114,8 +114,7 @@ def _whole_path(fields: ChunkFields, written: str) -> str:
 
 
 def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
-    mapped = settings.ask.mapped
-    given = mapped.response if mapped is not None else None
+    given = settings.ask.mapping
     if not settings.ask.retrieval_only:
         source = (given.answer or "") if given else f"adapter {settings.ask.adapter}"
         cost = "" if response.answer or response.abstained else _NO_ANSWER

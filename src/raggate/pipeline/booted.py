@@ -120,7 +120,7 @@ def _expected(inputs: Inputs, before: Fingerprint) -> Expected:
 
 def _secrets(request: Request, settings: Config, api: Api) -> tuple[str, ...]:
     """Give the values that nothing may show: the API may know them, or find them, and print them."""
-    sections = [api.command, api.program, *api.containers().values(), settings.ask.mapped]
+    sections = [api.command, api.program, *api.containers().values(), settings.ask.mapped, settings.ask.mcp]
     names = [name for section in sections if section is not None for name in section.pass_env]
     names += settings.ask.probes.pass_env
     return redact.of_environment(request.environment, names)

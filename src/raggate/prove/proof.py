@@ -88,7 +88,7 @@ class _Work:
     def __post_init__(self) -> None:
         self._begin = time.monotonic()
         self._questions = ask.questions_of(self._inputs.golden.cases, self._settings.ask.modes)
-        http = 0 if self._settings.api.program is not None else len(wire.FAULTS)
+        http = 0 if self._no_http else len(wire.FAULTS)
         self._planned = len(faults.FAULTS) + http + len(self._settings.prove.faults)
 
     @property
@@ -99,6 +99,15 @@ class _Work:
     @property
     def _settings(self) -> Config:
         return self._inputs.config
+
+    @property
+    def _no_http(self) -> str | None:
+        """Say why no fault of HTTP is tried, if that is so."""
+        if self._settings.api.program is not None:
+            return "the API is a program that is run, without HTTP"
+        if self._settings.ask.mcp is not None:
+            return "the API is an MCP server, whose session the proxy would break rather than an answer"
+        return None
 
     def do(self) -> None:
         """Try everything.
@@ -190,8 +199,7 @@ class _Work:
             self._keep(bench.trial(results, name=fault.name, size=fault.size, notes=notes))
 
     def _try_http(self, bench: Bench, live: Booted) -> None:
-        if self._settings.api.program is not None:
-            why = "the API is a program that is run, without HTTP"
+        if (why := self._no_http) is not None:
             self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
             return
         ask_settings = self._settings.ask

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import queue
-import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 import httpx
 
-from raggate.config.hosts import address_of
 from raggate.config.service_settings import Api, Readiness
-from raggate.errors import CannotTell, UsageError
-from raggate.models.service import IndexState, ProcessExit, Started, Workspace
-from raggate.service import signals
+from raggate.errors import CannotTell
+from raggate.models.service import IndexState, Started, Workspace
+from raggate.service import elsewhere, signals
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.boot_hints import check_size, why_it_ended
 from raggate.service.clock import MACHINE_CLOCK, Clock
@@ -24,7 +21,7 @@ from raggate.service.growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
 from raggate.text.certificates import checked_by
 from raggate.text.numbers import fixed, setting
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut
 
 Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
@@ -36,8 +33,6 @@ _REQUEST = 10.0  # for one HTTP request of a look
 _PATIENCE = 5.0  # with a status that does not get better by waiting, such as 404
 _NEWS = 5.0  # from one progress message to the next
 _TELLING = 0.5
-_LISTENING = 2.0
-_OWN_NAMES = frozenset(("localhost", "localhost.localdomain", "ip6-localhost", "ip6-loopback"))
 
 
 @contextmanager
@@ -70,7 +65,7 @@ def up(
     """
     if api.program is not None:
         # it is run for each question, and is nothing in between
-        yield _Elsewhere("")
+        yield elsewhere.Elsewhere("")
         return
     with ExitStack() as stack:
         started = stack.enter_context(_start(api, workspace, start))
@@ -105,9 +100,9 @@ def wait_again(
 @contextmanager
 def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Started]:
     if api.url is not None:
-        _check_elsewhere(api.url, workspace)
+        elsewhere.check(api.url, workspace)
         workspace.say(f"waiting for the API at {api.url}")
-        yield _Elsewhere(api.url)
+        yield elsewhere.Elsewhere(api.url)
         return
     name, settings = next((name, settings) for name in BACKENDS if (settings := getattr(api, name, None)) is not None)
     workspace.say(f"starting the API ({name})")
@@ -115,43 +110,14 @@ def _start(api: Api, workspace: Workspace, start: Start | None) -> Iterator[Star
         yield started
 
 
-def _check_elsewhere(url: str, workspace: Workspace) -> None:
-    host = (urlsplit(url).hostname or "").rstrip(".").lower()
-    address = address_of(host)
-    named = host in _OWN_NAMES or host.endswith(".localhost")
-    own = named if address is None else address.is_loopback or address.is_unspecified
-    # some runners give the action the network of the machine
-    if not workspace.in_action or not own or _listening(url):
-        return
-    raise UsageError(
-        f"api.url: {quoted(host)} is the container that raggate runs in, not the machine around it",
-        hint="An API in a service container of the job is reached by the service's name, such as http://api:9000; one "
-        "on the machine by the address of the network's gateway (`docker network inspect bridge`), when it listens on "
-        "all addresses. Or let raggate start it: `api.container`.",
-    )
+def _transport_to(started: Started, max_body_bytes: int) -> httpx.BaseTransport:
+    pipes = getattr(started, "pipes", None)
+    if pipes is None:
+        return httpx.HTTPTransport(trust_env=False, verify=checked_by(started.base_url))
+    from raggate.service.mcp.pipe_transports import PipeTransport
 
-
-def _listening(url: str) -> bool:
-    parts = urlsplit(url)
-    try:
-        port = parts.port or {"https": 443}.get(parts.scheme, 80)
-        with socket.create_connection((parts.hostname or "", port), timeout=_LISTENING):
-            return True
-    except (OSError, ValueError):
-        return False
-
-
-class _Elsewhere:
-    """An API that somebody else runs."""
-
-    def __init__(self, base_url: str) -> None:
-        self.base_url = base_url
-
-    def died(self) -> ProcessExit | None:
-        return None
-
-    def log_tail(self) -> tuple[str, ...]:
-        return ()
+    pipes.max_line_bytes = max_body_bytes
+    return PipeTransport(pipes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,7 +155,7 @@ class _Wait:
             CannotTell: when it ends, cannot become ready, or is not ready in time.
         """
         growth = self._growth
-        inner = transport or httpx.HTTPTransport(trust_env=False, verify=checked_by(self._started.base_url))
+        inner = transport or _transport_to(self._started, max_body_bytes)
         wire = Wire(inner, deadline=self._deadline, seconds=_REQUEST, max_bytes=max_body_bytes, now=self._clock.now)
         news = self._begun + _NEWS
         with httpx.Client(transport=wire, trust_env=False, follow_redirects=False) as client:
@@ -272,10 +238,19 @@ class _Wait:
         if now - self._hopeless_since >= _PATIENCE:
             raise CannotTell(
                 f"the API cannot become ready: {look.exchange.answer()}, and has done so for {setting(_PATIENCE)} s",
-                hint=f"Is `api.ready.health_path` ({cut(self._ready.health_path)}) a path of this API? "
-                f"`api.ready.index_path` can be null.",
+                hint=self._which_path(look.exchange),
                 log=self._started.log_tail(),
             )
+
+    def _which_path(self, exchange: Exchange) -> str:
+        """Say where the path of a request stands that no API has."""
+        path = exchange.request.partition(" ")[2]
+        if path not in {self._ready.health_path, self._ready.index_path}:
+            return f"Is {path} a path of this API? It stands in the section `ask`."
+        return (
+            f"Is `api.ready.health_path` ({cut(self._ready.health_path)}) a path of this API? "
+            f"`api.ready.index_path` can be null."
+        )
 
     def _situation(self) -> str:
         """Say how far the API is, from the last look."""
@@ -285,6 +260,8 @@ class _Wait:
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
             return f"it is not listening, no connection to {cut(self._started.base_url)} ({cut(error)})"
         if isinstance(error, httpx.TimeoutException):
+            if hasattr(self._started, "pipes"):
+                return "it runs but does not answer over its standard output"
             return f"it accepts connections but {exchange.request or 'a request'} is not answered in time"
         if isinstance(error, httpx.HTTPStatusError):
             return exchange.answer()

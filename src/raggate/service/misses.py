@@ -33,3 +33,11 @@ def lost(error: httpx.TransportError) -> Miss:
 def miss(kind: FailureKind, message: str, *, status: int | None = None, again: bool = False) -> Miss:
     """Make a miss of a failure."""
     return Miss(Failure(kind=kind, message=message, status=status), again)
+
+
+class Missed(Exception):
+    """Raised where a miss cannot be returned."""
+
+    def __init__(self, why: Miss) -> None:
+        super().__init__(why.failure.message)
+        self.miss = why

@@ -77,6 +77,7 @@ KEYS: dict[str, Looser | str] = {
     **dict.fromkeys(("api.container.port", "api.container.vault_path"), OTHER),
     "api.container.egress": looser(False, True),
     **dict.fromkeys(("api.url", "api.command.build", "api.command.run", "api.command.cwd", "api.command.env"), OTHER),
+    "api.command.stdio": OTHER,
     "api.command.build_timeout": LATER,
     "api.command.pass_env": looser(["PATH"], ["PATH", "TOKEN"]),
     **{f"api.program.{key}": OTHER for key in ("run", "config", "bulk", "env")},
@@ -99,6 +100,8 @@ KEYS: dict[str, Looser | str] = {
     "ask.probes.pass_env": looser([], ["TOKEN"]),
     "ask.mapped.pass_env": looser([], ["TOKEN"]),
     "ask.mapped.*": OTHER,
+    "ask.mcp.pass_env": looser([], ["TOKEN"]),
+    "ask.mcp.*": OTHER,
     "score.k": looser([1, 5, 10], [1, 10]),
     "score.compat": "the numbers of other systems are never gated",
     "gate.policy": looser("either", "evidence"),
@@ -185,6 +188,11 @@ NEEDED: dict[str, dict[str, Any]] = {
         "ask": {"path": "/q", "body": {"q": "{question}"}},
         "response": {"chunks": {"list": "hits", "id": "id"}},
     },
+    "ask.mcp": {
+        "tool": "search",
+        "arguments": {"q": "{question}"},
+        "response": {"chunks": {"list": "hits", "id": "id"}},
+    },
 }
 NAMES = {"gate.metrics.*": "hit_at_5"}
 
@@ -202,8 +210,11 @@ def config_with(key: str, value: object) -> tuple[str, Config]:
     inner[last] = value
     if not root["api"]:
         root["api"] = {"url": "http://127.0.0.1:1"}
-    if "program" in root["api"] or "mapped" in root["ask"]:
-        root["ask"]["adapter"] = "kebab" if "program" in root["api"] else "mapped"
+    own = next((name for name in ("mapped", "mcp") if name in root["ask"]), "kebab" if "program" in root["api"] else "")
+    if own:
+        root["ask"]["adapter"] = own
+    if root["api"].get("command", {}).get("stdio"):
+        root["ask"] |= {"adapter": "mcp", "mcp": NEEDED["ask.mcp"]}
     if key == "invariants.reindex_idempotent":
         root["ask"]["probes"] = {"reindex": {"path": "/again"}}
     return f"{named}.{last}" if named else last, Config.model_validate(root)

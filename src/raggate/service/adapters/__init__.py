@@ -52,11 +52,19 @@ class Adapter(Protocol):
         """Ask these cases, each in the mode beside it, and call `on_result` with each result from the same thread."""
 
 
+def _mcp(config: Config, environment: Mapping[str, str]) -> Adapter:
+    # loaded only for those who use it
+    from raggate.service.adapters.mcp import McpAdapter
+
+    return McpAdapter.of(config, environment)
+
+
 ADAPTERS: dict[str, Callable[[Config, Path, Mapping[str, str]], Adapter]] = {
     "ask": lambda config, _root, _environment: OverHttp(AskAdapter(config.ask, tuple(config.vault)), config.ask),
     "mapped": lambda config, _root, environment: OverHttp(
         MappedAdapter(config.ask, tuple(config.vault), environment), config.ask
     ),
+    "mcp": lambda config, _root, environment: _mcp(config, environment),
     "kebab": KebabAdapter,
 }
 """Each is made of the configuration, its directory, and raggate's own environment."""

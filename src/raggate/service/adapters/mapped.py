@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 from urllib.parse import urlencode
 
 import httpx
@@ -19,9 +18,9 @@ from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import body_of
-from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text
-from raggate.service.adapters.mapped_response import holds, prefixes, read, whole
-from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
+from raggate.service.adapters.mapped_index import state_of
+from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text, values_of
+from raggate.service.adapters.mapped_response import holds, prefixes, read
 from raggate.text.quote import quoted
 
 MAX_URL = 32_000
@@ -61,15 +60,7 @@ class MappedAdapter:
             UsageError: when the question makes a URL that is too long.
         """
         request = self._mapped.ask
-        values = {
-            "question": case.question,
-            "k": case.k or self._settings.k,
-            "mode": mode,
-            "vaults": list(case.vaults) or ABSENT,
-            "folders": list(case.folders) or ABSENT,
-            "detail": case.detail or ABSENT,
-            "case_id": case.id,
-        }
+        values = values_of(case, mode, self._settings)
         path, query = filled_path(request.path, values), filled_query(request.query, values)
         if len(path) + len(urlencode(query)) > MAX_URL:
             raise UsageError(
@@ -127,12 +118,7 @@ class MappedAdapter:
             detail = f"{index.method} {index.path}: {status_text(status, body)}"
             return IndexState(healthy=True, indexing=True, detail=detail)
         root = parsed(body, "the body: ")
-        return IndexState(
-            healthy=True,
-            indexing=index.indexing is not None and bool(holds(index.indexing, root)),
-            documents=_count(index.documents, root),
-            chunks=_count(index.chunks, root),
-        )
+        return state_of(index, root)
 
     def _accepted(self) -> dict[str, str]:
         stream = self._mapped.response.stream
@@ -154,11 +140,3 @@ class MappedAdapter:
         if len(body) > _STATE_BYTES:
             raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
         return status, body
-
-
-def _count(written: str | None, root: Any) -> int | None:
-    """Give a count; None for null and for no path."""
-    value = whole(written, root)
-    if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
-        raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)
-    return value

@@ -6,11 +6,26 @@ from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from raggate.config.ask_settings import Ask
 from raggate.config.header_settings import PLACEHOLDER
+from raggate.models.golden import Case
 from raggate.text.field_paths import ABSENT
 
 Values = Mapping[str, Any]
 """What each placeholder stands for; ABSENT for what the case does not say."""
+
+
+def values_of(case: Case, mode: str, settings: Ask) -> Values:
+    """Give what the placeholders of a question stand for."""
+    return {
+        "question": case.question,
+        "k": case.k or settings.k,
+        "mode": mode,
+        "vaults": list(case.vaults) or ABSENT,
+        "folders": list(case.folders) or ABSENT,
+        "detail": case.detail or ABSENT,
+        "case_id": case.id,
+    }
 
 
 def filled_json(template: Any, values: Values) -> Any:

@@ -76,17 +76,20 @@ class OverHttp:
 
     def reindex(self, api: Started, call: Reindex) -> str:
         """Have the API index its notes again, with the headers of a question. Says what went wrong, if anything."""
-        headers = {**self._adapter.call(_ANY, self._settings.modes[0]).headers}
-        timeout = httpx.Timeout(self._settings.read_timeout, connect=self._settings.connect_timeout)
-        seconds = self._settings.total_timeout
-        verify = checked_by(api.base_url)
-        with httpx.Client(base_url=api.base_url, timeout=timeout, trust_env=False, verify=verify) as client:
-            try:
-                status, body = fetch(client, call.method, call.path, headers=headers, seconds=seconds)
-            except httpx.HTTPError as error:
-                return f"{call.method} {call.path}: {cut(error) or type(error).__name__}"
-        return "" if 200 <= status < 300 else f"{call.method} {call.path}: {status_text(status, body)}"
+        return reindex(api, call, self._adapter.call(_ANY, self._settings.modes[0]).headers, self._settings)
 
     def with_headers(self, headers: Mapping[str, str]) -> OverHttp:
         """Give an adapter that sends these headers too, in place of others of the same name."""
         return OverHttp(_WithHeaders(self._adapter, headers), self._settings)
+
+
+def reindex(api: Started, call: Reindex, headers: Mapping[str, str], settings: Ask) -> str:
+    """Have an API index its notes again by one HTTP call. Says what went wrong, if anything."""
+    timeout = httpx.Timeout(settings.read_timeout, connect=settings.connect_timeout)
+    verify = checked_by(api.base_url)
+    with httpx.Client(base_url=api.base_url, timeout=timeout, trust_env=False, verify=verify) as client:
+        try:
+            status, body = fetch(client, call.method, call.path, headers=headers, seconds=settings.total_timeout)
+        except httpx.HTTPError as error:
+            return f"{call.method} {call.path}: {cut(error) or type(error).__name__}"
+    return "" if 200 <= status < 300 else f"{call.method} {call.path}: {status_text(status, body)}"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, UsageError
@@ -19,6 +20,12 @@ from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
+
+if TYPE_CHECKING:
+    from raggate.service.mcp.pipes import Pipes
+
+STDIO_URL = "http://stdio"
+"""Stands for the address of a server that has none."""
 
 _PORT_TAKEN = re.compile(r"address (?:is )?already in use|EADDRINUSE|port \d+ is (?:already )?in use", re.IGNORECASE)
 _AT_ONCE = 10.0
@@ -31,6 +38,7 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
     The API listens on 127.0.0.1 at the port its command was given. Its output is in `api.log` of the run directory,
     that of the build steps in `build.log`. When it ends at once because another process took the port meanwhile, it is
     started once more on another port; `base_url` is then a different one. Services are up before anything is built.
+    With `stdio` it has no port: it is spoken to through `pipes`, and only its standard error is in the log.
 
     Raises:
         UsageError: for an unknown placeholder, a working directory that does not exist, or a `run` that cannot be
@@ -46,16 +54,16 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
         Log(workspace.out / "api.log", workspace.secrets) as log,
         ProcessGroup(workspace.environment) as group,
     ):
-        port = _free_port()
+        port = 0 if settings.stdio else _free_port()
         plan = _plan(settings, workspace, port, addresses)
         if plan.build:
             with Log(workspace.out / "build.log", workspace.secrets) as build_log:
                 _build(group, plan, settings.build_timeout, build_log)
 
         def launch(port: int) -> ManagedProcess:
-            return _run(group, _plan(settings, workspace, port, addresses), log)
+            return _run(group, _plan(settings, workspace, port, addresses), log, spoken_to=settings.stdio)
 
-        api = _Api(launch, port, log, lost)
+        api = _spoken_to(launch, log, lost) if settings.stdio else _Api(launch, port, log, lost)
         try:
             yield api
         finally:
@@ -115,6 +123,39 @@ class _Api:
         return any(_PORT_TAKEN.search(line) for line in self._log.tail(50)) and not _is_free(self._port)
 
 
+class _SpokenTo:
+    """A server that is spoken to over its standard input and output, which ends with them."""
+
+    base_url = STDIO_URL
+
+    def __init__(self, child: ManagedProcess, pipes: Pipes, log: Log, lost: Callable[[], ProcessExit | None]) -> None:
+        self.pipes = pipes
+        self._child = child
+        self._log = log
+        self._lost = lost
+
+    def died(self) -> ProcessExit | None:
+        """Say how the process or one of its services ended, or None while they run."""
+        return self._child.ended() or self._lost()
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Give the last lines of its standard error, oldest first. Untrusted text."""
+        self._child.ended()
+        return self._log.tail()
+
+    def stay_dead(self) -> None:
+        """Tell it to end."""
+        self.pipes.close()
+
+
+def _spoken_to(launch: Callable[[int], ManagedProcess], log: Log, lost: Callable[[], ProcessExit | None]) -> _SpokenTo:
+    # loaded only for those who use it
+    from raggate.service.mcp.pipes import Pipes
+
+    child = launch(0)
+    return _SpokenTo(child, Pipes(*child.pipes, log.feed), log, lost)
+
+
 def _free_port() -> int:
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
@@ -133,7 +174,7 @@ def _is_free(port: int) -> bool:
 
 def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: Mapping[str, str]) -> _Plan:
     values = {
-        "port": str(port),
+        **({} if settings.stdio else {"port": str(port)}),
         "root": str(workspace.root),
         "out": str(workspace.out),
         "run": workspace.run,
@@ -160,10 +201,10 @@ def _plan(settings: CommandBackend, workspace: Workspace, port: int, addresses: 
         cwd=workspace.root / settings.cwd,
         environment=passed | own,
     )
-    if "port" not in filler.used:
+    if "port" not in filler.used and not settings.stdio:
         raise UsageError(
             "api.command: neither `run` nor `env` uses {port}, so the API cannot know where to listen",
-            hint='For example: env: { API_PORT: "{port}" }.',
+            hint='For example: env: { API_PORT: "{port}" }. An MCP server over stdio takes `api.command.stdio: true`.',
         )
     return plan
 
@@ -194,9 +235,9 @@ def _build(group: ProcessGroup, plan: _Plan, timeout: float, log: Log) -> None:
             )
 
 
-def _run(group: ProcessGroup, plan: _Plan, log: Log) -> ManagedProcess:
+def _run(group: ProcessGroup, plan: _Plan, log: Log, *, spoken_to: bool) -> ManagedProcess:
     try:
-        return group.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log)
+        return group.start(plan.run, cwd=plan.cwd, environment=plan.environment, log=log, spoken_to=spoken_to)
     except (OSError, ValueError) as error:
         hint = (
             "The build steps ran, but did not make it." if plan.build else "A step of `api.command.build` can make it."

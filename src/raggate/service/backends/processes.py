@@ -126,9 +126,18 @@ class ManagedProcess:
         self.pid = process.pid
         self._process = process
         self._log = log
+        # where it is spoken to over its output, what it says to people are its errors
+        self._output = process.stderr or process.stdout
         self._drained = False
         self._reader = threading.Thread(target=self._read, name=f"log of {process.pid}", daemon=True)
         self._reader.start()
+
+    @property
+    def pipes(self) -> tuple[IO[bytes], IO[bytes]]:
+        """Its standard input and output, where it was started to be spoken to over them."""
+        if self._process.stdin is None or self._process.stdout is None or self._process.stderr is None:
+            raise TypeError("expected a process that was started with `spoken_to`")
+        return self._process.stdin, self._process.stdout
 
     def ended(self) -> ProcessExit | None:
         """Say how it ended, or None while it runs.
@@ -183,7 +192,7 @@ class ManagedProcess:
         return state.si_status if state.si_code == os.CLD_EXITED else -state.si_status
 
     def _read(self) -> None:
-        stream = self._process.stdout
+        stream = self._output
         if stream is None:
             return
         with stream:
@@ -225,8 +234,19 @@ class ProcessGroup:
             )
         return self
 
-    def start(self, words: Sequence[str], *, cwd: Path, environment: Mapping[str, str], log: Log) -> ManagedProcess:
+    def start(
+        self,
+        words: Sequence[str],
+        *,
+        cwd: Path,
+        environment: Mapping[str, str],
+        log: Log,
+        spoken_to: bool = False,
+    ) -> ManagedProcess:
         """Start a command with its output going to the log and nothing on stdin.
+
+        With `spoken_to`, only its standard error goes to the log; its standard input and output are its `pipes`, which
+        whoever asks for them closes.
 
         Raises:
             OSError: when it cannot be executed.
@@ -237,9 +257,9 @@ class ProcessGroup:
                 words,
                 cwd=cwd,
                 env={**environment, MARK: self._marker},
-                stdin=subprocess.DEVNULL,
+                stdin=subprocess.PIPE if spoken_to else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
+                stderr=subprocess.PIPE if spoken_to else subprocess.STDOUT,
                 bufsize=0,
                 start_new_session=True,
             )

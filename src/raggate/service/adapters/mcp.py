@@ -1,0 +1,181 @@
+"""A search tool of an MCP server: cases become its arguments, its results are read by field paths."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import ClassVar
+
+import httpx
+
+from raggate.config.ask_settings import Ask
+from raggate.config.mcp_settings import Mcp
+from raggate.config.probe_settings import Reindex
+from raggate.config.schema import Config
+from raggate.config.service_settings import Readiness
+from raggate.errors import CannotTell, UsageError
+from raggate.models.golden import Case
+from raggate.models.run import Response
+from raggate.models.service import IndexState, Started
+from raggate.service import ask, http_channel, http_replies
+from raggate.service.adapters.header_values import variables
+from raggate.service.adapters.mapped_index import state_of
+from raggate.service.adapters.mapped_request import filled_json, filled_text, values_of
+from raggate.service.adapters.mapped_response import Prefixes, prefixes, read
+from raggate.service.adapters.over_http import reindex
+from raggate.service.answer_limits import bounded
+from raggate.service.ask import AskResult, Attempt, OnResult
+from raggate.service.mcp import tools
+from raggate.service.mcp.exchange import Exchange
+from raggate.service.mcp.messages import Message
+from raggate.service.mcp.pipe_transports import AsyncPipeTransport
+from raggate.service.mcp.results import root_of
+from raggate.service.mcp.session import Session
+from raggate.service.mcp.terms import Disagreed
+from raggate.service.mcp.waiting import WaitingTransport
+from raggate.service.misses import Miss, Missed, miss
+from raggate.text.quote import cut, quoted
+
+
+@dataclass(frozen=True, slots=True)
+class McpAdapter:
+    """Calls the tool that `ask.mcp` names, for every question once."""
+
+    _settings: Ask
+    _mcp: Mcp
+    _prefixes: Prefixes
+    _headers: Mapping[str, str]
+    repeatable: ClassVar[bool] = True
+
+    @classmethod
+    def of(cls, config: Config, environment: Mapping[str, str]) -> McpAdapter:
+        """Make one of the configuration and raggate's own environment, of which only what `pass_env` names is read.
+
+        Raises:
+            UsageError: without `ask.mcp`, and for a variable that a header needs and that is not set, or unfit for one.
+        """
+        mcp = config.ask.mcp
+        if mcp is None:
+            raise UsageError("ask.adapter is mcp, but ask.mcp is missing", hint="docs/mcp.md shows what it says.")
+        secrets = variables(mcp.headers, environment, "ask.mcp.headers")
+        headers = {name: filled_text(text, secrets) for name, text in mcp.headers.items()}
+        return cls(config.ask, mcp, prefixes(mcp.response.chunks.path_prefix, tuple(config.vault)), headers)
+
+    def index_state(self, client: httpx.Client, _ready: Readiness) -> IndexState:
+        """Say whether the server is initialized and has the tool, and what the tool of `ask.mcp.index` tells.
+
+        Args:
+            client: with the server as its base URL.
+
+        Raises:
+            httpx.HTTPError: when it cannot be reached yet.
+            CannotTell: when the tool is not there, or takes other arguments, or no version of MCP is spoken by both.
+            ValueError: when something stands not where the settings say.
+        """
+        # what is looked through waits in place, so that this is done when it is
+        return asyncio.run(self._looked(WaitingTransport(client), str(client.base_url)))
+
+    def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
+        """Ask these cases, each in the mode beside it, in one session."""
+        return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result)
+
+    def reindex(self, api: Started, call: Reindex) -> str:
+        """Have the server index its notes again by a plain HTTP call. Says what went wrong, if anything."""
+        return reindex(api, call, self._headers, self._settings)
+
+    def with_headers(self, headers: Mapping[str, str]) -> McpAdapter:
+        """Give an adapter that sends these headers too, in place of others of the same name."""
+        replaced = {name.lower() for name in headers}
+        kept = {name: text for name, text in self._headers.items() if name.lower() not in replaced}
+        return replace(self, _headers={**kept, **headers})
+
+    async def _looked(self, transport: httpx.AsyncBaseTransport, base_url: str) -> IndexState:
+        session = self._session(transport, base_url)
+        try:
+            problem = self._problem(await session.tools())
+            if problem:
+                raise CannotTell(problem, hint="docs/mcp.md says how `ask.mcp` names a tool and its arguments.")
+            state = await self._index(session)
+        except Disagreed as error:
+            raise CannotTell(str(error)) from None
+        except Missed as error:
+            return IndexState(healthy=False, indexing=False, detail=str(error))
+        await session.close()
+        return state
+
+    def _problem(self, listed: Sequence[Message]) -> str:
+        index = self._mcp.index
+        needed = [(self._mcp.tool, self._mcp.arguments), *([(index.tool, index.arguments)] if index else [])]
+        return next((problem for tool, given in needed if (problem := tools.problem(listed, tool, given))), "")
+
+    async def _index(self, session: Session) -> IndexState:
+        index = self._mcp.index
+        if index is None:
+            return IndexState(healthy=True, indexing=False)
+        try:
+            root = root_of(await session.call(index.tool, index.arguments), index.tool)
+        except Missed as error:
+            return IndexState(healthy=True, indexing=True, detail=str(error))
+        return state_of(index, root)
+
+    def _session(self, transport: httpx.AsyncBaseTransport, base_url: str) -> Session:
+        url = f"{base_url.rstrip('/')}{self._mcp.path}"
+        return Session(Exchange(transport, url, self._headers, self._settings))
+
+    @asynccontextmanager
+    async def _opened(self, api: Started, workers: int) -> AsyncIterator[_Channel]:
+        async with _transport_to(api, workers, self._settings) as transport:
+            session = self._session(transport, api.base_url)
+            yield _Channel(session, self._mcp, self._settings, self._read)
+            await session.close()
+
+    def _read(self, result: Message) -> Response:
+        root = root_of(result, self._mcp.tool, text=self._mcp.text, blocks=self._mcp.blocks)
+        return read(root, self._mcp.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
+
+
+@dataclass(frozen=True, slots=True)
+class _Channel:
+    """The way to the tool: a session, which is opened before the first question."""
+
+    _session: Session
+    _mcp: Mcp
+    _settings: Ask
+    _read: Callable[[Message], Response]
+
+    async def opened(self) -> Miss | None:
+        """Say why there is no session, if there is none."""
+        try:
+            await self._session.open()
+        except Missed as error:
+            return error.miss
+        except httpx.TransportError as error:
+            return http_replies.missed(error, self._settings)
+        return None
+
+    def question(self, case: Case, mode: str) -> Attempt:
+        """Give what asks one case in one mode."""
+        arguments = filled_json(self._mcp.arguments, values_of(case, mode, self._settings))
+        return partial(self._attempt, case, arguments)
+
+    async def _attempt(self, case: Case, arguments: Message) -> Response | Miss:
+        try:
+            return bounded(self._read(await self._session.call(self._mcp.tool, arguments)))
+        except Missed as error:
+            return error.miss
+        except httpx.TransportError as error:
+            return http_replies.missed(error, self._settings)
+        except ValueError as error:
+            return miss("schema", cut(f"{error} (case {quoted(case.id, limit=60)})"))
+
+
+def _transport_to(api: Started, workers: int, settings: Ask) -> httpx.AsyncBaseTransport:
+    pipes = getattr(api, "pipes", None)
+    if pipes is None:
+        # what the server asks back is answered while its stream is open
+        return http_channel.transport_to(api, 2 * workers)
+    pipes.max_line_bytes = settings.max_body_bytes
+    return AsyncPipeTransport(pipes)

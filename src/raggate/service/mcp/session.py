@@ -1,0 +1,93 @@
+"""A session with an MCP server: agreed on once, begun anew when it has expired; tools are listed and called in it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+
+import httpx
+
+from raggate.service.mcp import messages
+from raggate.service.mcp.exchange import Exchange, Expired
+from raggate.service.mcp.messages import Message, RpcError
+from raggate.service.mcp.terms import STATELESS, Terms, agreed, discovered, proposal
+from raggate.service.misses import Missed, miss
+
+MAX_PAGES = 100
+"""Of a list of tools."""
+
+_GOODBYE_SECONDS = 1.0
+
+
+class Session:
+    """Speaks to one server, for any number of tasks at once. Every method raises as `Exchange.ask` does."""
+
+    def __init__(self, exchange: Exchange) -> None:
+        self._exchange = exchange
+        self._lock = asyncio.Lock()
+        self._terms = Terms()
+
+    async def open(self) -> Terms:
+        """Agree on terms with the server where there are none yet."""
+        async with self._lock:
+            if not self._terms.version:
+                self._terms = await self._greet()
+            return self._terms
+
+    async def call(self, tool: str, arguments: Message) -> Message:
+        """Call a tool and give the result."""
+        return await self._ask("tools/call", {"name": tool, "arguments": arguments})
+
+    async def tools(self) -> list[Message]:
+        """Give the tools that there are."""
+        tools: list[Message] = []
+        cursor: Message = {}
+        for _ in range(MAX_PAGES):
+            page = await self._ask("tools/list", cursor)
+            listed = page.get("tools")
+            if not isinstance(listed, list):
+                raise Missed(miss("schema", "tools/list: expected the list tools in the result"))
+            tools += (tool for tool in listed if isinstance(tool, dict))
+            following = page.get("nextCursor")
+            if not isinstance(following, str) or not following:
+                return tools
+            cursor = {"cursor": following}
+        raise Missed(miss("schema", f"tools/list: more than {MAX_PAGES} pages"))
+
+    async def close(self) -> None:
+        """Tell the server that the session is over, where it has one."""
+        if self._terms.session:
+            with contextlib.suppress(httpx.TransportError, TimeoutError):
+                async with asyncio.timeout(_GOODBYE_SECONDS):
+                    await self._exchange.end(self._terms)
+
+    async def _ask(self, method: str, params: Message) -> Message:
+        terms = await self.open()
+        try:
+            return (await self._exchange.ask(terms, method, params))[0]
+        except Expired:
+            terms = await self._renewed(terms)
+            return (await self._exchange.ask(terms, method, params))[0]
+
+    async def _renewed(self, expired: Terms) -> Terms:
+        """Begin a new session, once for all who were told that the old one has expired."""
+        async with self._lock:
+            if self._terms is expired:
+                self._terms = await self._greet()
+            return self._terms
+
+    async def _greet(self) -> Terms:
+        try:
+            terms = agreed(*await self._exchange.ask(Terms(), "initialize", proposal()))
+        except RpcError as refused:
+            return await self._discover(refused)
+        await self._exchange.tell(terms, messages.notification("notifications/initialized"))
+        return terms
+
+    async def _discover(self, refused: RpcError) -> Terms:
+        """Agree with a server that knows no handshake, which is how every newer one answers it."""
+        try:
+            result, _ = await self._exchange.ask(Terms(STATELESS), "server/discover", {})
+        except RpcError:
+            raise Missed(miss("status", f"initialize: {refused}", status=refused.miss.failure.status)) from None
+        return discovered(result)

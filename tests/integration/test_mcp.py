@@ -1,0 +1,109 @@
+"""raggate gating a search tool of an MCP server over either transport, from the configuration to the verdict."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from project import Project, make_project
+
+SERVER = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
+CONFIG = """\
+suite: small
+golden: golden.jsonl
+vault: {{personal: vault/personal, work: vault/work}}
+api:
+  command: {{run: [{python}, -S, {server}, vault, {how}, pass_env: [PATH, FAKE_BEHAVIOUR]}}
+  ready: {{timeout: 20, settle: 0.05}}
+ask:
+  adapter: mcp
+  total_timeout: 20
+  concurrency: 4
+  mcp:
+    tool: search_notes
+    arguments: {{query: "{{question}}", limit: "{{k}}", vaults: "{{vaults}}"}}
+    response:
+      chunks: {{list: hits, rel_path: path, path_prefix: "{{vault}}/", heading_path: headings, text: text}}
+"""
+TRANSPORTS = {"stdio": "], stdio: true", "http": '"{port}"]'}
+
+
+def gated(root: Path, transport: str) -> Project:
+    """Give a repository with a gate on the server, and with a baseline."""
+    project = make_project(root)
+    text = CONFIG.format(python=sys.executable, server=SERVER, how=TRANSPORTS[transport]).replace(", ]", "]")
+    project.config.write_text(text)
+    project.promote()
+    return project
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_from_green_to_red_and_to_cannot_tell(tmp_path: Path, transport: str) -> None:
+    """The same server is green, one that lost a note is a regression that names it, one that fails cannot be told."""
+    project = gated(tmp_path, transport)
+    same = project.command("check")
+    assert same.code == 0, same.out + same.err
+
+    lost = project.command("check", FAKE_BEHAVIOUR="lose:anchovy")
+    assert lost.code == 1, lost.out + lost.err
+    assert "anchovy-first" in lost.out
+
+    failing = project.command("check", FAKE_BEHAVIOUR="fail_after:3")
+    assert failing.code == 3
+    assert "the tool 'search_notes' says that it failed: the index is corrupt" in failing.out + failing.err
+
+
+@pytest.mark.parametrize(
+    ("transport", "behaviour"),
+    [
+        *[("stdio", behaviour) for behaviour in ("stateless", "text", "ask_back,banner", "version:2024-11-05")],
+        *[("http", behaviour) for behaviour in ("stateless,events", "events,forget", "text,version:2025-03-26")],
+    ],
+)
+def test_every_way_to_say_the_same_is_read_the_same(
+    mcp_project: dict[str, Project], transport: str, behaviour: str
+) -> None:
+    """Answers as text, as a stream or in another version, questions back, and a session that expires change nothing."""
+    done = mcp_project[transport].command("check", FAKE_BEHAVIOUR=behaviour)
+    assert done.code == 0, done.out + done.err
+    log = (mcp_project[transport].last_run() / "api.log").read_text()
+    assert ('told: {"id":"b1","jsonrpc":"2.0","result":{}}' in log) == ("ask_back" in behaviour)
+    assert ('"message":"Method not found"' in log) == ("ask_back" in behaviour)
+
+
+@pytest.mark.parametrize(
+    ("behaviour", "said"),
+    [
+        ("die_after:5", "the API was killed by SIGABRT after"),
+        ("noise", "the server wrote what is no JSON-RPC message to its standard output: 'searching …'"),
+        ("version:1999-01-01", "the server speaks '1999-01-01' of MCP; raggate speaks 2026-07-28, 2025-11-25"),
+    ],
+)
+def test_a_server_that_cannot_be_measured_says_why(mcp_project: dict[str, Project], behaviour: str, said: str) -> None:
+    """A dead server, one that writes between its messages, and one of an unknown version are no verdict, each told."""
+    done = mcp_project["stdio"].command("check", FAKE_BEHAVIOUR=behaviour)
+    assert done.code == 3, done.out + done.err
+    assert said in done.out + done.err
+
+
+def test_a_tool_that_is_not_there_is_answered_with_those_that_are(mcp_project: dict[str, Project]) -> None:
+    """A misspelt tool, and an argument that the tool does not have, are told with the nearest before any question."""
+    project = mcp_project["http"]
+    project.edit("tool: search_notes", "tool: search_nodes")
+    done = project.command("run")
+    project.edit("tool: search_nodes", "tool: search_notes")
+    assert done.code == 3
+    assert "no tool 'search_nodes'; did you mean 'search_notes'?; it has search_notes" in done.err
+    project.edit("limit:", "limits:")
+    done = project.command("run")
+    project.edit("limits:", "limit:")
+    assert done.code == 3
+    assert "no argument 'limits'; did you mean 'limit'?; it has limit, query, vaults" in done.err
+
+
+@pytest.fixture(scope="module")
+def mcp_project(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Project]:
+    """A repository for each transport, gated and promoted once; who edits it undoes that."""
+    return {transport: gated(tmp_path_factory.mktemp(transport), transport) for transport in TRANSPORTS}

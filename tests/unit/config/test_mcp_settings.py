@@ -1,0 +1,86 @@
+"""The section ask.mcp: the example of the docs is a whole configuration, and what cannot be is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from raggate.config.mcp_settings import Between, Blocks, IndexTool, Mcp
+from raggate.config.schema import Config, load
+from raggate.config.service_settings import described
+from tables import each_row
+
+PAGE = Path(__file__).parents[3] / "docs" / "mcp.md"
+MCP = {
+    "tool": "search",
+    "arguments": {"query": "{question}"},
+    "response": {"chunks": {"list": "hits", "rel_path": "path"}},
+}
+STDIO = {"api": {"command": {"run": ["notes-mcp"], "stdio": True}}}
+HTTP = {"api": {"url": "http://127.0.0.1:1"}}
+
+
+def config(mcp: dict[str, Any] | None = None, **more: Any) -> Config:
+    """Build a configuration."""
+    root: dict[str, Any] = {"vault": {"work": "notes"}, **HTTP, **more}
+    root["ask"] = {"adapter": "mcp", "mcp": {**MCP, **(mcp or {})}, **more.get("ask", {})}
+    return Config.model_validate(root)
+
+
+def test_the_example_of_the_page_is_a_configuration() -> None:
+    """It has ten lines at most, is complete, and what else the page shows fits into it."""
+    whole, *parts = [part.partition("```")[0] for part in PAGE.read_text(encoding="utf-8").split("```yaml\n")[1:]]
+    assert len(whole.splitlines()) <= 10
+    assert load(whole.encode(), "docs/mcp.md").ask.mcp is not None
+    base = whole.partition("    response:")[0]
+    for part in parts:
+        document = base + part if "response:" in part else whole + part
+        assert load(document.encode(), "docs/mcp.md").ask.mcp is not None
+
+
+@pytest.mark.parametrize("model", [Mcp, Blocks, Between, IndexTool])
+def test_every_key_is_described(model: type[Any]) -> None:
+    """Below each key of the settings stands what it means."""
+    assert set(described(model)) == set(model.model_fields)
+
+
+@each_row(
+    ("mcp", "more", "said"),
+    [
+        ({"arguments": {"query": "{quesion}"}}, {}, "did you mean {question}"),
+        ({"arguments": {"query": "key"}}, {}, "expected {question} in 'arguments'"),
+        ({"text": True, "blocks": {}}, {}, "at most one of 'text' and 'blocks'"),
+        ({"blocks": {"parts": {"path": {}}}}, {}, "at least one of 'after' and 'before'"),
+        ({"headers": {"Mcp-Session-Id": "x"}}, {}, "expected none that the protocol sets"),
+        ({"headers": {"X-Key": "{env.KEY}"}}, {}, "expected 'KEY' in 'pass_env' as well"),
+        ({"index": {"tool": "status"}}, {}, "at least one of 'documents', 'chunks' and 'indexing'"),
+        ({"index": {"tool": "s", "documents": "n", "arguments": {"q": "{question}"}}}, {}, "expected no placeholders"),
+        ({"response": {**MCP["response"], "stream": {"format": "sse"}}}, {}, "response.stream: expected none"),  # type: ignore[dict-item]
+        ({"path": "/other"}, STDIO, "expected no ask.mcp.path with api.command.stdio"),
+        ({"headers": {"X-A": "b"}}, STDIO, "expected no ask.mcp.headers with api.command.stdio"),
+        (
+            {},
+            {**STDIO, "ask": {"probes": {"principals": {"anna": {"headers": {"X-User": "a"}, "sees": []}}}}},
+            "expected no headers of ask.probes.principals",
+        ),
+        ({}, {**STDIO, "ask": {"probes": {"reindex": {"path": "/again"}}}}, "expected no ask.probes.reindex"),
+        ({}, {"api": {"container": {"image": "a", "port": 1, "stdio": True}}}, "a container is spoken to over HTTP"),
+        ({}, {**STDIO, "ask": {"adapter": "ask", "mcp": None}}, "expected ask.adapter 'mcp' with api.command.stdio"),
+        ({}, {"ask": {"adapter": "ask"}}, "expected both `ask.adapter: mcp` and the section `ask.mcp`, or neither"),
+    ],
+)
+def test_what_cannot_be_is_refused(mcp: dict[str, Any], more: dict[str, Any], said: str) -> None:
+    """A section that could not be asked by, and what has no meaning over standard input and output, are errors."""
+    with pytest.raises(ValidationError) as caught:
+        config(mcp, **more)
+    assert said in str(caught.value)
+
+
+def test_both_transports_are_a_configuration() -> None:
+    """A stored configuration, in which every default is written out, is one too."""
+    for more in (STDIO, HTTP):
+        stored = config(**more).model_dump()
+        assert Config.model_validate(stored) == config(**more)

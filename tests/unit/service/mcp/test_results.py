@@ -1,0 +1,97 @@
+"""Results of a tool: which value the field paths are applied to, and what is no result."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.config.mcp_settings import Blocks
+from raggate.service.mcp.results import root_of
+from raggate.service.misses import Missed
+from tables import each_row
+
+
+def text(*texts: str, **more: Any) -> dict[str, Any]:
+    """Give a result of text blocks."""
+    return {"content": [{"type": "text", "text": part} for part in texts], **more}
+
+
+PARTS = {"path": {"after": "File: ", "before": "\n"}, "meta": {"after": "<m>", "before": "</m>"}}
+WITH_PARTS = Blocks.model_validate({"starts_with": "File: ", "parts": PARTS})
+
+
+@each_row(
+    ("result", "reading", "root"),
+    [
+        ({"structuredContent": {"hits": []}}, {}, {"hits": []}),
+        (text("[1]", structuredContent={"a": 1}), {}, {"a": 1}),
+        (text("[1]", structuredContent={"a": 1}), {"text": True}, [1]),
+        (text('{"hits": []}', resultType="complete"), {}, {"hits": []}),
+        ({"content": [{"type": "image", "data": ""}, {"type": "text", "text": "{}"}]}, {}, {}),
+        (text(), {"blocks": Blocks()}, []),
+        (text('{"a": 1}', "plain", "[1]", "{half"), {"blocks": Blocks()}, [{"a": 1}, "plain", "[1]", "{half"]),
+        (
+            text("2 results", 'File: a.md\nx <m>{"n": 1}</m>', "File: b.md\ny"),
+            {"blocks": WITH_PARTS},
+            [{"path": "a.md", "meta": {"n": 1}}, {"path": "b.md"}],
+        ),
+        (
+            {
+                "content": [
+                    {"type": "resource", "resource": {"uri": "file:///a.md", "text": "x"}},
+                    {"type": "resource_link", "uri": "file:///b.md"},
+                    {"type": "audio"},
+                ]
+            },
+            {"blocks": Blocks()},
+            [{"uri": "file:///a.md", "text": "x"}, {"type": "resource_link", "uri": "file:///b.md"}],
+        ),
+    ],
+)
+def test_what_is_read(result: dict[str, Any], reading: dict[str, Any], root: Any) -> None:
+    """Structured content, the JSON of the text, or each block as a hit, as the settings say."""
+    assert root_of(result, "search", **reading) == root
+
+
+@each_row(
+    ("result", "said"),
+    [
+        (text("index\ngone", isError=True), "the tool 'search' says that it failed: index gone"),
+        ({"isError": True}, "the tool 'search' says that it failed"),
+        (text("{}", isError=True, structuredContent={"hits": []}), "says that it failed: {}"),
+        ({"resultType": "input_required"}, "gives no result but 'input_required'; there is nobody to ask"),
+        ({}, "expected structuredContent, or one text block of JSON; found 0 text blocks"),
+        (text("{}", "{}"), "found 2 text blocks (`ask.mcp.blocks: {}` reads each as a hit)"),
+        (text("Nothing."), "content[].text: expected JSON, found 'Nothing.'"),
+        ({"content": {}}, "content: expected a list of at most 1000 blocks"),
+        ({"content": [7]}, "content[0]: expected a mapping, found 7"),
+        (text(*["{}"] * 1001), "content: expected a list of at most 1000 blocks, found 1001"),
+    ],
+)
+def test_what_is_no_result_is_refused(result: dict[str, Any], said: str) -> None:
+    """An error of the tool, a question back, and what cannot be read are never an empty answer."""
+    with pytest.raises((Missed, ValueError)) as caught:
+        root_of(result, "search")
+    assert said in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just("text"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["content", "type", "text", "isError", "resource", "a"]), inner, max_size=4)
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["content", "structuredContent", "isError", "resultType"]), JSON))
+def test_any_result_is_read_or_refused(result: dict[str, Any]) -> None:
+    """Whatever a server sends, a value comes of it, or a reason."""
+    for reading in ({}, {"text": True}, {"blocks": Blocks()}, {"blocks": WITH_PARTS}):
+        with suppress(Missed, ValueError):
+            json.dumps(root_of(result, "search", **reading))  # type: ignore[arg-type]
