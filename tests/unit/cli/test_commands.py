@@ -21,6 +21,7 @@ def test_the_gate_comes_first() -> None:
     lines = CliRunner().invoke(cli, ["--help"]).output.splitlines()
     listed = [line.split()[0] for line in lines[lines.index("Commands:") :] if line]
     gate = [
+        "demo",
         "init",
         "probe",
         "golden",

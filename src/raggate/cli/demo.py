@@ -1,0 +1,159 @@
+"""The command `raggate demo`: a small search service, a good change and a broken one, and the verdict on each."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.resources import as_file, files
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from raggate.cli import console
+from raggate.cli.options import PATH
+from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.models.scorecard import Scorecard
+    from raggate.models.verdict import Review
+    from raggate.pipeline.request import Request
+
+SERVICE = "search.py"
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A line of the service in place of another, and the exit code that the gate gives for it."""
+
+    title: str
+    old: str
+    new: str
+    expected: ExitCode
+
+
+GOOD = Change(
+    title="more common words are ignored",
+    old='COMMON = {"the", "a", "of", "to", "is", "are"}',
+    new='COMMON = {"the", "a", "of", "to", "is", "are", "does", "how", "what", "when", "where"}',
+    expected=ExitCode.PASS,
+)
+BROKEN = Change(
+    title="comparing letters takes time, so it is switched off",
+    old="LETTER_WEIGHT = 0.5",
+    new="LETTER_WEIGHT = 0",
+    expected=ExitCode.REGRESSION,
+)
+
+
+@click.command()
+@click.option("--keep", type=PATH, metavar="DIR", help="Keep the files of the demo in this new directory.")
+@click.pass_obj
+def demo(environment: dict[str, str], /, keep: Path | None) -> None:
+    """Show the gate at work on a small search service: a change that passes, and one that does not.
+
+    Needs no Docker, no network and none of your files.
+    """
+    with _directory(keep) as directory:
+        service = _write_files(directory)
+        request = _request(directory, environment)
+        questions = len(_make_baseline(request).cases)
+        click.echo(f"A small search service was asked {questions} questions. Its answers are the baseline.")
+        click.echo(f"\nA good change: {GOOD.title}.\n{_difference(GOOD)}\n")
+        verdict = _check(request, service, GOOD).verdict
+        click.echo(f"{verdict.headline}\nverdict: {verdict.outcome} (exit {verdict.exit_code})")
+        click.echo(f"\nA broken change: {BROKEN.title}.\n{_difference(BROKEN)}")
+        _show(_check(request, service, BROKEN), environment)
+    click.echo(log_line(_files_left(keep)))
+    click.echo("Next: `raggate init --probe URL` writes the configuration for an API of yours that is running.")
+
+
+@contextmanager
+def _directory(keep: Path | None) -> Iterator[Path]:
+    """Give an empty directory, which is removed afterwards unless it is to be kept.
+
+    Raises:
+        UsageError: for one to keep that is not empty.
+    """
+    if keep is None:
+        with tempfile.TemporaryDirectory(prefix="raggate-demo-") as temporary:
+            yield Path(temporary)
+        return
+    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+        raise UsageError(
+            f"--keep: {keep} exists and is not an empty directory",
+            hint="Name a directory that does not exist yet.",
+        )
+    keep.mkdir(parents=True, exist_ok=True)
+    yield keep
+
+
+def _write_files(directory: Path) -> str:
+    """Write the service with its notes, questions and configuration, and give the source of the service."""
+    with as_file(files("raggate.cli") / "demo_files") as source:
+        shutil.copytree(source, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
+    config = directory / "raggate.yml"
+    # what is written as JSON is YAML too
+    text = config.read_text(encoding="utf-8").replace("PYTHON", json.dumps(sys.executable))
+    config.write_text(text, encoding="utf-8")
+    return (directory / SERVICE).read_text(encoding="utf-8")
+
+
+def _request(directory: Path, environment: dict[str, str]) -> Request:
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline.request import Request
+    from raggate.reports.progress import Progress
+
+    return Request(
+        config_file=directory / "raggate.yml",
+        environment=environment,
+        say=lambda _: None,
+        systems=SYSTEMS,
+        progress=lambda: Progress(io.StringIO()),
+    )
+
+
+def _make_baseline(request: Request) -> Scorecard:
+    from raggate.pipeline import check, rerun
+
+    _, proposal = rerun.promote_directory(request, check.run(request).directory)
+    return proposal.comparison.scorecard
+
+
+def _check(request: Request, service: str, change: Change) -> Review:
+    """Gate the service with one change to it; `service` is its source without any.
+
+    Raises:
+        CannotTell: for another verdict than the demo is about, such as on a machine that is too busy to answer.
+    """
+    from raggate.pipeline import check
+
+    (request.root / SERVICE).write_text(service.replace(change.old, change.new), encoding="utf-8")
+    review = check.check(request).review
+    if review.verdict.exit_code != change.expected:
+        raise CannotTell(f"the demo did not go as planned: {review.verdict.headline}", log=review.run.log)
+    return review
+
+
+def _show(review: Review, environment: dict[str, str]) -> None:
+    from raggate.reports import terminal
+
+    color = sys.stdout.isatty() and "NO_COLOR" not in environment
+    click.echo(terminal.render(review, width=max(console.width(), 60), color=color), color=True)
+
+
+def _difference(change: Change) -> str:
+    return f"  - {change.old}\n  + {change.new}"
+
+
+def _files_left(keep: Path | None) -> str:
+    if keep is None:
+        return "The files are removed; `raggate demo --keep DIR` keeps them, to try changes of your own."
+    return f"The files are in {keep}: change {SERVICE}, and run `raggate check` there."

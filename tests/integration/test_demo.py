@@ -1,0 +1,41 @@
+"""`raggate demo`: the whole gate on a service that comes with raggate, as somebody sees it who has nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+from here import called
+from preloaded import start
+from raggate.cli import main
+
+
+def test_a_good_change_and_a_broken_one(tmp_path: Path) -> None:
+    """The good change passes, the broken one is red with its cause, and what is kept can be tried further."""
+    process = start("demo", "--keep", "kept", at=tmp_path, environment=os.environ)
+    out, err = process.communicate(60)
+    assert (process.returncode, err) == (0, "")
+    good, _, broken = out.partition("A broken change")
+    assert "verdict: pass (exit 0)" in good
+    assert "verdict: regression (exit 1)" in broken
+    assert "Most likely cause: the vector score no longer counts (weights: vector 0.5 → 0)" in broken
+    assert "The files are in kept: change search.py" in broken
+    kept = tmp_path / "kept"
+    baseline = json.loads((kept / "baselines/demo.json").read_text())
+    assert f"was asked {len(baseline['cases'])} questions" in good
+    assert {path.name for path in kept.iterdir()} == {
+        *(".raggate", "baselines", "golden", "notes", "raggate.yml", "search.py"),
+    }
+    assert len(list((kept / ".raggate/runs").iterdir())) == 3
+    lint = called(lambda: main.main(["lint"]), at=kept, environment={})
+    assert lint.code == 0, lint.out + lint.err
+
+
+def test_nothing_of_somebody_else_is_overwritten(tmp_path: Path) -> None:
+    """A directory that has files is refused, and stays as it was."""
+    (tmp_path / "search.py").write_text("mine")
+    done = called(lambda: main.main(["demo", "--keep", str(tmp_path)]), at=tmp_path, environment={})
+    assert done.code == 2
+    assert "is not an empty directory" in done.err
+    assert [path.name for path in tmp_path.iterdir()] == ["search.py"]
