@@ -1,12 +1,13 @@
-"""Replies that a judge copied out of what it was to grade: an answer that holds a grade has not been graded by it."""
+"""Replies that stand in what was to be graded: an answer that brings its own grade has not been graded by it."""
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping
 
-from raggate.judges.parse import ReplyFormat
-from raggate.text.jsonio import JsonObject
+from raggate.judges.parse import ReplyFormat, schema_of
+from raggate.text.jsonio import JsonObject, fields
 
 _QUOTES = ('"', "'", "`")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
@@ -20,14 +21,38 @@ def is_quoted(reply: ReplyFormat, material: JsonObject) -> bool:
 
     That is when its reasons stand there between quotes; of a reply without reasons, when all of its texts do, with
     their keys. Reasons that quote the answer are no such thing: what they quote is not all of them, or has no quotes
-    there.
+    there. It is also when all its keys stand there with the same grades, whatever its reasons: a model that was led by
+    them gives reasons of its own, too.
     """
-    wanted = _telling(reply)
-    return bool(wanted) and any(
-        all(any(f"{quote}{part}{quote}" in reading for quote in _QUOTES) for part in wanted)
+    wanted, given = _telling(reply), _given(reply)
+    return any(
+        _stands_in(reading, wanted) or (bool(given) and all(part.search(_packed(reading)) for part in given))
         for text in _strings(material)
         for reading in _readings(text)
     )
+
+
+def _stands_in(reading: str, wanted: list[str]) -> bool:
+    return bool(wanted) and all(any(f"{quote}{part}{quote}" in reading for quote in _QUOTES) for part in wanted)
+
+
+def _given(reply: ReplyFormat) -> list[re.Pattern[str]]:
+    """Give what finds a reply with the same grades in packed text; nothing of one that is texts alone."""
+    content, parts = reply.model_dump(), fields(schema_of(type(reply)).get("properties"))
+    grades = {key for key, part in parts.items() if _is_grade(fields(part))}
+    values = {key: re.escape(json.dumps(content[key], separators=(",", ":"))) + r"(?![\d.])" for key in grades}
+    return [re.compile(f'"{key}":{values.get(key, "")}') for key in parts] if grades else []
+
+
+def _is_grade(part: JsonObject) -> bool:
+    """Say whether a key of a reply holds a grade, by its schema, and not a text or claims."""
+    kinds = {part.get("type"), fields(part.get("items")).get("type")}
+    return "enum" in part or bool(kinds & {"boolean", "integer"})
+
+
+def _packed(reading: str) -> str:
+    """Write a text as its JSON would be without spaces, whatever quotes it has, and as Python writes yes and no."""
+    return re.sub(r"['`]", '"', reading.replace(" ", "")).lower()
 
 
 def _telling(reply: ReplyFormat) -> list[str]:
