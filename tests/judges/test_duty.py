@@ -9,14 +9,17 @@ from typing import Any
 import pytest
 
 from fakes.judge_server import Answer, FakeJudge, Request
+from judges.real_server import BUILD, NAME, RealServer
 from judges.trec_rag import judgements, relevancy_lines
 from project import Project, make_project
 
-pytestmark = [pytest.mark.judges, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.judges, pytest.mark.timeout(900)]
 
 CANARY = "golden/canary.jsonl"
 ANSWERS = 4
 EACH = 12
+LONGEST = 900
+"""Characters of a passage: reading is most of what a judgement costs."""
 
 SECTION = """
 judges:
@@ -24,12 +27,11 @@ judges:
   scores: [context_relevancy]
   canary: {{file: golden/canary.jsonl}}
   concurrency: 1
-  call_timeout: 600
-  max_tokens: 400
+  call_timeout: 300
+  max_tokens: 500
 gate: {{metrics: {{context_relevancy: {{floor: 1.5}}}}}}
 """
-WEIGHTS = "sha256:b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53"
-SMALL = '{{model: smollm2-135m-instruct, build: "' + WEIGHTS + '", base_url: "{url}", answers_as: "{name}"}}'
+SMALL = f'{{{{model: {NAME}, build: "{BUILD}", base_url: "{{url}}"}}}}'
 GOOD = '{{model: good-{name}, build: b1, base_url: "{url}"}}'
 
 
@@ -44,7 +46,7 @@ def project(tmp_path_factory: pytest.TempPathFactory, archive: Path) -> Project:
     project = make_project(tmp_path_factory.mktemp("duty"))
     project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     project.write_cases(project.cases()[:ANSWERS])
-    lines = relevancy_lines(archive, EACH)
+    lines = relevancy_lines(archive, EACH, LONGEST)
     (project.root / CANARY).parent.mkdir()
     (project.root / CANARY).write_text("".join(json.dumps(line) + "\n" for line in lines))
     project.promote()
@@ -75,16 +77,17 @@ def test_the_labels_are_those_of_people(archive: Path) -> None:
     assert [degrees.count(value) for value in (5, 3, 0)] == [797, 417, 432]
 
 
-def test_the_small_model_is_disarmed_by_people(project: Project, small_model: str, small_name: str) -> None:
+def test_the_small_model_is_disarmed_by_people(project: Project, small_model: RealServer) -> None:
     """What SmolLM2 scores is beyond a limit that nothing can meet, and yet not red: people disagree with it."""
-    judged_by(project, SMALL.format(url=small_model, name=small_name))
-    done = project.raggate("check", seconds=3000)
+    judged_by(project, SMALL.format(url=small_model.url))
+    done = project.raggate("check", seconds=800)
     assert done.code == 0, done.out + done.err
     verdict = project.verdict()
     agreement = verdict["judging"]["canary"]["scores"]["context_relevancy"]
-    print(agreement, verdict["judging"]["scores"])  # noqa: T201 - the figures are the finding
+    print(agreement)  # noqa: T201 - the figures are the finding
     assert agreement["cases"] == 2 * EACH
-    assert agreement["judged"] < 20 or agreement["kappa"] is None or agreement["kappa"] < 0.4
+    assert agreement["judged"] >= 20
+    assert agreement["kappa"] < 0.4
     assert "Judges have no say: context_relevancy is advisory" in verdict["headline"]
     assert {row["status"] for row in verdict["metrics"] if row["metric"] == "context_relevancy"} <= {"advisory"}
 
@@ -101,10 +104,10 @@ def test_good_judges_stay_armed(project: Project) -> None:
     assert [reason["code"] for reason in verdict["reasons"]] == ["below-floor"]
 
 
-def test_a_panel_stays_armed_beside_the_small_model(project: Project, small_model: str, small_name: str) -> None:
+def test_a_panel_stays_armed_beside_the_small_model(project: Project, small_model: RealServer) -> None:
     """Two good judges outvote the small one, all from the cassette: the panel agrees with people, and decides."""
     good = (GOOD.format(name=name, url="http://127.0.0.1:1") for name in "ab")
-    judged_by(project, SMALL.format(url=small_model, name=small_name), *good)
+    judged_by(project, SMALL.format(url=small_model.url), *good)
     project.config.write_text(
         project.config.read_text().replace("  concurrency: 1", "  mode: replay\n  concurrency: 1")
     )

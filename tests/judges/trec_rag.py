@@ -23,23 +23,31 @@ _PASSAGES = "crowd/study1_retrieval.jsonl.gz"
 _TOPICS = "topics.rag24.test.txt"
 
 
-def canary_lines(archive: Path, each: int, seed: int = 0) -> list[dict[str, Any]]:
-    """Give a canary set: so many judgements of each degree of support, drawn by a seed, each with its passage."""
+def canary_lines(archive: Path, each: int, longest: int, seed: int = 0) -> list[dict[str, Any]]:
+    """Give a canary set: so many judgements of each degree of support, drawn by a seed, each with its passage.
+
+    Args:
+        archive: where they are.
+        each: how many.
+        longest: characters that a passage may have, at most.
+        seed: of the draw.
+    """
     by_degree: dict[int, list[dict[str, Any]]] = {}
     for case in judgements(archive):
-        by_degree.setdefault(case["value"], []).append(case)
+        if len(case["passages"][0]["text"]) <= longest:
+            by_degree.setdefault(case["value"], []).append(case)
     draw = Random(seed)  # noqa: S311 - a sample, not cryptography
     return [case for degree in sorted(by_degree) for case in draw.sample(by_degree[degree], each)]
 
 
-def relevancy_lines(archive: Path, each: int, seed: int = 0) -> list[dict[str, Any]]:
+def relevancy_lines(archive: Path, each: int, longest: int, seed: int = 0) -> list[dict[str, Any]]:
     """Give a canary set of context relevancy: does the passage help to say whether the sentence is true?
 
     It does where people found that it supports the sentence in full, and does not where they found no support; what it
     supports in part is left out.
     """
     lines = []
-    for case in canary_lines(archive, each, seed):
+    for case in canary_lines(archive, each, longest, seed):
         if case["value"] != POINTS["1"]:
             sentence = case["answer"].removesuffix(" [1]")
             asked = {"question": f"Is this true: {sentence}", "answer": "", "references": []}

@@ -1,0 +1,36 @@
+"""SmolLM2-135M-Instruct as a judge: settings, and replies that are kept, so that a measurement can be gone on with."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from judges.real_server import BUILD, NAME
+from raggate.config.judge_settings import Judges
+from raggate.judges import cassette, session
+from raggate.judges.budget import Budget
+from raggate.judges.cassette import Cassette
+from raggate.judges.client import Client
+from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Parameters, Reply
+
+KEPT = Path(__file__).parents[1] / ".raggate" / "judge_benchmarks.jsonl"
+PARAMETERS = Parameters(max_tokens=300)
+
+Send = Callable[[JudgeRequest], Awaitable[Reply | NotJudged]]
+
+
+def settings(url: str, *, schema: bool = True) -> Judges:
+    """Give the settings of the one judge, made to keep to the schema of a reply or not."""
+    model = {"model": NAME, "build": BUILD, "base_url": url, "json_schema": schema}
+    return Judges.model_validate({"models": [model], "concurrency": 1, "call_timeout": 600, "total_timeout": 86_400})
+
+
+@asynccontextmanager
+async def asking(judges: Judges) -> AsyncIterator[tuple[JudgeModel, Cassette, Send]]:
+    """Give the model, the replies that are kept, and what sends a request whose reply is not."""
+    KEPT.parent.mkdir(exist_ok=True)
+    kept = Cassette(cassette.read(KEPT.read_bytes(), str(KEPT)) if KEPT.exists() else {}, KEPT)
+    (model,) = session.judge_models(judges)
+    async with Client(judges, Budget(judges.budget), lambda _: "") as client:
+        yield model, kept, client.send
