@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from math import fsum
+from typing import get_args
 
 from raggate.gate.evidence import ALPHA, holm
 from raggate.gate.statistics.intervals import t_interval, tango
@@ -25,7 +26,7 @@ from raggate.models.judging_bias import (
 )
 from raggate.models.scorecard import EPSILON
 
-VARIANTS: tuple[Variant, ...] = ("again", "reversed", "shuffled", "longer", "shorter")
+VARIANTS: tuple[Variant, ...] = get_args(Variant)
 _ORDERS = ("reversed", "shuffled")
 
 

@@ -56,7 +56,8 @@ def family(model: str) -> str:
 def preferences(grades: Sequence[AnswerGrades]) -> tuple[SelfPreference, ...]:
     """Say by judge and score whether the judge gives its own family's answers more than other families' judges do.
 
-    Judges of whose family no answer is have no row, nor have those that no judge of another family stands beside.
+    Judges of whose family no answer is have no row, nor have those that no judge of another family stands beside. One
+    whose name tells no family may be of any, and is held against nobody.
     """
     families = {row.judge: family(row.judge) for row in grades}
     answering = {family(row.answered_by) for row in grades} - {""}
@@ -64,7 +65,7 @@ def preferences(grades: Sequence[AnswerGrades]) -> tuple[SelfPreference, ...]:
         _preference(judge, score, families, rows)
         for score, rows in _by_score(grades).items()
         for judge, kind in families.items()
-        if kind in answering and any(other != kind for other in families.values())
+        if kind in answering and any(other not in {kind, ""} for other in families.values())
     )
 
 
@@ -101,7 +102,7 @@ def _gaps(
     """Give the judge's rows with how far each is above the mean of other families' judges of the same answer."""
     others: dict[int, list[float]] = defaultdict(list)
     for row in rows:
-        if row.original.value is not None and families[row.judge] != families[judge]:
+        if row.original.value is not None and families[row.judge] not in {families[judge], ""}:
             others[row.answer].append(row.original.value)
     for row in rows:
         if row.judge == judge and row.original.value is not None and row.answer in others:

@@ -176,8 +176,8 @@ def _why_none(models: set[str], judges: Sequence[str]) -> str:
         )
     if len(judges) < 2:
         return "there is one judge alone, and its grades are held against those of judges of another family"
-    if len({family(judge) for judge in judges}) < 2:
-        return "all judges are of one family, and the grades of each are held against those of another family"
+    if len({family(judge) for judge in judges} - {""}) < 2:
+        return "the judges are not of two families that are known, and each is held against those of another family"
     return "no answer is by a model of the family of a judge"
 
 

@@ -120,6 +120,8 @@ def test_what_is_not_known_is_no_family() -> None:
     judges = {"gpt-x": lenient, "7b": strict}
     assert preferences(graded(20, "", **judges)) == ()
     assert preferences(graded(20, "mistral-7b", **judges)) == ()
+    # a judge whose name tells nothing may be of that family too
+    assert preferences(graded(20, "gpt-4", **judges)) == ()
 
 
 def test_welch_by_hand() -> None:
