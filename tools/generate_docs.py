@@ -179,7 +179,7 @@ def lint_page() -> str:
         NOTE,
         "`raggate lint` reads configuration, golden set, vault, baseline and waivers as `raggate check` does, and "
         "starts nothing. It exits with 2 where a check is an error, with `--strict` where one is a warning too, and "
-        "with 0 otherwise.",
+        "with 0 otherwise. `--ignore CHECK` leaves one out that is no error.",
         "`--format` is `text` for a terminal, `json` with every finding (`check`, `severity`, `path`, `line`, `key`, "
         "`message`, `fix`), `github` for annotations in the log of a workflow, or `sarif` (2.1.0) for code scanning "
         "and editors. Paths are as seen from where the command is given.",
@@ -187,6 +187,9 @@ def lint_page() -> str:
         "files at its top:",
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
         "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
+        "For code scanning, upload the file whatever the exit code:",
+        "```yaml\n- run: raggate lint --format sarif > lint.sarif\n- uses: github/codeql-action/upload-sarif@SHA\n"
+        "  if: always()\n  with:\n    sarif_file: lint.sarif\n```",
         "Ids are stable. What the checks cannot see: whether a label is right, and whether a question is one that "
         "people ask; [questions.md](questions.md) says how to write good ones.",
     ]

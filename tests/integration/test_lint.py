@@ -91,6 +91,17 @@ def test_warnings_stop_only_where_they_are_asked_to(promoted: Project) -> None:
     promoted.write_cases([*cases, {**cases[0], "id": "again"}])
     assert "duplicate-question" in {item["check"] for item in findings(promoted, code=0)}
     assert findings(promoted, "--strict", code=2) == findings(promoted, code=0)
+    warned = {item["check"] for item in findings(promoted, code=0) if item["severity"] == "warning"}
+    ignored = [word for name in warned for word in ("--ignore", name)]
+    assert warned.isdisjoint(item["check"] for item in findings(promoted, "--strict", *ignored, code=0))
+
+
+def test_a_waiver_that_is_over(promoted: Project) -> None:
+    """It is an error at its own line, as it makes the gate red."""
+    waiver = "  - {case: bicycle-first, owner: me, reason: known, expires: 2020-01-01}\n"
+    promoted.config.write_text(promoted.config.read_text() + "waivers:\n" + waiver)
+    [item] = [item for item in findings(promoted, code=2) if item["severity"] == "error"]
+    assert (item["check"], item["line"]) == ("expired-waiver", len(promoted.config.read_text().splitlines()))
 
 
 def test_annotations(promoted: Project) -> None:

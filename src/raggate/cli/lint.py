@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,12 +13,14 @@ from raggate import __version__
 from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, RaggateError
+from raggate.models.lint import CHECKS
 from raggate.text.escape import plain
 
 if TYPE_CHECKING:
     from raggate.models.lint import LintReport
     from raggate.pipeline.request import Request
 
+IGNORABLE = tuple(name for name, check in CHECKS.items() if check.severity != "error")
 FORMATS = ("text", "json", "github", "sarif")
 SHOWN_ANNOTATIONS = 10
 """Of each level; the runner shows no more of a step."""
@@ -37,6 +40,9 @@ SHOWN_ANNOTATIONS = 10
     help="For people, programs, a workflow log, or code scanning.",
 )
 @click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
+@click.option(
+    "--ignore", type=click.Choice(IGNORABLE), multiple=True, metavar="CHECK", help="Leave a check out; not an error's."
+)
 @click.pass_obj
 def lint(
     environment: dict[str, str],
@@ -45,6 +51,7 @@ def lint(
     against: str | None,
     baseline_file: Path | None,
     form: str,
+    ignore: tuple[str, ...],
     *,
     strict: bool,
 ) -> int:
@@ -66,7 +73,7 @@ def lint(
         against=against,
         baseline_file=baseline_file,
     )
-    report = _checked(request, raising=form == "text")
+    report = replace(_checked(request, raising=form == "text"), ignored=frozenset(ignore))
     click.echo(_rendered(report, form), nl=False)
     severities = {finding.severity for finding in all_findings(report)}
     return int(ExitCode.USAGE if severities & {"error", *(["warning"] if strict else [])} else ExitCode.PASS)
@@ -97,7 +104,6 @@ def _rendered(report: LintReport, form: str) -> str:
 def _commands(report: LintReport) -> str:
     """Write the findings as commands to the runner, which make annotations of them."""
     from raggate.github.runner.commands import annotation
-    from raggate.models.lint import CHECKS
     from raggate.reports.lint import about, all_findings
 
     count: Counter[str] = Counter()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from raggate.config.schema import Config
@@ -26,18 +26,19 @@ SATURATED = 0.95
 SHOWN_SLICES = 8
 
 
-def check_waivers(settings: Config, path: str, at: str) -> Iterator[LintFinding]:
+def check_waivers(settings: Config, path: str, at: str, line_of: Callable[[int], int]) -> Iterator[LintFinding]:
     """Check which waivers are over on a day.
 
     Args:
         settings: the configuration.
         path: its file.
         at: the moment, ISO 8601.
+        line_of: gives the line of a waiver by its number, from 0.
     """
     for number, waiver in enumerate(waiver_statuses(settings.waivers, at)):
         if waiver.state == "expired":
             message = f"the waiver for {quoted(waiver.metric or waiver.case)} ended on {waiver.expires}"
-            yield LintFinding("expired-waiver", path, 1, f"waivers[{number}]", message)
+            yield LintFinding("expired-waiver", path, line_of(number), f"waivers[{number}]", message)
 
 
 def check_slices(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:

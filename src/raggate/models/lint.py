@@ -157,11 +157,16 @@ class LintFinding(NamedTuple):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LintReport:
-    """All that was found, most important first, and what the suite can show; None where its files cannot be used."""
+    """All that was found, most important first, and what the suite can show; None where its files cannot be used.
+
+    `gate_line` is where the configuration, `config`, says how it is gated; `ignored` are checks that are left out.
+    """
 
     config: str
     findings: tuple[LintFinding, ...]
     outlook: Outlook | None = None
+    gate_line: int = 1
+    ignored: frozenset[str] = frozenset()
 
 
 def in_order(findings: list[LintFinding]) -> tuple[LintFinding, ...]:

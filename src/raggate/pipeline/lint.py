@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -20,7 +21,9 @@ from raggate.models.outlook import Outlook
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
+from raggate.text import yamlio
 from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+from raggate.text.files import read_file
 
 
 def lint(request: Request) -> LintReport:
@@ -37,9 +40,9 @@ def lint(request: Request) -> LintReport:
             "the questions could not be checked in time", hint="Some of their texts are made to take long."
         )
         with within(LINT_S + LINT_PER_MIB_S * megabytes, late):
-            findings = [*_findings(inputs, baseline, request.config_name)]
+            findings = [*_findings(inputs, baseline, request.config_name, _line_of(request))]
         outlook = suite_outlook(inputs.config, inputs.golden, baseline)
-        return _placed(request, findings, outlook=outlook)
+        return replace(_placed(request, findings, outlook), gate_line=_line_of(request)(("gate",)))
 
 
 def refused(request: Request, error: RaggateError) -> LintReport:
@@ -62,13 +65,22 @@ def refused(request: Request, error: RaggateError) -> LintReport:
     return _placed(request, findings)
 
 
-def _findings(inputs: Inputs, baseline: Baseline | None, config_name: str) -> Iterator[LintFinding]:
+def _findings(
+    inputs: Inputs, baseline: Baseline | None, config_name: str, line_of: Callable[[yamlio.Path], int]
+) -> Iterator[LintFinding]:
     settings, golden, at = inputs.config, inputs.golden, datetime.now(UTC).isoformat()
-    yield from check_waivers(settings, config_name, at)
+    yield from check_waivers(settings, config_name, at, lambda number: line_of(("waivers", number)))
     yield from check_questions(golden, settings.golden)
     yield from check_places(golden, inputs.vault, settings.golden, settings.vault)
     yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
     yield from check_slices(settings, golden, settings.golden)
+
+
+def _line_of(request: Request) -> Callable[[yamlio.Path], int]:
+    """Give what tells the line of a key of the configuration; of a commit's only the file is told."""
+    if request.against is not None:
+        return lambda _: 1
+    return yamlio.parse(read_file(request.config_file), request.config_name).line
 
 
 def _path(request: Request, file: str) -> str:

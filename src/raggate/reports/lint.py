@@ -20,19 +20,20 @@ SHOWN = 10
 def all_findings(report: LintReport) -> tuple[LintFinding, ...]:
     """Give the findings with those on what the suite can show, which are about the configuration."""
     shown = outlook.sentences(report.outlook) if report.outlook is not None else ()
-    own = [LintFinding(item.check, report.config, 1, "", item.text) for item in shown if item.check]
-    return in_order([*report.findings, *own])
+    own = [LintFinding(item.check, report.config, report.gate_line, "", item.text) for item in shown if item.check]
+    return in_order([item for item in (*report.findings, *own) if item.check not in report.ignored])
 
 
 def render(report: LintReport) -> str:
     """Render for a terminal: the findings by check, each check with what to do; then what the suite can show."""
-    lines = [line for _, group in groupby(report.findings, key=lambda item: item.check) for line in _check([*group])]
-    if report.findings:
-        sizes = Counter(finding.severity for finding in report.findings)
+    findings = [item for item in report.findings if item.check not in report.ignored]
+    lines = [line for _, group in groupby(findings, key=lambda item: item.check) for line in _check([*group])]
+    if findings:
+        sizes = Counter(finding.severity for finding in findings)
         severities: tuple[Severity, ...] = ("error", "warning", "note")
         lines += [", ".join(counted(sizes[name], name) for name in severities if sizes[name]), ""]
     text = "".join(f"{log_line(line, limit=600)}\n" if line else "\n" for line in lines)
-    return text + (outlook.render(report.outlook) if report.outlook is not None else "")
+    return text + (outlook.render(report.outlook, report.ignored) if report.outlook is not None else "")
 
 
 def _check(findings: list[LintFinding]) -> Iterator[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from raggate.models.lint import CHECKS
@@ -19,10 +19,15 @@ class Sentence(NamedTuple):
     check: str = ""
 
 
-def render(outlook: Outlook) -> str:
-    """Render it, one sentence a line; a line that asks for something to be done begins with "warning"."""
+def render(outlook: Outlook, ignored: Collection[str] = ()) -> str:
+    """Render it, one sentence a line; a line that asks for something to be done begins with "warning".
+
+    Args:
+        outlook: what there is to say.
+        ignored: checks whose sentences are left out.
+    """
     lines = [f"suite {outlook.suite}: {counted(outlook.questions, 'question')}, gate.policy {outlook.policy}"]
-    lines += [_warned(sentence) for sentence in sentences(outlook)]
+    lines += [_warned(sentence) for sentence in sentences(outlook) if sentence.check not in ignored]
     return "\n".join(log_line(line, limit=500) for line in lines) + "\n"
 
 

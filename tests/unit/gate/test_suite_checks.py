@@ -84,8 +84,8 @@ def test_waivers_that_are_over() -> None:
     """A waiver counts to the end of its last day."""
     waiver = {"case": "q1", "owner": "team", "reason": "known", "expires": "2026-05-31"}
     expired = make_config(waivers=[waiver, {**waiver, "expires": "2026-06-01"}])
-    assert [*suite_checks.check_waivers(expired, "raggate.yml", AT)] == [
-        LintFinding("expired-waiver", "raggate.yml", 1, "waivers[0]", "the waiver for 'q1' ended on 2026-05-31")
+    assert [*suite_checks.check_waivers(expired, "raggate.yml", AT, lambda number: 30 + number)] == [
+        LintFinding("expired-waiver", "raggate.yml", 30, "waivers[0]", "the waiver for 'q1' ended on 2026-05-31")
     ]
 
 

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
 
+from own_source import MODULES, source
 from raggate.models.lint import CHECKS, LintFinding, LintReport, in_order
+from raggate.models.outlook import Outlook, PolicyOdds
 from raggate.reports import lint, sarif
 from tries import tried
 
+OUTLOOK = Outlook(
+    suite="notes",
+    policy="either",
+    questions=9,
+    modes=(),
+    odds=(PolicyOdds(policy="evidence", neutral=0.1, harmful=0.5),),
+    recommended="evidence",
+)
 SCHEMA = Path(__file__).parents[2] / "data" / "sarif-2.1.0-subset.schema.json"
 LEAK = LintFinding("leaked-heading", "golden/g.jsonl", 3, "q3", "quotes the heading 'Rain barrel'")
 UNASKED = [LintFinding("unasked-note", f"vault/n{n}.md", 1, "", "no question names this note") for n in range(12)]
@@ -43,6 +54,25 @@ def test_terminal() -> None:
 def test_nothing_to_say() -> None:
     """Where nothing was found there is no count of it."""
     assert lint.render(report()) == ""
+
+
+def test_a_check_that_is_ignored() -> None:
+    """It is left out of every form, also what is said of the suite as a whole."""
+    told = replace(report(LEAK, EXPIRED), outlook=OUTLOOK)
+    quiet = replace(told, ignored=frozenset({"leaked-heading", "policy"}))
+    assert {item.check for item in lint.all_findings(told)} - {item.check for item in lint.all_findings(quiet)} == {
+        "leaked-heading",
+        "policy",
+    }
+    assert "gate.policy `evidence` suits" in lint.render(told)
+    assert "suits" not in lint.render(quiet)
+    assert "leaked" not in lint.render(quiet)
+
+
+def test_every_check_is_made_somewhere() -> None:
+    """No id is listed that nothing finds."""
+    code = "".join(source(name) for name in MODULES if name != "models/lint.py")
+    assert [name for name in CHECKS if f'"{name}"' not in code] == []
 
 
 def test_json() -> None:
