@@ -9,7 +9,7 @@ from raggate.judges.ask import Opinion
 from raggate.judges.grader import Grader
 from raggate.judges.material import Material
 from raggate.judges.parse import ReplyFormat
-from raggate.judges.replies import Claim, ClaimReply, ClaimsReply, ClaimVerdict
+from raggate.judges.replies import Claim, ClaimReply, ClaimsReply, ClaimVerdict, same_claim
 from raggate.models.judging import Judgement, NotJudged
 
 MOST_CLAIMS = 60
@@ -29,7 +29,7 @@ async def by_claim(grader: Grader, material: Material) -> tuple[Judgement, ...]:
     listed = await grader.reply("claims", asked, ClaimsReply)
     if isinstance(listed.says, NotJudged):
         return _none(grader, listed.says, (listed,))
-    claims = listed.says.claims
+    claims = merged(listed.says.claims)
     if not claims:
         return _none(grader, NotJudged(reason="nothing_to_judge", detail="the answer makes no claim"), (listed,))
     if len(claims) > MOST_CLAIMS:
@@ -54,6 +54,18 @@ async def by_claim(grader: Grader, material: Material) -> tuple[Judgement, ...]:
         grader.value("groundedness", groundedness_of(judged, cites=material.cites), (listed, *opinions), **texts),
         grader.value("faithfulness", len(supported) / len(judged), (listed, *opinions), **texts),
     )
+
+
+def merged(claims: Sequence[Claim]) -> list[Claim]:
+    """Give every claim once, and no blank one: major where it is so anywhere, cited where it is so everywhere."""
+    by_text: dict[str, list[Claim]] = {}
+    for claim in claims:
+        by_text.setdefault(same_claim(claim.claim), []).append(claim)
+    return [
+        Claim(claim=same[0].claim, major=any(one.major for one in same), cited=all(one.cited for one in same))
+        for text, same in by_text.items()
+        if text
+    ]
 
 
 def groundedness_of(judged: Judged, *, cites: bool) -> float:

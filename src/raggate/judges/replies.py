@@ -26,6 +26,19 @@ def _not_blank(text: str) -> str:
     return text
 
 
+def same_claim(claim: str) -> str:
+    """Give what two spellings of a claim have in common: a claim counts once, however often an answer makes it."""
+    return " ".join(claim.split()).casefold()
+
+
+def each_once(claims: list[str]) -> tuple[str, ...]:
+    """Give every claim once, as it is spelt first, and no blank one."""
+    first: dict[str, str] = {}
+    for claim in claims:
+        first.setdefault(same_claim(claim), claim)
+    return tuple(claim for same, claim in first.items() if same)
+
+
 Points = Annotated[Literal[0, 1, 2, 3, 4, 5], BeforeValidator(_no_boolean)]
 """The scale of groundedness and correctness. Python takes true for 1; a judge that says it has given no points."""
 
@@ -55,6 +68,8 @@ class GroundednessReply(ReplyFormat):
                 return "a score of 5 beside unsupported claims"
             if self.uncited_major_claims or not cites:
                 return "a score of 5 although major claims have no citation"
+        if set(map(same_claim, self.supported_claims)) & set(map(same_claim, self.unsupported_claims)):
+            return "a claim that is supported and unsupported"
         if self.score == 0 and self.supported_claims:
             return "a score of 0 beside supported claims"
         return ""

@@ -23,6 +23,7 @@ from raggate.judges.replies import (
     GroundingLabelsReply,
     RecencyConflictReply,
     RetrievalLabelsReply,
+    each_once,
 )
 from raggate.labels.models import LABELS, Task
 from raggate.models.judging import Judgement, NotJudged
@@ -50,7 +51,7 @@ async def _groundedness(grader: Grader, material: Material) -> tuple[Judgement, 
         return _failed(grader, names, says, opinion)
     if problem := says.contradiction(cites=material.cites):
         return _failed(grader, names, NotJudged(reason="unusable_score", detail=problem), opinion)
-    supported, unsupported = tuple(says.supported_claims), tuple(says.unsupported_claims)
+    supported, unsupported = each_once(says.supported_claims), each_once(says.unsupported_claims)
     texts = {"reasoning": says.reasoning, "supported": supported, "unsupported": unsupported}
     score = grader.value("groundedness", float(says.score), (opinion,), **texts)
     total = len(supported) + len(unsupported)

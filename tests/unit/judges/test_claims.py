@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from judging import ScriptedAsker, graded, make_grader, make_material, make_panel, material_in
-from raggate.judges.claims import MOST_CLAIMS, groundedness_of
+from raggate.judges.claims import MOST_CLAIMS, groundedness_of, merged
 from raggate.judges.replies import Claim, ClaimReply, ClaimsReply, ClaimVerdict
 from raggate.models.judging import JudgeRequest, NotJudged
 
@@ -90,6 +90,12 @@ def test_each_claim_is_judged_alone() -> None:
     assert [scores[name].usage.replies for name in ("groundedness", "faithfulness")] == [4, 0]
 
 
+def test_a_claim_that_is_listed_twice_is_one() -> None:
+    """Major as soon as it is so anywhere, cited only where it is so everywhere; and a blank text is no claim."""
+    listed = [claim("So.", major=False, cited=True), claim("so. ", major=True, cited=False), claim(" ")]
+    assert merged(listed) == [claim("So.", major=True, cited=False)]
+
+
 def test_one_claim_that_is_not_judged_leaves_no_score() -> None:
     """Without the verdict on one claim there is neither groundedness nor faithfulness, whatever the others say."""
     scores = both(by_claim({"a": S, "b": NotJudged(reason="budget")}))
@@ -102,7 +108,7 @@ def test_one_claim_that_is_not_judged_leaves_no_score() -> None:
     [
         (ScriptedAsker(claims=NotJudged(reason="timeout")), "timeout"),
         (ScriptedAsker(claims=ClaimsReply(claims=[])), "nothing_to_judge"),
-        (ScriptedAsker(claims=ClaimsReply(claims=[claim("a")] * (MOST_CLAIMS + 1))), "unusable_score"),
+        (ScriptedAsker(claims=ClaimsReply(claims=[claim(str(n)) for n in range(MOST_CLAIMS + 1)])), "unusable_score"),
     ],
 )
 def test_without_a_list_of_claims_there_is_no_score(ask: ScriptedAsker, reason: str) -> None:

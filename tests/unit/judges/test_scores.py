@@ -58,6 +58,7 @@ def test_points_are_taken_as_given(points: int) -> None:
         (grounded(5, uncited_major_claims=["a"]), {}),
         (grounded(5), {"cites": False}),
         (grounded(0, supported_claims=["a"]), {}),
+        (grounded(3, supported_claims=["It is  hot."], unsupported_claims=["it is hot."]), {}),
     ],
 )
 def test_a_score_that_its_own_reply_denies_is_none(reply: Any, material: dict[str, Any]) -> None:
@@ -92,6 +93,14 @@ def test_faithfulness_is_the_share_of_supported_claims() -> None:
     assert [scores[name].usage.replies for name in ("groundedness", "faithfulness")] == [1, 0]
     alone = graded(make_panel(make_grader(ask), scores=("faithfulness",)))
     assert (alone["faithfulness"].value, alone["faithfulness"].usage.replies) == (0.75, 1)
+
+
+def test_a_claim_counts_once_however_often_it_is_made() -> None:
+    """An answer that repeats what is true, in other letters and blanks, does not outweigh what is not."""
+    claims = {"supported_claims": ["So.", " so. ", "SO.", " "], "unsupported_claims": ["Not so."]}
+    judgement = score_of("faithfulness", grounded(3, **claims))
+    assert (judgement.value, judgement.supported) == (0.5, ("So.",))
+    assert score_of("faithfulness", grounded(3, supported_claims=[""])).reason == "nothing_to_judge"
 
 
 def test_faithfulness_without_claims_is_none() -> None:

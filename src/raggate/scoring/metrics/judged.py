@@ -45,8 +45,8 @@ def correctness(item: LabelledResult) -> float | None:
 def faithfulness(item: LabelledResult) -> float | None:
     """Share of the answer's claims that the retrieved passages support, by a judge.
 
-    Formula: supported claims / all claims that the judge lists, the mean of two such shares where it was given twice;
-        a failed call is 0.
+    Formula: supported claims / all claims that the judge lists, each once, the mean of two such shares where it was
+        given twice; a failed call is 0.
     Null: refusals and blank answers, answers without passages or claims, and what was not judged.
     Also: faithfulness (ragas).
     Source: substrate's faithfulness, which it names and does not define.
