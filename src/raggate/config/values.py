@@ -38,7 +38,7 @@ def _http(url: str) -> str:
         port = parts.port
     except ValueError:
         raise problem from None
-    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or not url.isprintable():
+    if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or not url.isprintable() or " " in url:
         raise problem
     if "@" in parts.netloc:
         raise ValueError("expected a URL without user name and password")
