@@ -187,3 +187,18 @@ def test_an_index_that_cannot_be_read_breaks_the_protocol(page: object) -> None:
     """A count that is missing, negative or no number is an error with its path, not an index without documents."""
     with OtherApi(pages={"/stats": (200, page)}) as api, pytest.raises(ValueError, match=r"index\.files: expected"):
         state(api)
+
+
+def test_the_text_of_each_chunk_is_a_request_of_its_own() -> None:
+    """Each chunk that an answer only names is asked for over the same way, and one that fails fails the question."""
+    pages = {f"/chunks/{1000 + number}": (200, {"text": note[2]}) for number, note in enumerate(NOTES)}
+    chunk = {"path": "/chunks/{id}", "text": "text"}
+    with OtherApi(NOTES, pages=pages) as api:
+        first, *_ = ask(api, chunk=chunk, response__chunks__text=...)
+        assert first.response is not None
+        assert [found.text for found in first.response.chunks][:1] == [NOTES[0][2]]
+        assert {heard.headers["authorization"] for heard in api.heard} == {"Bearer s3cret"}
+        del api.pages["/chunks/1000"]
+        first, *_ = ask(api, chunk=chunk, response__chunks__text=...)
+        assert first.failure is not None
+        assert first.failure.status == 404

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from raggate.config.header_settings import SentVariable, check_headers, check_template, names
 from raggate.config.mapped_fields import Condition, OnePath, ResponseFields
@@ -15,6 +15,12 @@ from raggate.config.values import Text
 
 PLACEHOLDERS = ("question", "k", "mode", "vaults", "folders", "detail", "case_id")
 """What `{...}` may name in a path, a query and a body."""
+
+PAGE_PLACEHOLDERS = ("page", "offset", "cursor")
+"""What it may name as well where answers come in pages: the number of the page, the chunks so far, and the cursor."""
+
+CHUNK_PLACEHOLDERS = ("id", "doc_id", "rel_path", "vault")
+"""What it may name in a request for one chunk."""
 
 HEADER_PLACEHOLDERS = ("k", "mode")
 """What it may name in a header, beside `{env.NAME}`."""
@@ -25,7 +31,12 @@ _PATH = re.compile(r"/[^?#\s\\\x00-\x1f\x7f]*")
 
 
 def _template(text: str) -> str:
-    check_template(text, PLACEHOLDERS)
+    check_template(text, (*PLACEHOLDERS, *PAGE_PLACEHOLDERS))
+    return text
+
+
+def _chunk_template(text: str) -> str:
+    check_template(text, CHUNK_PLACEHOLDERS)
     return text
 
 
@@ -41,9 +52,21 @@ def json_template(value: Any) -> Any:
     Raises:
         ValueError: for another placeholder, and for what JSON does not have.
     """
+    return _checked_json(value, PLACEHOLDERS)
+
+
+def _paged_json(value: Any) -> Any:
+    return _checked_json(value, (*PLACEHOLDERS, *PAGE_PLACEHOLDERS))
+
+
+def _chunk_json(value: Any) -> Any:
+    return _checked_json(value, CHUNK_PLACEHOLDERS)
+
+
+def _checked_json(value: Any, allowed: Sequence[str]) -> Any:
     for leaf in leaves(value):
         if isinstance(leaf, str):
-            check_template(leaf, PLACEHOLDERS)
+            check_template(leaf, allowed)
         elif leaf is not None and type(leaf) not in (bool, int, float):
             # YAML has dates, which JSON does not
             raise ValueError(f"expected what JSON has, found {leaf!r}; put it in quotes")
@@ -68,6 +91,8 @@ def leaves(value: object, depth: int = 0) -> Iterator[object]:
 Template = Annotated[Text, AfterValidator(_template)]
 UrlPath = Annotated[str, AfterValidator(_url_path)]
 UrlTemplate = Annotated[str, AfterValidator(_url_path), AfterValidator(_template)]
+ChunkTemplate = Annotated[Text, AfterValidator(_chunk_template)]
+ChunkUrl = Annotated[str, AfterValidator(_url_path), AfterValidator(_chunk_template)]
 
 
 class HealthRequest(SettingsModel):
@@ -121,16 +146,67 @@ class AskRequest(SettingsModel):
     """The path; values of placeholders are percent-encoded."""
     query: dict[Text, Template] = {}  # noqa: RUF012 - pydantic copies it
     """The query. An entry that is only a placeholder is left out when the case has no value for it."""
-    body: Annotated[dict[str, Any] | None, AfterValidator(json_template)] = None
+    body: Annotated[dict[str, Any] | None, AfterValidator(_paged_json)] = None
     """The JSON body. Entries are left out as in `query`."""
 
     @model_validator(mode="after")
     def _asks(self) -> AskRequest:
         if self.method == "GET" and self.body is not None:
             raise ValueError("expected no 'body' with GET")
-        texts = [self.path, *self.query.values(), *(leaf for leaf in leaves(self.body) if isinstance(leaf, str))]
-        if not any("question" in names(text) for text in texts):
+        if "question" not in self.placeholders():
             raise ValueError("expected {question} in 'path', 'query' or 'body'")
+        return self
+
+    def placeholders(self) -> set[str]:
+        """Name the placeholders that it uses."""
+        return _used(self.path, self.query, self.body)
+
+
+def _used(path: str, query: dict[str, str], body: object) -> set[str]:
+    texts = (path, *query.values(), *(leaf for leaf in leaves(body) if isinstance(leaf, str)))
+    return {name for text in texts for name in names(text)}
+
+
+class Pages(SettingsModel):
+    """How an answer goes on: it is asked for page after page until there are as many chunks as were asked for.
+
+    The request of the question says which page it wants, by `{page}`, `{offset}` (the number of chunks so far) or
+    `{cursor}`, which is left out of the first request.
+    """
+
+    cursor: OnePath | None = None
+    """The field of an answer that `{cursor}` of the next request repeats. Missing, null or empty: that was the last."""
+    first: Literal[0, 1] = 1
+    """The number of the first page."""
+    most: Annotated[int, Field(ge=2, le=100)] = 10
+    """The most pages of one question."""
+
+
+class ChunkRequest(SettingsModel):
+    """A request for what a retrieved chunk holds, sent once for each, where the answer itself only names them.
+
+    `{id}`, `{doc_id}`, `{rel_path}` and `{vault}` stand for what the answer says of the chunk.
+    """
+
+    method: Literal["GET", "POST"] = "GET"
+    """The method."""
+    path: ChunkUrl
+    """The path; values of placeholders are percent-encoded."""
+    query: dict[Text, ChunkTemplate] = {}  # noqa: RUF012 - pydantic copies it
+    """The query."""
+    body: Annotated[dict[str, Any] | None, AfterValidator(_chunk_json)] = None
+    """The JSON body."""
+    text: OnePath
+    """The field with the text."""
+    heading_path: OnePath | None = None
+    """The field with the headings, as those of chunks."""
+
+    @model_validator(mode="after")
+    def _asks(self) -> ChunkRequest:
+        if self.method == "GET" and self.body is not None:
+            raise ValueError("expected no 'body' with GET")
+        if not _used(self.path, self.query, self.body):
+            raise ValueError("expected {id} or another placeholder in 'path', 'query' or 'body'")
         return self
 
 
@@ -147,8 +223,32 @@ class Mapped(SettingsModel):
     """Variables of raggate's own environment that headers may use. The API sees them, and may repeat them."""
     ask: AskRequest
     """The request that asks a question."""
+    pages: Pages | None = None
+    """How an answer goes on. Default: it is whole."""
     response: ResponseFields
     """The fields of the answer."""
+    chunk: ChunkRequest | None = None
+    """A request for the text of each chunk. Default: the answer has it."""
+
+    @model_validator(mode="after")
+    def _sound_pages(self) -> Mapped:
+        used = self.ask.placeholders() & {*PAGE_PLACEHOLDERS}
+        if bool(used) != (self.pages is not None):
+            raise ValueError("expected 'pages' with {page}, {offset} or {cursor} in 'ask', and with nothing else")
+        if ("cursor" in used) != (self.pages is not None and self.pages.cursor is not None):
+            raise ValueError("expected 'pages.cursor' with {cursor} in 'ask', and with nothing else")
+        return self
+
+    @model_validator(mode="after")
+    def _one_text(self) -> Mapped:
+        chunks = self.response.chunks
+        if self.chunk is None:
+            return self
+        if chunks.text is not None or (chunks.heading_path is not None and self.chunk.heading_path is not None):
+            raise ValueError("expected text and headings either in 'response.chunks' or in 'chunk'")
+        if chunks.id is None:
+            raise ValueError("expected 'response.chunks.id' beside 'chunk'")
+        return self
 
     @model_validator(mode="after")
     def _sound_headers(self) -> Mapped:

@@ -94,6 +94,9 @@ def _source(name: str, settings: Config) -> str:
     mapping = settings.ask.mapping
     if mapping is None:
         return f"adapter {settings.ask.adapter}"
+    chunk = settings.ask.mapped.chunk if settings.ask.mapped is not None else None
+    if chunk is not None and name in ("text", "heading_path") and getattr(chunk, name) is not None:
+        return f"{chunk.path}: {getattr(chunk, name)}"
     fields = mapping.chunks
     written: str | None = getattr(fields, name)
     if written is None:

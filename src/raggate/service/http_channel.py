@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Generator
 from contextlib import asynccontextmanager
 from functools import partial
 from typing import Protocol
@@ -22,19 +22,23 @@ from raggate.text import jsonio
 from raggate.text.certificates import checked_by
 from raggate.text.quote import cut
 
+_MAX_URLS = 10_000
+
+Dialogue = Generator[Call, bytes, Response]
+"""The calls of one question: gives one after the other, takes the 200 body of each, and returns the response.
+
+It raises a ValueError when a body does not follow the protocol, with what was expected and found. Untrusted text.
+"""
+
 
 class HttpProtocol(Protocol):
-    """Turns a case into an HTTP call and a body into a response. It does no I/O."""
+    """Turns a case into HTTP calls and their bodies into a response. It does no I/O."""
 
     def call(self, case: Case, mode: str) -> Call:
         """Give the HTTP call that asks one case in one mode."""
 
-    def parse(self, body: bytes, case: Case) -> Response:
-        """Read a 200 body.
-
-        Raises:
-            ValueError: when it does not follow the protocol, with what was expected and found. Untrusted text.
-        """
+    def dialogue(self, case: Case, mode: str) -> Dialogue:
+        """Ask one case in one mode: most APIs answer by one call."""
 
 
 @asynccontextmanager
@@ -70,10 +74,26 @@ class HttpChannel:
 
     def question(self, case: Case, mode: str) -> Attempt:
         """Give what asks one case in one mode."""
-        return partial(self._attempt, self._request(self._adapter.call(case, mode)), case)
+        return partial(self._attempt, case, mode)
+
+    async def _attempt(self, case: Case, mode: str) -> Response | Miss:
+        dialogue = self._adapter.dialogue(case, mode)
+        try:
+            call = next(dialogue)
+            while True:
+                body = await self._body(self._request(call))
+                if isinstance(body, Miss):
+                    return body
+                call = dialogue.send(body)
+        except StopIteration as answered:
+            return _bounded(answered.value)
+        except ValueError as error:
+            return _unread(error)
 
     def _request(self, call: Call) -> httpx.Request:
         key = (call.path, *call.query, *call.query.values())
+        if len(self._urls) >= _MAX_URLS:
+            self._urls.clear()
         if key not in self._urls:
             query = f"?{urlencode(call.query)}" if call.query else ""
             self._urls[key] = httpx.URL(f"{self._base_url}{call.path}{query}")
@@ -83,7 +103,8 @@ class HttpChannel:
             call.method, self._urls[key], headers=headers, content=content, extensions=self._extensions
         )
 
-    async def _attempt(self, request: httpx.Request, case: Case) -> Response | Miss:
+    async def _body(self, request: httpx.Request) -> bytes | Miss:
+        """Give a 200 body, or why there is none."""
         settings, more = self._settings, 0
         try:
             reply = await self._transport.handle_async_request(request)
@@ -95,10 +116,15 @@ class HttpChannel:
                 more = await http_replies.close(reply)
         except httpx.TransportError as error:
             return http_replies.missed(error, settings)
-        unreadable = http_replies.unreadable(reply, whole=whole, more=more, settings=settings)
-        if unreadable is not None:
-            return unreadable
-        try:
-            return bounded(self._adapter.parse(body, case))
-        except ValueError as error:
-            return miss("schema", cut(error), status=200)
+        return http_replies.unreadable(reply, whole=whole, more=more, settings=settings) or body
+
+
+def _bounded(response: Response) -> Response | Miss:
+    try:
+        return bounded(response)
+    except ValueError as error:
+        return _unread(error)
+
+
+def _unread(error: ValueError) -> Miss:
+    return miss("schema", cut(error), status=200)

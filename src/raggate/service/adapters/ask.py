@@ -17,6 +17,7 @@ from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
 from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.service.adapters.unasked import generated
+from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT
 
@@ -59,6 +60,10 @@ class AskAdapter:
         if case.detail:
             body["detail"] = case.detail
         return Call(method="POST", path=_PATH, query=dict(self._query), json=body)
+
+    def dialogue(self, case: Case, mode: str) -> Dialogue:
+        """Ask one case in one mode, by one call."""
+        return self.parse((yield self.call(case, mode)), case)
 
     def parse(self, body: bytes, case: Case) -> Response:
         """Read a 200 body. Fields the protocol does not know are ignored.

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Generator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
 from urllib.parse import urlencode
 
 import httpx
 
 from raggate.config.ask_settings import Ask
-from raggate.config.mapped_settings import IndexRequest
+from raggate.config.mapped_settings import ChunkRequest, IndexRequest
 from raggate.config.service_settings import Readiness
 from raggate.errors import UsageError
 from raggate.models.golden import Case
-from raggate.models.run import Response
+from raggate.models.run import Chunk, Response
 from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import body_of
 from raggate.service.adapters.mapped_index import state_of
+from raggate.service.adapters.mapped_pages import FIRST, MAX_CHUNKS, Page, chunk_call, next_page, with_text
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text, values_of
 from raggate.service.adapters.mapped_response import holds, prefixes, read
+from raggate.service.http_channel import Dialogue
 from raggate.text.quote import quoted
 
 MAX_URL = 32_000
@@ -59,8 +63,35 @@ class MappedAdapter:
         Raises:
             UsageError: when the question makes a URL that is too long.
         """
+        return self._page(case, mode, FIRST)
+
+    def dialogue(self, case: Case, mode: str) -> Dialogue:
+        """Ask one case in one mode: page by page, and then each chunk for its text, where the settings say so."""
+        wanted, page, pages = case.k or self._settings.k, FIRST, self._mapped.pages
+        root, response = self._read((yield self.call(case, mode)), case)
+        whole = came = response.chunks
+        while pages and (following := next_page(page, pages, root, came=len(came), wanted=wanted)):
+            page = following
+            root, more = self._read((yield self._page(case, mode, page)), case)
+            came = more.chunks
+            whole += came
+        if self._mapped.chunk is not None:
+            whole = yield from self._texts(whole, self._mapped.chunk, self._headers(wanted, mode))
+        return replace(response, chunks=whole)
+
+    def _texts(
+        self, chunks: Sequence[Chunk], request: ChunkRequest, headers: Mapping[str, str]
+    ) -> Generator[Call, bytes, tuple[Chunk, ...]]:
+        if len(chunks) > MAX_CHUNKS:
+            raise ValueError(f"expected at most {MAX_CHUNKS} chunks where each is asked for, found {len(chunks)}")
+        filled = list[Chunk]()
+        for chunk in chunks:
+            filled.append(with_text(chunk, request, (yield chunk_call(request, chunk, headers))))
+        return tuple(filled)
+
+    def _page(self, case: Case, mode: str, page: Page) -> Call:
         request = self._mapped.ask
-        values = values_of(case, mode, self._settings)
+        values = {**values_of(case, mode, self._settings), **page.values(self._mapped.pages)}
         path, query = filled_path(request.path, values), filled_query(request.query, values)
         if len(path) + len(urlencode(query)) > MAX_URL:
             raise UsageError(
@@ -77,9 +108,13 @@ class MappedAdapter:
         Raises:
             ValueError: when something is missing or of another kind: where, what was expected and found, which case.
         """
+        return self._read(body, case)[1]
+
+    def _read(self, body: bytes, case: Case) -> tuple[Any, Response]:
+        fields, retrieval_only = self._mapped.response, self._settings.retrieval_only
         try:
-            root = body_of(body, self._mapped.response.stream)
-            return read(root, self._mapped.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
+            root = body_of(body, fields.stream)
+            return root, read(root, fields, self._prefixes, retrieval_only=retrieval_only)
         except ValueError as error:
             raise ValueError(f"{error} (case {quoted(case.id, limit=60)})") from None
 

@@ -119,7 +119,8 @@ def _at(written: str | None, item: Any, where: str) -> tuple[Any, str]:
     return find(path, item, where), below(where, path)
 
 
-def _text(written: str, item: Any, where: str = "") -> str:
+def text_at(written: str, item: Any, where: str = "") -> str:
+    """Give a text; a ValueError when there is none."""
     value, place = _at(written, item, where)
     if type(value) is not str:
         raise WrongShape(place, "text", value, nearest_there(parse(written), item, where))
@@ -202,11 +203,11 @@ def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk
 def _chunk(item: Any, where: str, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
     rel_path, vault = "", None
     if fields.rel_path is not None:
-        rel_path, vault = _without(_text(fields.rel_path, item, where), beginnings)
+        rel_path, vault = _without(text_at(fields.rel_path, item, where), beginnings)
     vault = _optional_text(fields.vault, item, where) or vault
     doc_id = None if fields.doc_id is None else _id(fields.doc_id, item, where)
-    heading_path = _heading_path(fields.heading_path, item, where, fields.heading_separator)
-    text = "" if fields.text is None else _text(fields.text, item, where)
+    heading_path = heading_path_at(fields.heading_path, item, where, fields.heading_separator)
+    text = "" if fields.text is None else text_at(fields.text, item, where)
     if fields.id is not None:
         chunk_id = _id(fields.id, item, where)
     else:
@@ -234,7 +235,8 @@ def _without(rel_path: str, beginnings: Prefixes) -> tuple[str, str | None]:
     return rel_path, None
 
 
-def _heading_path(written: str | None, item: Any, where: str, separator: str | None = None) -> str:
+def heading_path_at(written: str | None, item: Any, where: str, separator: str | None = None) -> str:
+    """Give headings as a path; empty for no path, null and nothing, a ValueError for what is something else."""
     value, place = _at(written, item, where)
     if value is None or value is ABSENT:
         return ""
@@ -260,12 +262,12 @@ def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes)
         return ()
     references = []
     for where, item in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
-        rel_path, vault = _without(_text(fields.rel_path, item, where), beginnings)
+        rel_path, vault = _without(text_at(fields.rel_path, item, where), beginnings)
         references.append(
             Reference(
                 vault=_optional_text(fields.vault, item, where) or vault or "",
                 rel_path=rel_path,
-                heading_path=_heading_path(fields.heading_path, item, where, fields.heading_separator),
+                heading_path=heading_path_at(fields.heading_path, item, where, fields.heading_separator),
                 chunk_index=whole(fields.chunk_index, item, where) or 0,
             )
         )

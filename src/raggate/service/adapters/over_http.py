@@ -18,7 +18,7 @@ from raggate.models.service import Call, IndexState, Started
 from raggate.service import ask
 from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.ask import AskResult, OnResult
-from raggate.service.http_channel import HttpProtocol, opened
+from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by
 from raggate.text.quote import cut
 
@@ -44,13 +44,22 @@ class _WithHeaders:
         self._headers = dict(headers)
 
     def call(self, case: Case, mode: str) -> Call:
-        call = self._adapter.call(case, mode)
+        return self._with_headers(self._adapter.call(case, mode))
+
+    def _with_headers(self, call: Call) -> Call:
         replaced = {name.lower() for name in self._headers}
         kept = {name: value for name, value in call.headers.items() if name.lower() not in replaced}
         return replace(call, headers={**kept, **self._headers})
 
-    def parse(self, body: bytes, case: Case) -> Response:
-        return self._adapter.parse(body, case)
+    def dialogue(self, case: Case, mode: str) -> Dialogue:
+        inner = self._adapter.dialogue(case, mode)
+        try:
+            call = next(inner)
+            while True:
+                call = inner.send((yield self._with_headers(call)))
+        except StopIteration as answered:
+            response: Response = answered.value
+            return response
 
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         return self._adapter.index_state(client, ready)

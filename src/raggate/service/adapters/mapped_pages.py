@@ -1,0 +1,90 @@
+"""How an answer of a mapped API goes on: the next page of its chunks, and what each of them holds. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from raggate.config.mapped_settings import ChunkRequest, Pages
+from raggate.models.run import Chunk
+from raggate.models.service import Call
+from raggate.service.adapters.json_fields import parsed
+from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query
+from raggate.service.adapters.mapped_response import heading_path_at, text_at
+from raggate.text.field_paths import ABSENT, Absent, WrongShape, below, find, parse
+
+MAX_CHUNKS = 200
+"""Chunks of one question that are asked for one by one."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Page:
+    """Which page is asked for: how many came before it, how many chunks they held, and the cursor, if there is one."""
+
+    before: int = 0
+    offset: int = 0
+    cursor: str | int | Absent = ABSENT
+
+    def values(self, pages: Pages | None) -> dict[str, Any]:
+        """Give what its placeholders stand for."""
+        number = self.before + (pages.first if pages is not None else 1)
+        return {"page": number, "offset": self.offset, "cursor": self.cursor}
+
+
+FIRST = Page()
+
+
+def next_page(page: Page, pages: Pages, root: Any, *, came: int, wanted: int) -> Page | None:
+    """Give the page after one; None where no other is to be asked for.
+
+    Args:
+        page: the page that came.
+        pages: how they go on.
+        root: the body of the page.
+        came: how many chunks it held.
+        wanted: how many chunks are wanted in all.
+
+    Raises:
+        ValueError: when the cursor is none, or the one before.
+    """
+    after = replace(page, before=page.before + 1, offset=page.offset + came)
+    if not came or after.offset >= wanted or after.before >= pages.most:
+        return None
+    if pages.cursor is None:
+        return after
+    path = parse(pages.cursor)
+    cursor = find(path, root)
+    if cursor is ABSENT or cursor in (None, "", False):
+        return None
+    if type(cursor) not in (str, int):
+        raise WrongShape(below("", path), "text or a whole number", cursor)
+    if cursor == page.cursor:
+        raise ValueError(f"{below('', path)}: expected the next page, found the one that was asked for")
+    return replace(after, cursor=cursor)
+
+
+def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) -> Call:
+    """Give the call that asks for what a chunk holds."""
+    values: dict[str, Any] = {"id": chunk.chunk_id, "rel_path": chunk.rel_path}
+    values |= {"doc_id": chunk.doc_id or ABSENT, "vault": chunk.vault or ABSENT}
+    return Call(
+        method=request.method,
+        path=filled_path(request.path, values),
+        query=filled_query(request.query, values),
+        json=None if request.body is None else filled_json(request.body, values),
+        headers=dict(headers),
+    )
+
+
+def with_text(chunk: Chunk, request: ChunkRequest, body: bytes) -> Chunk:
+    """Put what a body tells into a chunk.
+
+    Raises:
+        ValueError: when it is not there, or of another kind.
+    """
+    root = parsed(body, f"the body of chunk {chunk.chunk_id[:60]!r}: ")
+    text = text_at(request.text, root)
+    if request.heading_path is None:
+        return replace(chunk, text=text)
+    return replace(chunk, text=text, heading_path=heading_path_at(request.heading_path, root, ""))

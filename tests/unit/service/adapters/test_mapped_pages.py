@@ -1,0 +1,163 @@
+"""Answers of mapped APIs that go on: pages of chunks, and a request for what each chunk holds."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+from pydantic import ValidationError
+
+from mapped_api import adapter, mapped
+from raggate.models.golden import Case
+from raggate.models.run import Response
+from raggate.models.service import Call
+from raggate.service.adapters import mapped_pages
+from tables import each_row
+from tries import tried
+
+CASE = Case(id="c1", question="Where?", answerable=True, k=5)
+Answer = Callable[[Call], Any]
+
+
+def asked(answer: Answer, query: dict[str, str] | None = None, **sections: Any) -> tuple[Response, list[Call]]:
+    """Ask one question of an API that answers calls so; give the response and the calls."""
+    request = {"method": "GET", "path": "/s", "query": {"q": "{question}", **(query or {})}}
+    chunks = {"list": "hits", "id": "id", **sections.pop("chunks", {})}
+    settings = mapped(ask=request, response={"chunks": chunks}, headers={"X-Key": "k"}, pass_env=[], **sections)
+    dialogue = adapter(settings).dialogue(CASE, "hybrid")
+    calls = [next(dialogue)]
+    while True:
+        try:
+            calls.append(dialogue.send(json.dumps(answer(calls[-1])).encode()))
+        except StopIteration as answered:
+            return answered.value, calls
+
+
+def hits(*ids: int) -> list[dict[str, Any]]:
+    """Give chunks of these ids."""
+    return [{"id": str(number)} for number in ids]
+
+
+def ids(response: Response) -> str:
+    """Write the ids of a response's chunks."""
+    return "".join(chunk.chunk_id for chunk in response.chunks)
+
+
+def test_pages_by_number() -> None:
+    """Page after page is asked for until there are as many chunks as were asked for."""
+    by_page = {"0": hits(1, 2), "1": hits(3, 4), "2": hits(5, 6), "3": hits(7)}
+    response, calls = asked(lambda call: {"hits": by_page[call.query["p"]]}, {"p": "{page}"}, pages={"first": 0})
+    assert ids(response) == "123456"
+    assert [call.query["p"] for call in calls] == ["0", "1", "2"]
+
+
+def test_pages_by_offset_end_with_an_empty_one() -> None:
+    """An empty page is the end, however many were asked for."""
+    by_offset = {"0": hits(1, 2), "2": hits(3), "3": []}
+    response, calls = asked(lambda call: {"hits": by_offset[call.query["from"]]}, {"from": "{offset}"}, pages={})
+    assert (ids(response), len(calls)) == ("123", 3)
+
+
+@each_row("last", [None, "", False, ...])
+def test_pages_by_cursor(last: Any) -> None:
+    """The cursor of an answer is repeated by the next request, is not in the first, and ends where there is none."""
+    by_cursor: dict[str | None, Any] = {None: {"hits": hits(1), "next": "b"}, "b": {"hits": hits(2), "next": last}}
+    by_cursor["b"] = {key: value for key, value in by_cursor["b"].items() if value is not ...}
+    pages = {"cursor": "next"}
+    response, calls = asked(lambda call: by_cursor[call.query.get("after")], {"after": "{cursor}"}, pages=pages)
+    assert (ids(response), [call.query.get("after") for call in calls]) == ("12", [None, "b"])
+
+
+def test_pages_that_never_end_are_bounded() -> None:
+    """No more pages than configured are asked for, and a cursor that leads nowhere breaks the protocol."""
+    response, calls = asked(lambda _: {"hits": hits(1)}, {"p": "{page}"}, pages={"most": 3})
+    assert (len(response.chunks), len(calls)) == (3, 3)
+    with pytest.raises(ValueError, match="next: expected the next page, found the one that was asked for"):
+        asked(lambda _: {"hits": hits(1), "next": "a"}, {"after": "{cursor}"}, pages={"cursor": "next"})
+    with pytest.raises(ValueError, match="next: expected text or a whole number"):
+        asked(lambda _: {"hits": hits(1), "next": {}}, {"after": "{cursor}"}, pages={"cursor": "next"})
+
+
+def test_each_chunk_is_asked_for_its_text() -> None:
+    """The text, and the headings, come from a request of its own, in the list's order and with the same headers."""
+
+    def answer(call: Call) -> Any:
+        name = call.path.removeprefix("/chunks/")
+        return {"hits": hits(1, 2)} if call.path == "/s" else {"data": {"text": f"text {name}", "in": ["A", name]}}
+
+    chunk = {"path": "/chunks/{id}", "text": "data.text", "heading_path": "data.in"}
+    response, calls = asked(answer, chunk=chunk)
+    assert [(found.text, found.heading_path) for found in response.chunks] == [
+        ("text 1", "# A > ## 1"),
+        ("text 2", "# A > ## 2"),
+    ]
+    assert [(call.path, call.headers["X-Key"]) for call in calls] == [
+        ("/s", "k"),
+        ("/chunks/1", "k"),
+        ("/chunks/2", "k"),
+    ]
+
+
+def test_an_id_cannot_lead_to_another_path() -> None:
+    """What stands for a placeholder is one step of the path, whatever the API calls its chunk."""
+    hostile = {"hits": [{"id": "../../admin?x=1#"}]}
+    _, calls = asked(lambda call: hostile if call.path == "/s" else {"t": ""}, chunk={"path": "/c/{id}", "text": "t"})
+    assert calls[1].path == "/c/..%2F..%2Fadmin%3Fx%3D1%23"
+
+
+def test_a_text_that_is_not_there_fails_the_question(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A chunk whose text cannot be read is no chunk without text; and only so many are asked for."""
+    chunk = {"path": "/c/{id}", "text": "data.text"}
+    with pytest.raises(ValueError, match=r"data\.text: expected text, found nothing"):
+        asked(lambda call: {"hits": hits(1)} if call.path == "/s" else {"data": {}}, chunk=chunk)
+    monkeypatch.setattr("raggate.service.adapters.mapped.MAX_CHUNKS", 1)
+    with pytest.raises(ValueError, match="at most 1 chunks where each is asked for, found 2"):
+        asked(lambda _: {"hits": hits(1, 2)}, chunk=chunk)
+    assert mapped_pages.MAX_CHUNKS >= 100
+
+
+@each_row(
+    ("sections", "said"),
+    [
+        ({"query": {"p": "{page}"}}, "expected 'pages' with {page}"),
+        ({"pages": {}}, "expected 'pages' with {page}"),
+        ({"query": {"p": "{cursor}"}, "pages": {}}, "expected 'pages.cursor' with {cursor}"),
+        ({"query": {"p": "{page}"}, "pages": {"cursor": "x"}}, "expected 'pages.cursor' with {cursor}"),
+        ({"chunk": {"path": "/c", "text": "t"}}, "expected {id} or another placeholder"),
+        ({"chunk": {"path": "/c/{question}", "text": "t"}}, "found {question}"),
+        ({"chunk": {"path": "/c/{id}", "text": "t"}, "chunks": {"text": "x"}}, "text and headings either in"),
+        (
+            {"chunk": {"path": "/c/{id}", "text": "t"}, "chunks": {"id": None, "doc_id": "d"}},
+            "'response.chunks.id' beside",
+        ),
+        ({"chunk": {"path": "/c/{id}", "text": "t", "body": {"a": 1}}}, "no 'body' with GET"),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(sections: dict[str, Any], said: str) -> None:
+    """What is paged without saying so, or the other way round, is an error when the configuration is read."""
+    with pytest.raises(ValidationError) as caught:
+        asked(lambda _: {"hits": []}, **sections)
+    assert said in str(caught.value)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["hits", "id", "next", "t"]), inner),
+    max_leaves=8,
+)
+
+
+@tried(40)
+@given(st.lists(JSON | st.just({"hits": [{"id": "1"}], "next": "n"}), min_size=1, max_size=6))
+def test_whatever_comes_it_ends(answers: list[Any]) -> None:
+    """Any answers give a response or a ValueError, after a bounded number of calls."""
+    left = iter([*answers, *[{"hits": []}] * 300])
+    chunk = {"path": "/c/{id}", "text": "t"}
+    try:
+        _, calls = asked(lambda _: next(left), {"p": "{cursor}"}, pages={"cursor": "next"}, chunk=chunk)
+        assert len(calls) < 300
+    except ValueError:
+        pass
