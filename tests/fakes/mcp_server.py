@@ -58,6 +58,7 @@ class Server:
 
     def __init__(self, root: Path) -> None:
         lost = BEHAVIOUR.get("lose", "\0")
+        self.key = ""
         self.sections = [section for section in sections(root) if lost not in section["text"]]
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
@@ -94,7 +95,7 @@ class Server:
         if number > int(BEHAVIOUR.get("die_after", 1 << 30)):
             os.abort()
         if number > int(BEHAVIOUR.get("fail_after", 1 << 30)):
-            return {"content": [{"type": "text", "text": "the index is corrupt"}], "isError": True}
+            return {"content": [{"type": "text", "text": f"the index is corrupt{self.key}"}], "isError": True}
         asked = words(arguments["query"])
         places = tuple(f"{vault}/" for vault in arguments.get("vaults", VAULTS))
         found = [(len(asked & words(section["text"])), section) for section in self.sections]
@@ -110,6 +111,10 @@ def over_pipes(server: Server) -> None:
     """Answer line by line until there are no more."""
     if "banner" in BEHAVIOUR:
         write("notes server, ready")
+    if "tell_key" in BEHAVIOUR:
+        server.key = os.environ["NOTES_KEY"]
+        write(server.key)
+        sys.stderr.write(server.key)
     for line in sys.stdin:
         message = json.loads(line)
         if "method" not in message:
@@ -139,6 +144,7 @@ class Handler(PlainHandler):
     def post(self) -> None:
         """Answer a message."""
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
+        self.server.notes.key = self.headers.get("x-key", "")
         if message["method"] == "initialize" and "stateless" not in BEHAVIOUR:
             self.server.session = f"s{next(SESSIONS)}"
         elif "stateless" not in BEHAVIOUR and self.headers.get("mcp-session-id") != self.server.session:

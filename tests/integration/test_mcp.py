@@ -30,11 +30,20 @@ ask:
 TRANSPORTS = {"stdio": "], stdio: true", "http": '"{port}"]'}
 
 
-def gated(root: Path, transport: str) -> Project:
-    """Give a repository with a gate on the server, and with a baseline."""
+SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
+
+
+def configured(root: Path, transport: str) -> Project:
+    """Give a repository with a gate on the server."""
     project = make_project(root)
     text = CONFIG.format(python=sys.executable, server=SERVER, how=TRANSPORTS[transport]).replace(", ]", "]")
     project.config.write_text(text)
+    return project
+
+
+def gated(root: Path, transport: str) -> Project:
+    """Give one that has a baseline."""
+    project = configured(root, transport)
     project.promote()
     return project
 
@@ -101,6 +110,21 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are(mcp_project: d
     project.edit("limits:", "limit:")
     assert done.code == 3
     assert "no argument 'limits'; did you mean 'limit'?; it has limit, query, vaults" in done.err
+
+
+@pytest.mark.parametrize("transport", TRANSPORTS)
+def test_a_secret_that_the_server_tells_is_hidden(tmp_path: Path, transport: str) -> None:
+    """What it prints of a header, or of its environment, stands in no report, log or message."""
+    project = configured(tmp_path, transport)
+    if transport == "http":
+        project.edit("  mcp:\n", '  mcp:\n    headers: {X-Key: "{env.NOTES_KEY}"}\n    pass_env: [NOTES_KEY]\n')
+    else:
+        project.edit("FAKE_BEHAVIOUR]", "FAKE_BEHAVIOUR, NOTES_KEY]")
+    done = project.command("run", NOTES_KEY=SECRET, FAKE_BEHAVIOUR="fail_after:2,tell_key")
+    left = [path for path in project.last_run().rglob("*") if path.is_file()]
+    assert "the index is corrupt***" in "".join(path.read_text(errors="replace") for path in left)
+    assert [path.name for path in left if SECRET in path.read_text(errors="replace")] == []
+    assert SECRET not in done.out + done.err
 
 
 @pytest.fixture(scope="module")

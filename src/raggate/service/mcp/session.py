@@ -16,6 +16,7 @@ from raggate.service.misses import Missed, miss
 MAX_PAGES = 100
 """Of a list of tools."""
 
+_BAD_REQUEST = 400
 _GOODBYE_SECONDS = 1.0
 
 
@@ -79,15 +80,18 @@ class Session:
     async def _greet(self) -> Terms:
         try:
             terms = agreed(*await self._exchange.ask(Terms(), "initialize", proposal()))
-        except RpcError as refused:
-            return await self._discover(refused)
+        except Missed as refused:
+            # a gateway refuses what lacks the headers of the newest version, and need not say so in JSON
+            if isinstance(refused, RpcError) or refused.miss.failure.status == _BAD_REQUEST:
+                return await self._discover(refused)
+            raise
         await self._exchange.tell(terms, messages.notification("notifications/initialized"))
         return terms
 
-    async def _discover(self, refused: RpcError) -> Terms:
+    async def _discover(self, refused: Missed) -> Terms:
         """Agree with a server that knows no handshake, which is how every newer one answers it."""
         try:
             result, _ = await self._exchange.ask(Terms(STATELESS), "server/discover", {})
-        except RpcError:
+        except Missed:
             raise Missed(miss("status", f"initialize: {refused}", status=refused.miss.failure.status)) from None
         return discovered(result)

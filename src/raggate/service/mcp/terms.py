@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import re
 from dataclasses import dataclass
 
@@ -18,6 +19,8 @@ STATELESS = "2026-07-28"
 SESSION = "Mcp-Session-Id"
 """The header of a session."""
 
+_ENCODED = "=?base64?"
+_PLAIN = re.compile(r"[\x21-\x7e]+(?: +[\x21-\x7e]+)*")
 _SESSION_ID = re.compile(r"[\x21-\x7e]{1,1000}")
 # the version is of this client, so that what a server is told does not change with every release
 _CLIENT = {"name": "raggate", "version": "1"}
@@ -63,8 +66,15 @@ class Terms:
             headers["Mcp-Method"] = method
             tool = message.get("params", {}).get("name")
             if isinstance(tool, str):
-                headers["Mcp-Name"] = tool
+                headers["Mcp-Name"] = _in_header(tool)
         return headers
+
+
+def _in_header(text: str) -> str:
+    """Write a text as this protocol does in a header, which holds no other characters."""
+    if _PLAIN.fullmatch(text) and not text.startswith(_ENCODED):
+        return text
+    return f"{_ENCODED}{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="
 
 
 def proposal() -> Message:

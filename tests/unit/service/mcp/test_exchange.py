@@ -14,6 +14,7 @@ import pytest
 from raggate.config.ask_settings import Ask
 from raggate.service.mcp.exchange import Exchange
 from raggate.service.mcp.session import MAX_PAGES, Session
+from raggate.service.mcp.terms import STATELESS, Terms
 from raggate.service.misses import Missed
 from tables import each_row
 
@@ -64,6 +65,8 @@ class Scripted(httpx.AsyncBaseTransport):
             "tools/list": {"tools": []},
             "tools/call": {"content": []},
         }
+        if message["method"] not in results:
+            return said({"id": message["id"], "error": {"code": -32601, "message": "?"}})
         return said({"jsonrpc": "2.0", "id": message["id"], "result": results[message["method"]]})
 
     def methods(self) -> list[str]:
@@ -280,6 +283,16 @@ def test_what_is_no_reply_fails_the_call(response: Callable[[int], httpx.Respons
 
 
 @each_row(
+    ("tool", "header"),
+    [("search", "search"), ("find it", "find it"), ("söök", "=?base64?c8O2w7Zr?="), (" a", "=?base64?IGE=?=")],
+)
+def test_any_name_of_a_tool_fits_in_a_header(tool: str, header: str) -> None:
+    """A name that no header can hold is encoded, as the newest version wants it."""
+    message = {"method": "tools/call", "params": {"name": tool}}
+    assert Terms(STATELESS).headers(message)["Mcp-Name"] == header
+
+
+@each_row(
     ("greeting", "said_of_it"),
     [
         (lambda n: said(result(protocolVersion="1999-01-01"), number=n), "the server speaks '1999-01-01' of MCP"),
@@ -289,6 +302,7 @@ def test_what_is_no_reply_fails_the_call(response: Callable[[int], httpx.Respons
             "Mcp-Session-Id: expected visible ASCII, found 'a b'",
         ),
         (lambda _: said(b"who are you", 401), "HTTP 401: who are you"),
+        (lambda _: said(b"a header is missing", 400), "initialize: HTTP 400: a header is missing"),
     ],
 )
 def test_a_server_that_does_not_agree_is_not_called(greeting: Callable[[int], httpx.Response], said_of_it: str) -> None:

@@ -1,0 +1,200 @@
+"""The adapter of MCP without a server: what is called, what comes of a result, and when a server counts as ready."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import pytest
+
+from builders import make_case
+from raggate.config.schema import Config
+from raggate.config.service_settings import Readiness
+from raggate.errors import CannotTell, UsageError
+from raggate.models.run import Result
+from raggate.models.service import IndexState
+from raggate.service import http_channel
+from raggate.service.adapters.mcp import McpAdapter
+
+READY = Readiness()
+CASES = [make_case("q1", question="Where is the key?"), make_case("q2", question="Bread?", vaults=("work",))]
+HIT = {"path": "work/Keys.md", "headings": ["Keys"], "text": "under the mat"}
+SCHEMA = {"properties": {"query": {}, "limit": {}, "vaults": {}}}
+TOOLS = [{"name": "search", "inputSchema": SCHEMA}, {"name": "status"}]
+
+
+@dataclass
+class Server:
+    """A server in the same process. `results` are what its tools give; `heard` what came, with its headers."""
+
+    results: dict[str, Any] = field(default_factory=dict)
+    tools: list[dict[str, Any]] = field(default_factory=lambda: TOOLS)
+    heard: list[tuple[dict[str, Any], httpx.Headers]] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer a request."""
+        message = json.loads(request.content or b"{}")
+        self.heard.append((message, request.headers))
+        if "id" not in message:
+            return said({}, 202)
+        if message["method"] == "initialize":
+            return self.given(message, {"protocolVersion": "2025-06-18"})
+        if message["method"] == "tools/list":
+            return self.given(message, {"tools": self.tools})
+        given = self.results[message["params"]["name"]]
+        return self.given(message, given(message["params"]["arguments"]) if callable(given) else given)
+
+    def given(self, message: dict[str, Any], result: object) -> httpx.Response:
+        """Give a result."""
+        return said({"jsonrpc": "2.0", "id": message["id"], "result": result})
+
+    def calls(self) -> list[dict[str, Any]]:
+        """List the calls of tools."""
+        return [message["params"] for message, _ in self.heard if message.get("method") == "tools/call"]
+
+
+def said(body: object, status: int = 200) -> httpx.Response:
+    """Give a response that is not read yet, as one from a connection."""
+    stream = httpx.ByteStream(json.dumps(body).encode())
+    return httpx.Response(status, headers={"content-type": "application/json"}, stream=stream)
+
+
+class Started:
+    """A server that runs."""
+
+    base_url = "http://api"
+
+    def died(self) -> None:
+        """It has not."""
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Give no log."""
+        return ()
+
+
+def adapter(environment: dict[str, str] | None = None, **mcp: Any) -> McpAdapter:
+    """Build an adapter; `mcp` are further keys of its section."""
+    section = {
+        "tool": "search",
+        "arguments": {"query": "{question}", "limit": "{k}", "vaults": "{vaults}"},
+        "response": {
+            "chunks": {
+                "list": "hits",
+                "rel_path": "path",
+                "path_prefix": "{vault}/",
+                "heading_path": "headings",
+                "text": "text",
+            }
+        },
+        **mcp,
+    }
+    ask = {"adapter": "mcp", "mcp": section, "retries": 0, "concurrency": 1}
+    root = {"vault": {"work": "w", "personal": "p"}, "api": {"url": "http://api"}, "ask": ask}
+    return McpAdapter.of(Config.model_validate(root), environment or {})
+
+
+def asked(
+    monkeypatch: pytest.MonkeyPatch, server: Server, by: McpAdapter, modes: tuple[str, ...] = ("hybrid",)
+) -> list[Result]:
+    """Ask the questions."""
+    monkeypatch.setattr(http_channel, "transport_to", lambda *_: httpx.MockTransport(server))
+    questions = [(case, mode) for mode in modes for case in CASES]
+    return [*by.ask(questions, Started(), on_result=lambda *_: None).results]
+
+
+def looked(server: Server, by: McpAdapter) -> IndexState:
+    """Ask a server how it stands."""
+    with httpx.Client(transport=httpx.MockTransport(server), base_url="http://api") as client:
+        return by.index_state(client, READY)
+
+
+def test_a_question_becomes_arguments_and_a_result_a_response(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Placeholders keep their type, what a case does not say is left out, and the vault is that of the path."""
+    server = Server({"search": {"structuredContent": {"hits": [HIT]}}})
+    first, second = asked(monkeypatch, server, adapter())
+    assert [call["arguments"] for call in server.calls()] == [
+        {"query": "Where is the key?", "limit": 10},
+        {"query": "Bread?", "limit": 10, "vaults": ["work"]},
+    ]
+    assert first.response is not None
+    (chunk,) = first.response.chunks
+    assert (chunk.vault, chunk.rel_path, chunk.heading_path) == ("work", "Keys.md", "# Keys")
+    assert second.failure is None
+
+
+def test_a_question_whose_result_is_none_fails_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An error of the tool, and a shape that the paths do not fit, are failed calls of their questions."""
+
+    def search(arguments: dict[str, Any]) -> dict[str, Any]:
+        failed = {"isError": True, "content": [{"type": "text", "text": "no index"}]}
+        return failed if arguments["query"] == "Bread?" else {"structuredContent": {"found": [HIT]}}
+
+    first, second = asked(monkeypatch, Server({"search": search}), adapter())
+    assert first.failure is not None
+    assert second.failure is not None
+    assert first.failure.message == "hits: expected a list, found nothing; the body has the key found (case 'q1')"
+    assert (second.failure.kind, second.failure.message) == (
+        "status",
+        "the tool 'search' says that it failed: no index",
+    )
+
+
+def test_the_mode_is_an_argument(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every question is asked in each mode, which the arguments name."""
+    server = Server({"search": {"structuredContent": {"hits": []}}})
+    asked(monkeypatch, server, adapter(arguments={"query": "{mode}: {question}"}), modes=("dense", "lexical"))
+    assert [call["arguments"]["query"] for call in server.calls()][1:3] == [
+        "dense: Bread?",
+        "lexical: Where is the key?",
+    ]
+
+
+def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every request of a session has them, and those of a principal take the place of others of the same name."""
+    server = Server({"search": {"structuredContent": {"hits": []}}})
+    section = {"headers": {"Authorization": "Bearer {env.KEY}", "X-User": "all"}, "pass_env": ["KEY"]}
+    own = adapter({"KEY": "s3cret"}, **section)
+    asked(monkeypatch, server, own.with_headers({"x-user": "anna"}))
+    assert len(server.heard) == 4
+    assert {(headers["authorization"], headers["x-user"]) for _, headers in server.heard} == {("Bearer s3cret", "anna")}
+    with pytest.raises(UsageError, match="KEY, which"):
+        adapter({}, **section)
+
+
+@pytest.mark.parametrize(
+    ("status", "state"),
+    [
+        ({"files": 3, "state": "idle"}, IndexState(healthy=True, indexing=False, documents=3)),
+        ({"files": 2, "state": "running"}, IndexState(healthy=True, indexing=True, documents=2)),
+    ],
+)
+def test_a_tool_tells_how_the_index_stands(status: dict[str, Any], state: IndexState) -> None:
+    """The tool of `index` is called, and its result is read by the paths beside it."""
+    index = {"tool": "status", "documents": "files", "indexing": {"path": "state", "equals": ["running"]}}
+    assert looked(Server({"status": {"structuredContent": status}}), adapter(index=index)) == state
+
+
+def test_a_server_is_ready_when_it_has_the_tool() -> None:
+    """Without `index` the tool is enough; one that fails to tell of the index is indexing still, with its words."""
+    assert looked(Server(), adapter()) == IndexState(healthy=True, indexing=False)
+    failing = Server({"status": {"isError": True, "content": [{"type": "text", "text": "loading"}]}})
+    state = looked(failing, adapter(index={"tool": "status", "documents": "files"}))
+    assert (state.healthy, state.indexing) == (True, True)
+    assert state.detail == "the tool 'status' says that it failed: loading"
+
+
+def test_what_no_waiting_changes_ends_the_wait() -> None:
+    """A tool that is not there, also that of the index, is told at once; a server that fails may yet come up."""
+    with pytest.raises(CannotTell, match="no tool 'search'"):
+        looked(Server(tools=[]), adapter())
+    with pytest.raises(CannotTell, match="no tool 'stats'; did you mean 'status'"):
+        looked(Server(), adapter(index={"tool": "stats", "documents": "files"}))
+
+    def starting(_: httpx.Request) -> httpx.Response:
+        return said("starting", 503)
+
+    with httpx.Client(transport=httpx.MockTransport(starting), base_url="http://api") as client:
+        state = adapter().index_state(client, READY)
+    assert (state.healthy, state.detail) == (False, 'HTTP 503: "starting"')
