@@ -117,6 +117,17 @@ def test_a_choice_in_a_terminal(project: Project) -> None:
     assert row["gold_supports"][0]["heading_path"] == "# Kernel > ## Second"
 
 
+def test_private_notes_are_not_asked_about(project: Project) -> None:
+    """What is private is neither proposed nor anchored to, and lint does not miss a question about it."""
+    note = "# Shots\n\n## Done\n\n- Tetanus: 9 May 2019 in the morning\n"
+    (project.root / "vault" / "personal" / "Notes" / "Shots.md").write_text(note)
+    project.config.write_text(project.config.read_text() + "private: {places: [personal/Notes/Shots.md]}\n")
+    assert "tetanus" not in project.command("golden", "propose").out
+    (project.root / "qa.csv").write_text("question,answer\nWhen?,9 May 2019 in the morning\n")
+    assert "0 added, 0 there already, 1 undecided" in project.command("golden", "import", "qa.csv").out
+    assert "Shots" not in project.command("lint").out
+
+
 def test_a_file_of_questions(project: Project) -> None:
     """What stands in one place is added, the rest is listed with candidates, and doing it again adds nothing."""
     table = 'question,answer\nHow much is the kernel?,kernel matter one is 4 litres\nWhat else?,"=HYPERLINK(""x"")"\n'

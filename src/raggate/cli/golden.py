@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from raggate.pipeline.request import Request
 
 FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad", "beir")
-SHOWN_UNDECIDED = 10
+SHOWN = 10
 
 
 @click.group()
@@ -69,7 +69,10 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
         click.echo(log_line(data[len(bench.data) :].decode(), limit=20_000))
         return
     authoring.save(bench, data)
-    click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}"))
+    # a service that ranks otherwise each time may have another passage behind a number than the one that was seen
+    places = [f"{support.rel_path} {support.heading_path or ''}".strip() for support in case.gold_supports]
+    answer = "; ".join(places) or "no note answers it"
+    click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}: {answer}"))
 
 
 @golden.command("import")
@@ -107,7 +110,7 @@ def import_(
     bench = authoring.open_golden(_request(config_file, environment))
     form = form or detect(file)
     with authoring.in_time(bench):
-        imported = anchored(READERS[form](file), bench.golden, bench.vault, flags["several"])
+        imported = anchored(READERS[form](file), bench.golden, bench.visible, flags["several"])
         data, findings = authoring.checked(bench, imported.cases)
     _warn(findings)
     rest = undecided or bench.path.with_name(f"{bench.path.stem}.undecided.jsonl")
@@ -120,7 +123,7 @@ def import_(
     counts = f"{len(imported.cases)} added, {imported.known} there already, {len(imported.undecided)} undecided"
     dry = " (nothing was written)" if flags["dry_run"] else ""
     click.echo(log_line(f"read as {form}: {counts}{dry}"))
-    for item in imported.undecided[:SHOWN_UNDECIDED]:
+    for item in imported.undecided[:SHOWN]:
         click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
     if imported.undecided and not flags["dry_run"]:
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
@@ -212,8 +215,10 @@ def _supports(
 
 
 def _warn(findings: Sequence[LintFinding]) -> None:
-    for finding in findings:
+    for finding in findings[:SHOWN]:
         console.say(f"{finding.key}: {finding.message} [{finding.check}]")
+    if len(findings) > SHOWN:
+        console.say(f"… and {len(findings) - SHOWN} more, which `raggate lint` lists")
 
 
 def _request(config_file: Path, environment: dict[str, str], api_url: str | None = None) -> Request:

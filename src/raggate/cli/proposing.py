@@ -49,7 +49,7 @@ class Desk:
 
         passed = [item.proposal.case.question for item in self._kept]
         with authoring.in_time(self._bench):
-            new = propose(self._bench.golden, self._bench.vault, passed, max(most - len(self.waiting()), 0))
+            new = propose(self._bench.golden, self._bench.visible, passed, max(most - len(self.waiting()), 0))
         self._kept += map(Kept, new)
         self._write()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from raggate.config.probe_settings import Private, bare_tag, marking
@@ -25,6 +26,13 @@ def private_notes(vault: Vault, private: Private) -> tuple[str, ...]:
     return tuple(
         sorted(f"{name}/{path}" for (name, path), text in vault.texts.items() if _marked(name, path, text, private))
     )
+
+
+def visible(vault: Vault, private: Private) -> Vault:
+    """Give the vault without the texts of the notes that are marked: what questions may be about."""
+    hidden = frozenset(private_notes(vault, private))
+    texts = {(name, path): text for (name, path), text in vault.texts.items() if f"{name}/{path}" not in hidden}
+    return replace(vault, texts=texts)
 
 
 def _marked(name: str, path: str, text: str, private: Private) -> bool:

@@ -16,7 +16,9 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import golden, vault
 from raggate.inputs.authoring.golden_file import with_cases
+from raggate.inputs.lint.places import check_supports
 from raggate.inputs.lint.questions import check_questions
+from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.case_hash import digest
 from raggate.models.golden import Case, Golden, Vault
@@ -34,13 +36,17 @@ SHOWN = 10
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workbench:
-    """A golden set that is written: its configuration, its file and content, its cases, and the notes."""
+    """A golden set that is written: its configuration, its file and content, its cases, and the notes.
+
+    `visible` are the notes that questions may be about: those that are not private.
+    """
 
     settings: Config
     path: Path
     data: bytes
     golden: Golden
     vault: Vault
+    visible: Vault
 
 
 def open_golden(request: Request) -> Workbench:
@@ -61,7 +67,8 @@ def open_golden(request: Request) -> Workbench:
     data = read_file(path) if path.is_file() else b""
     cases = golden.load(data, settings.golden) if data.strip() else Golden(name=settings.golden, cases=(), hash="")
     notes = vault.load({name: request.root / folder for name, folder in settings.vault.items()})
-    return Workbench(settings=settings, path=path, data=data, golden=cases, vault=notes)
+    seen = visible(notes, settings.private)
+    return Workbench(settings=settings, path=path, data=data, golden=cases, vault=notes, visible=seen)
 
 
 def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
@@ -91,7 +98,7 @@ def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
 
 
 def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintFinding, ...]]:
-    """Give the content of the file with cases added, and what `raggate lint` would say of their questions.
+    """Give the content of the file with cases added, and what `raggate lint` would say of them.
 
     Raises:
         UsageError: for a case that a check would refuse.
@@ -102,9 +109,11 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
         raise UsageError(str(error)) from None
     whole = golden.load(data, bench.golden.name)
     added = whole.cases[len(bench.golden.cases) :]
-    golden.check_anchors(Golden(name=whole.name, cases=added, hash=digest([*added])), bench.vault)
+    new = Golden(name=whole.name, cases=added, hash=digest([*added]))
+    golden.check_anchors(new, bench.vault)
     names = {case.id for case in added}
-    return data, tuple(item for item in check_questions(whole, bench.golden.name) if item.key in names)
+    findings = (*check_questions(whole, whole.name), *check_supports(new, bench.vault, whole.name))
+    return data, tuple(item for item in findings if item.key in names)
 
 
 @contextmanager

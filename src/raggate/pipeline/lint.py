@@ -12,8 +12,9 @@ from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
 from raggate.gate.suite_checks import check_baseline, check_slices, check_waivers
 from raggate.gate.suite_outlook import suite_outlook
 from raggate.gate.waivers import check_cases
-from raggate.inputs.lint.places import check_places
+from raggate.inputs.lint.places import check_notes, check_supports
 from raggate.inputs.lint.questions import check_questions
+from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.lint import LintFinding, LintReport, in_order
@@ -71,7 +72,8 @@ def _findings(
     settings, golden, at = inputs.config, inputs.golden, datetime.now(UTC).isoformat()
     yield from check_waivers(settings, config_name, at, lambda number: line_of(("waivers", number)))
     yield from check_questions(golden, settings.golden)
-    yield from check_places(golden, inputs.vault, settings.golden, settings.vault)
+    yield from check_supports(golden, inputs.vault, settings.golden)
+    yield from check_notes(golden, visible(inputs.vault, settings.private), settings.vault)
     yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
     yield from check_slices(settings, golden, settings.golden)
 

@@ -67,6 +67,18 @@ class TextIndex:
         common = set.intersection(*sets)
         return [key for key in self._notes if key in common]
 
+    def within(self, stand: Stand, text: str) -> list[Stand]:
+        """Give the places of a text at or below another; that one where they are too many to tell."""
+        stands = self.stands(text)
+        if len(stands) == MOST_PLACES:
+            return [stand]
+        return [other for other in stands if other[:2] == stand[:2] and other.path[: len(stand.path)] == stand.path]
+
+    def is_twice(self, stand: Stand) -> bool:
+        """Say whether the note has the heading path of a place more than once, so that naming it names both."""
+        starts = heading_starts(self.text(stand), stand.rel_path)
+        return list(starts.values()).count(stand.path) > 1
+
     def support(self, stand: Stand) -> Support:
         """Make the gold support that names a place."""
         several = sum((name, stand.rel_path) in self._vault.texts for name in self._vault.directories) > 1

@@ -16,26 +16,35 @@ _Note = tuple[str, str]
 _Sections = Callable[[_Note], frozenset[headings.Section]]
 
 
-def check_places(golden: Golden, vault: Vault, path: str, folders: Mapping[str, str]) -> Iterator[LintFinding]:
+def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFinding]:
     """Check where the answers stand.
 
     Args:
         golden: the golden set, all of whose supports stand in the vault.
         vault: the notes.
         path: the golden set's file.
-        folders: vault name -> its directory.
     """
     sections = cache(lambda note: headings.sections(vault.texts[note], note[1]))
-    asked: set[_Note] = set()
     for case in golden.cases:
         for support in case.gold_supports:
-            notes = _notes(case, support, vault) if support.rel_path else []
-            asked.update(notes)
-            if message := _ambiguity(support, notes, vault, sections):
+            if message := _ambiguity(support, _notes(case, support, vault), vault, sections):
                 yield LintFinding("ambiguous-anchor", path, case.line, case.id, message)
+
+
+def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
+    """Check which notes no question is about.
+
+    Args:
+        golden: the golden set.
+        vault: the notes that questions may be about.
+        folders: vault name -> its directory.
+    """
+    supports = [(case, support) for case in golden.cases for support in case.gold_supports]
     # what is labelled by the API's own ids may be about any note
-    by_id = any(not support.rel_path for case in golden.cases for support in case.gold_supports)
-    for name, rel_path in vault.texts if not by_id else ():
+    if any(not support.rel_path for _, support in supports):
+        return
+    asked = {note for case, support in supports for note in _notes(case, support, vault)}
+    for name, rel_path in vault.texts:
         if (name, rel_path) not in asked:
             place = posixpath.normpath(f"{folders[name]}/{rel_path}")
             yield LintFinding("unasked-note", place, 1, "", "no question names this note")

@@ -21,7 +21,7 @@ from raggate.interop.question_sets.questions import Needed, Question
 from raggate.models.golden import Case, Golden, Support, Vault
 
 SURE_WORDS = 4
-"""Words from which on an answer alone names its place: fewer stand somewhere by chance."""
+"""Words from which on a text alone names its place: fewer stand somewhere by chance."""
 
 MAX_TEXT = 20_000
 MAX_FACT = 2_000
@@ -121,19 +121,26 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
 def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
     """Give the place of each context; in one cell there may be several, with a mark between them."""
     try:
-        return [_only(text, index, "context") for text in question.contexts]
+        return [_narrowed(_only(text, index, "context"), text, question.answers, index) for text in question.contexts]
     except _Unsure:
         for mark in _MARKS if question.joined and len(question.contexts) == 1 else ():
             parts = [part for part in question.contexts[0].split(mark) if part.strip()]
             if len(parts) > 1 and all(len(index.stands(part)) == 1 for part in parts):
-                return [_only(part, index, "context") for part in parts]
+                return [_narrowed(_only(part, index, "context"), part, question.answers, index) for part in parts]
         raise
 
 
+def _narrowed(stand: Stand, context: str, answers: Sequence[str], index: TextIndex) -> Stand:
+    """Give the section of a context over several in which its answer stands, where that is certain."""
+    given = f" {' '.join(words(context))} "
+    inside = [answer for answer in answers if words(answer) and f" {' '.join(words(answer))} " in given]
+    places = {place for answer in inside for place in index.within(stand, answer)}
+    place = places.pop() if len(places) == 1 else stand
+    return stand if index.is_twice(place) else place
+
+
 def _of_answers(answers: Sequence[str], index: TextIndex) -> Stand:
-    sure = [answer for answer in answers if len(words(answer)) >= SURE_WORDS]
-    if not sure:
-        raise _Unsure(f"its answer is of fewer than {SURE_WORDS} words, which stand somewhere by chance")
+    sure = [answer for answer in answers if len(words(answer)) >= SURE_WORDS] or answers[:1]
     places = {_only(answer, index, "answer") for answer in sure if index.stands(answer) or len(sure) == 1}
     if len(places) != 1:
         raise _Unsure("its answers stand " + ("in several places" if places else "nowhere in the notes"))
@@ -141,11 +148,15 @@ def _of_answers(answers: Sequence[str], index: TextIndex) -> Stand:
 
 
 def _only(text: str, index: TextIndex, what: str) -> Stand:
+    if len(words(text)) < SURE_WORDS:
+        raise _Unsure(f"its {what} is of fewer than {SURE_WORDS} words, which stand somewhere by chance")
     stands = index.stands(text)
     if not stands:
         raise _Unsure(f"its {what} stands nowhere in the notes, word for word")
     if len(stands) > 1:
         raise _Unsure(f"its {what} stands in several places", [_shown(stand, index) for stand in stands])
+    if index.is_twice(stands[0]):
+        raise _Unsure(f"its {what} stands below a heading that the note has twice", [_shown(stands[0], index)])
     return stands[0]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from builders import make_case, make_golden, make_support
-from raggate.inputs.lint.places import check_places
+from raggate.inputs.lint.places import check_notes, check_supports
 from raggate.models.golden import Support, Vault
 
 TWICE = "# Trip\n\n## Day\nrain\n\n## Day\nsun\n"
@@ -21,7 +21,8 @@ def found(support: Support, notes: Vault, **fields: object) -> list[tuple[str, s
     """Give what is found of a case with one support: check, path, line and message."""
     golden = make_golden(make_case(gold_supports=(support,), line=4, **fields))
     folders = {name: f"vault/{name}" for name in notes.directories}
-    return [(item.check, item.path, item.line, item.message) for item in check_places(golden, notes, "g", folders)]
+    findings = [*check_supports(golden, notes, "g"), *check_notes(golden, notes, folders)]
+    return [(item.check, item.path, item.line, item.message) for item in findings]
 
 
 def test_a_heading_that_stands_twice() -> None:

@@ -28,7 +28,11 @@ RHONE = "# Rhone\n\n## Source\nThe Rhone rises in a glacier of Valais.\n\n## Mou
 SHARED = "Both rivers rise in the Alps of Switzerland."
 NOTES = Vault(
     directories={"a": Path("a")},
-    texts={("a", "rhine.md"): RHINE + SHARED, ("a", "rhone.md"): RHONE + SHARED},
+    texts={
+        ("a", "rhine.md"): RHINE + SHARED,
+        ("a", "rhone.md"): RHONE + SHARED,
+        ("a", "twice.md"): "# Towns\n\n## Basel\nnorth of the river\n\n## Basel\nsouth of it\n",
+    },
     notes={},
     hash="",
 )
@@ -62,6 +66,11 @@ def test_a_context_names_its_heading() -> None:
     assert support(contexts=("the rhine rises in the canton of grisons",)) == source
     both = "Grisons. ## Mouth It ends in the North Sea"
     assert support(contexts=(both,)) == Support(rel_path="rhine.md", heading_path="# Rhine")
+    # the answer says which of them is meant, where it stands in one alone
+    sea = Support(rel_path="rhine.md", heading_path="# Rhine > ## Mouth", snippets=("the North Sea",))
+    assert support(contexts=(both,), answers=("the North Sea",)) == sea
+    assert support(contexts=(both,), answers=("in the",)).heading_path == "# Rhine"
+    assert support(contexts=(both,), answers=("canton",)).heading_path == "# Rhine"
 
 
 def test_an_answer_within_its_context() -> None:
@@ -100,7 +109,10 @@ def test_what_stands_nowhere() -> None:
     [
         ({}, "neither an answer nor a context"),
         ({"impossible": True, "contexts": (SHARED,)}, "whether the notes have one is yours to say"),
-        ({"contexts": ("...",)}, "stands nowhere"),
+        ({"contexts": ("...",)}, "fewer than 4 words"),
+        ({"contexts": ("Grisons",)}, "its context is of fewer than 4 words"),
+        ({"contexts": ("a text that is nowhere",)}, "stands nowhere"),
+        ({"answers": ("north of the river",)}, "below a heading that the note has twice"),
         ({"question": "x" * 20_001, "answers": ("rises in a glacier",)}, "20001 characters"),
         ({"question": "\ud800", "answers": ("rises in a glacier",)}, "no case can be made of it"),
         ({"answers": ("rises in a glacier", "ends in the North Sea")}, "several places"),
