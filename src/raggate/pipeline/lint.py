@@ -87,7 +87,7 @@ def _line_of(request: Request) -> Callable[[yamlio.Path], int]:
 
 def _path(request: Request, file: str) -> str:
     """Give the path of a file that a message names; one of a commit stands there with it."""
-    return file if request.against is None else file.rpartition("@")[0]
+    return file if request.against is None else file.rpartition("@")[0] or file
 
 
 def _placed(request: Request, findings: list[LintFinding], outlook: Outlook | None = None) -> LintReport:

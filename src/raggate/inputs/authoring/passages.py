@@ -65,8 +65,7 @@ def _of_note(vault: str, rel_path: str, text: str) -> Iterator[Passage]:
 def _body(text: str) -> int:
     """Give the first line, from 0, behind the front matter."""
     front_matter = headings.front_matter_of(text)
-    fences = 2 if front_matter else 0
-    return len(headings.lines_of(front_matter)) + fences if front_matter else 0
+    return len(headings.lines_of(front_matter)) + 2 if front_matter else 0
 
 
 def heading_starts(text: str, rel_path: str) -> dict[int, Elements]:
