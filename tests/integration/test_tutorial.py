@@ -18,9 +18,8 @@ _EXIT = re.compile(r"^(raggate .*?)  # exit (\d+)$", re.MULTILINE)
 def script(block: str, port: int) -> str:
     """Make a script of a block: every command must succeed, but for those with another exit code beside them."""
     ending_so = _EXIT.sub(r"\1 || code=$?; test ${code:-0} = \2", block)
-    return f"set -e; trap 'kill $(jobs -p) 2>/dev/null' EXIT\n{ending_so}".replace(":9000", f":{port}").replace(
-        " 9000 ", f" {port} "
-    )
+    block = ending_so.replace(":9000", f":{port}").replace(" 9000 ", f" {port} ")
+    return f"trap 'kill $(jobs -p) 2>/dev/null || true' EXIT\nset -e\n{block}"
 
 
 def commands(directory: Path) -> Path:
