@@ -495,6 +495,17 @@ def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> Non
     names = [name for names in METRICS.values() for name in names]
     assert [name for name in names if name not in shown] == []
     assert len(names) == 16
+    # judged for nothing else, the run has no labels any more, but what people have put there
+    folder = project.last_run() / "labels"
+    (folder / "people.csv").write_text("ours")
+    judged_by(project, server, "  scores: [groundedness]\n  mode: replay\n")
+    assert project.command("judge", "--run", str(folder.parent)).code == 0
+    assert [path.name for path in folder.iterdir()] == ["people.csv"]
+    folder.rename(project.root / "elsewhere")
+    folder.symlink_to(project.root / "elsewhere")
+    done = project.command("judge", "--run", str(folder.parent))
+    assert done.code == 2
+    assert "labels: expected a folder" in done.err
 
 
 def graded_by_people() -> str:

@@ -135,7 +135,7 @@ def _expected_models(judge: JudgeModel) -> Collection[str]:
 
 
 def _last_part(name: str) -> str:
-    return name.replace("\\", "/").rpartition("/")[2]
+    return name.replace("\\", "/").rstrip("/").rpartition("/")[2]
 
 
 def _once_more(request: JudgeRequest, reply: Reply, problem: str) -> JudgeRequest:

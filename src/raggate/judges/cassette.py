@@ -8,6 +8,7 @@ which one it was: the notes that stood in it are in the repository already.
 from __future__ import annotations
 
 import fcntl
+import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import FileError, UsageError
+from raggate.judges.parse import distinct
 from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.jsonio import dumps, loads, printable
@@ -98,8 +100,12 @@ def read(data: bytes, name: str) -> dict[str, Line]:
             continue
         try:
             line = Line.model_validate_json(text)
+            # of two values of a key a reviewer may see the other one
+            json.loads(text, object_pairs_hook=distinct)
         except ValidationError as error:
             raise FileError(f"{name}:{number}", first_problem(error), hint=_HINT) from None
+        except ValueError as error:
+            raise FileError(f"{name}:{number}", str(error), hint=_HINT) from None
         lines[line.key] = line
     return lines
 

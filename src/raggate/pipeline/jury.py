@@ -197,11 +197,11 @@ def labels_folder(directory: Path) -> Path:
     """Give the folder of the label files in a run directory.
 
     Raises:
-        UsageError: when it is a link: whoever made the run directory does not say where raggate writes.
+        UsageError: when it is a link, as whoever made the run directory does not say where raggate writes, or a file.
     """
     folder = directory / LABELS
-    if folder.is_symlink():
-        raise UsageError(f"{folder}: a symbolic link, where the label files of judges go", hint="Remove the link.")
+    if folder.is_symlink() or (folder.exists() and not folder.is_dir()):
+        raise UsageError(f"{folder}: expected a folder, which the label files of judges go to", hint="Remove it.")
     return folder
 
 

@@ -165,6 +165,7 @@ def test_a_folder_is_not_a_model(tape: Cassette, tmp_path: Path) -> None:
         (make_judge("Qwen/qwen-14b"), "Qwen/qwen-14b", True),
         (make_judge("Qwen/qwen-14b"), "/models/qwen-14b", True),
         (make_judge("Qwen/qwen-14b"), "/models/qwen-0.5b.gguf", False),
+        (make_judge("Qwen/qwen-14b"), "qwen-0.5b/", False),
         # a server that names nobody, and one whose name is stated
         (make_judge("Qwen/qwen-14b"), "", True),
         (make_judge("Qwen/qwen-14b", answers_as="/srv/qwen-14b-q4.gguf"), "/models/qwen-14b-q4.gguf", True),

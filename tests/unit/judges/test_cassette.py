@@ -171,6 +171,14 @@ def test_what_is_not_json_is_named(tmp_path: Path) -> None:
         cassette.read(b"<<<<<<< HEAD\n", "c.jsonl")
 
 
+def test_a_line_with_a_key_twice_is_none(tmp_path: Path) -> None:
+    """Whoever reviews a line may see the first of two answers, and a program takes the last."""
+    Cassette({}, tmp_path / "c.jsonl").record(FIRST, REPLY)
+    line = (tmp_path / "c.jsonl").read_bytes().replace(b'"about":', b'"about":{"answer":"Fine."},"about":', 1)
+    with pytest.raises(FileError, match=r"c\.jsonl:1: a key occurs twice"):
+        cassette.read(line, "c.jsonl")
+
+
 def test_larger_than_any_cassette(monkeypatch: pytest.MonkeyPatch) -> None:
     """A file larger than any cassette can be is not even parsed."""
     monkeypatch.setattr(cassette, "MOST_BYTES", 10)
