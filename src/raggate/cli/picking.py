@@ -37,15 +37,15 @@ def found(words: str, known: Sequence[Passage]) -> list[Row]:
     return [_row(passage) for passage in WordSearch(known).find(words)]
 
 
-def retrieved(chunks: Iterable[Chunk], known: Sequence[Passage]) -> list[Row]:
+def retrieved(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault) -> list[Row]:
     """Look up what an API retrieved."""
     from raggate.inputs.authoring.places import of_chunk
 
     rows = []
     for chunk in chunks:
-        vault = f"{chunk.vault}/" if chunk.vault else ""
-        place = f"{vault}{chunk.rel_path}  {chunk.heading_path}"
-        rows.append(Row(place, chunk.text, of_chunk(chunk, known)))
+        prefix = f"{chunk.vault}/" if chunk.vault else ""
+        place = f"{prefix}{chunk.rel_path}  {chunk.heading_path}"
+        rows.append(Row(place, chunk.text, of_chunk(chunk, known, vault)))
     return rows
 
 
@@ -56,7 +56,7 @@ def _row(passage: Passage) -> Row:
 def show(rows: Sequence[Row]) -> None:
     """Print the passages with their numbers."""
     for number, row in enumerate(rows, 1):
-        aside = "" if row.passage else "  (in no note: cannot be picked)"
+        aside = "" if row.passage else "  (below no heading of the notes: cannot be picked)"
         click.echo(f"{number:3}  {log_line(row.place, limit=300)}{aside}")
         click.echo(f"     {log_line(plain(row.text, limit=SHOWN_TEXT))}")
     if not rows:

@@ -16,13 +16,32 @@ from raggate.text.quote import enumerated, quoted
 _Note = tuple[str, str]
 
 
-def of_chunk(chunk: Chunk, among: Iterable[Passage]) -> Passage | None:
-    """Find the passage that a chunk of an answer is from: by its heading path, else by its text; None for neither."""
+def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | None:
+    """Find the passage that a chunk of an answer is from: by its heading path, else by its text; None for neither.
+
+    Args:
+        chunk: the chunk.
+        among: all passages of the vault that hold text. A chunk may also be a heading without any of its own.
+        vault: the notes.
+    """
     note = [item for item in among if item.rel_path == chunk.rel_path and chunk.vault in {None, item.vault}]
     named = [item for item in note if item.path == elements(chunk.heading_path)]
     holding = [item for item in named or note if headings.holds(item.text, chunk.text)]
-    choice = holding if len(holding) == 1 else named
+    choice = holding if len(holding) == 1 else named or _bare_headings(chunk, vault)
     return choice[0] if len(choice) == 1 else None
+
+
+def _bare_headings(chunk: Chunk, vault: Vault) -> list[Passage]:
+    """Give the headings of a chunk's note that are its heading path, each as a passage without text."""
+    wanted = elements(chunk.heading_path)
+    names = (chunk.vault,) if chunk.vault else tuple(vault.directories)
+    return [
+        Passage(name, chunk.rel_path, path, line + 1, "")
+        for name in names
+        if (name, chunk.rel_path) in vault.texts
+        for line, path in heading_starts(vault.texts[name, chunk.rel_path], chunk.rel_path).items()
+        if path == wanted
+    ]
 
 
 def of_anchor(anchor: str, vault: Vault) -> Support:

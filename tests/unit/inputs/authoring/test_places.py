@@ -64,13 +64,16 @@ def test_a_retrieved_chunk() -> None:
     known = passages(NOTES)
 
     def found(**fields: str) -> Passage | None:
-        return of_chunk(make_chunk(**{"rel_path": "t.md", "heading_path": "nowhere", "text": "?", **fields}), known)
+        chunk = make_chunk(**{"rel_path": "t.md", "heading_path": "nowhere", "text": "?", **fields})
+        return of_chunk(chunk, known, NOTES)
 
     costs = next(item for item in known if item.text == "forty francs")
     assert found(heading_path="# Trip > ## Day two > ### Costs") == costs
     assert found(heading_path="Trip > Day two > Costs") == costs
     assert found(text="Forty  francs") == costs
     assert found(text="something else") is None
+    # a heading that only others stand below
+    assert found(heading_path="# Trip > ## Day two") == Passage("a", "t.md", ("Trip", "Day two"), 11, "")
     # two vaults have it, and the API does not say which
     assert found(rel_path="x/h.md", heading_path="# Home > ## Costs", text="rent") is None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -117,8 +118,11 @@ def test_formats(row: tuple[str, str, str, Any], tmp_path: Path) -> None:
 
 
 def test_the_command_knows_every_format() -> None:
-    """The names of the flag are those of the readers, which are loaded only where one is used."""
+    """Flag, readers, which are loaded only where one is used, and page name the same formats."""
     assert tuple(READERS) == FORMATS
+    page = (Path(__file__).parents[4] / "docs" / "golden-set.md").read_text(encoding="utf-8")
+    table = page.partition("## Importing questions")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^\| `([a-z][a-z-]*)` \|", table, re.MULTILINE)) == FORMATS
 
 
 def test_a_beir_folder(tmp_path: Path) -> None:
