@@ -37,7 +37,7 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
     assert load(whole.encode(), "docs/mcp.md").ask.mcp is not None
     base = whole.partition("    response:")[0]
     for part in parts:
-        document = base + part if "response:" in part else whole + part
+        document = part if "vault:" in part else base + part if "response:" in part else whole + part
         assert load(document.encode(), "docs/mcp.md").ask.mcp is not None
 
 

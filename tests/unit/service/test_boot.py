@@ -463,6 +463,17 @@ class TestHopeless:
         assert "api.ready.health_path" in outcome.error.hint
         assert outcome.seconds == pytest.approx(5, abs=0.1)
 
+    def test_given_up_at_a_path_of_the_adapter(self, bring_up):
+        """Where the path is none of `api.ready`, no key of that section is offered to change."""
+
+        def elsewhere(client: httpx.Client, ready: Readiness) -> IndexState:
+            client.post("/mcp")
+            return IndexState(healthy=False, indexing=False)
+
+        outcome = bring_up(elsewhere, respond=lambda _: httpx.Response(404))
+        assert "cannot become ready: POST /mcp answers 404" in outcome.message
+        assert outcome.error.hint == "Is /mcp a path of this API? It stands in the section `ask`."
+
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_not_given_up(self, bring_up, status):
         """A status that may get better is waited for."""

@@ -93,7 +93,7 @@ class McpAdapter:
         return replace(self, _headers={**kept, **headers})
 
     async def _looked(self, transport: httpx.AsyncBaseTransport, base_url: str) -> IndexState:
-        session = self._session(transport, base_url)
+        session = Session(self._exchange(transport, base_url))
         try:
             problem = self._problem(await session.tools())
             if problem:
@@ -121,14 +121,13 @@ class McpAdapter:
             return IndexState(healthy=True, indexing=True, detail=str(error))
         return state_of(index, root)
 
-    def _session(self, transport: httpx.AsyncBaseTransport, base_url: str) -> Session:
-        url = f"{base_url.rstrip('/')}{self._mcp.path}"
-        return Session(Exchange(transport, url, self._headers, self._settings))
+    def _exchange(self, transport: httpx.AsyncBaseTransport, base_url: str) -> Exchange:
+        return Exchange(transport, f"{base_url.rstrip('/')}{self._mcp.path}", self._headers, self._settings)
 
     @asynccontextmanager
     async def _opened(self, api: Started, workers: int) -> AsyncIterator[_Channel]:
         async with _transport_to(api, workers, self._settings) as transport:
-            session = self._session(transport, api.base_url)
+            session = Session(self._exchange(transport, api.base_url))
             yield _Channel(session, self._mcp, self._settings, self._read)
             await session.close()
 

@@ -122,6 +122,7 @@ class Exchange:
                 except ValueError as error:
                     raise _broken(f"expected a JSON-RPC message, found {error}") from None
                 if (found := _reply_among(came, number)) is not None:
+                    # how long a stream goes on after it would count as the tool's time, so its connection is given up
                     return found
                 for message in came:
                     await self._answer(terms, message, asked_back)
