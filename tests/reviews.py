@@ -27,6 +27,7 @@ from raggate.gate.compare import compare
 from raggate.gate.diagnosis import diagnose
 from raggate.gate.flips import find_fallen
 from raggate.gate.invariants import check_answers, comparable
+from raggate.gate.misses import find_misses
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline
@@ -34,6 +35,7 @@ from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.golden import Case
 from raggate.models.provenance import Provenance
+from raggate.models.reach import Reach
 from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import Preview, Reason, ReportContext, Review, SourceLine
@@ -130,6 +132,7 @@ def review_of(
         context=ReportContext(first_run=first_run),
         fallen=fallen,
         diagnosis=diagnose(comparison, decided, fallen),
+        misses=find_misses(run, comparison, policy.flip_at),
     )
 
 
@@ -307,6 +310,27 @@ def introduced() -> Review:
 
 
 @cache
+def nothing_matches() -> Review:
+    """A first run of an API that finds every note and tells no headings."""
+    chunks = [(item.case, item.result.response) for item in good()]
+    items = [
+        answer(case, *(replace(chunk, heading_path="") for chunk in response.chunks))
+        for case, response in chunks
+        if response is not None
+    ]
+    return review_of(run_of(items), None, first_run=True)
+
+
+@cache
+def new_mode() -> Review:
+    """A pass with a mode that the baseline has not, in which a few questions are not found."""
+    items = [replace(item, result=replace(item.result, mode="vector")) for item in good()]
+    for number in (2, 4):
+        items[number] = answer(QUESTIONS[number], *others(), mode="vector")
+    return review_of(run_of([*good(), *items]), baseline_of(run_of(good())))
+
+
+@cache
 def placed() -> Review:
     """The regression, with the lines of the gold notes, and files that the change has otherwise."""
     review = regression()
@@ -435,7 +459,9 @@ def foreign(text: str, *, flips: int = 5, findings: int = 2) -> Review:
             vault_changes=(NoteChange("removed", text), NoteChange("added", text)),
             scorecard=replace(found.scorecard, slices={text: {}, "other": {}}),
             config_changes=((text, text, text),) * 5,
+            reach=(Reach(mode=text, questions=9, notes=4, sections=2, matches=1, why=text),),
         ),
+        misses=tuple(replace(flip, kind="absent") for flip in several),
         diagnosis=Diagnosis(questions=9, counts=((text, 5), (text, 4)), changes=(text,) * 3, likely=text),
         findings=tuple(
             Finding(invariant=names[number], level="error", message=text, count=9, examples=(text,) * 5)
@@ -501,6 +527,8 @@ REVIEWS = {
     "regression": regression,
     "cannot-tell": cannot_tell,
     "invariant-broken": invariant_broken,
+    "nothing-matches": nothing_matches,
+    "new-mode": new_mode,
     "first-run": first_run,
     "bare-metrics-file": bare,
     "several-modes": several_modes,

@@ -116,7 +116,8 @@ def metrics_page() -> str:
         "mean of the retrieval metrics. Chunks whose id stood higher up already are dropped before ranks are "
         "counted. Means are compared unrounded and shown with 4 decimals, rounded half away from zero.",
         "A chunk matches a gold support when the note is the same (and the vault, where the API tells it), the "
-        "support's heading path is the chunk's or encloses it, heading by heading, and one of the support's snippets "
+        "support's heading path is the chunk's or encloses it, heading by heading "
+        "[as people read them](golden-set.md#when-two-headings-are-one), and one of the support's snippets "
         "stands in the chunk's text, ignoring case and white space.",
         "Of the other systems that are named, helloworld is the note system, substrate the search-improver and "
         "pragmata the annotation taxonomy.",

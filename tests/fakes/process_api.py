@@ -2,7 +2,8 @@
 
 FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`); with
 `lose:word`, and `lose_too:word`, the best passage is kept from questions with that word, with `fades` from all that
-were asked before; with `slow:N` an answer takes N milliseconds more. What spoils
+were asked before; with `headings:WORD` they are told otherwise than the notes have them (see `HEADINGS`) and with
+`paths:TEXT` paths begin with a text; with `slow:N` an answer takes N milliseconds more. What spoils
 answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
 FAKE_ON=health, those of the health and index paths. Asks are counted from 1, whoever asks.
 """
@@ -67,6 +68,21 @@ def words(text: str) -> set[str]:
     return set(re.findall(r"\w{3,}", text.lower()))
 
 
+def plain(path: str) -> str:
+    """Tell headings as a renderer shows them, without marks, ids and markup."""
+    return " > ".join(re.sub(r"[*`]|\s*\{[^}]*\}$|\s#+$", "", title.lstrip("# ")) for title in path.split(" > "))
+
+
+HEADINGS = {
+    "none": lambda path: "",
+    "plain": plain,
+    "last": lambda path: path.rpartition(" > ")[2],
+    "slug": lambda path: "#" + re.sub(r"[^a-z0-9]+", "-", plain(path).rpartition(" > ")[2].lower()),
+    "": lambda path: path,
+}
+"""How the headings of a chunk are told."""
+
+
 class Index:
     """The chunks of the notes, complete at once unless the behaviour says otherwise."""
 
@@ -78,7 +94,8 @@ class Index:
             for heading_path, body in sections(rel_path, text):
                 key = f"{VAULTS[vault]}|{rel_path}|{heading_path}|{body}"
                 chunk = {"chunk_id": hashlib.sha256(key.encode()).hexdigest()[:32], "rel_path": rel_path}
-                chunk |= {"heading_path": heading_path, "text": body}
+                chunk |= {"heading_path": HEADINGS[BEHAVIOUR.get("headings", "")](heading_path), "text": body}
+                chunk["rel_path"] = BEHAVIOUR.get("paths", "") + rel_path
                 self.chunks.append((vault, chunk, words(f"{heading_path} {body}")))
 
     def share(self) -> float:

@@ -508,7 +508,7 @@ def test_a_baseline_named_by_hand_is_the_commits_too(promoted: Project) -> None:
     outside = promoted.root.parent / "kept.json"
     outside.write_bytes(baseline.read_bytes())
     assert promoted.command("run", FAKE_BEHAVIOUR="worse").code == 0
-    words = ("--baseline", str(baseline), "--reason", "x", "--allow-regression")
+    words = ("--baseline", str(baseline), "--reason", "x", "--allow-regression", "--allow-no-match", "hybrid")
     assert promoted.command("promote", str(promoted.last_run()), *words).code == 0
     named = ("--against", "HEAD", "--baseline", "baselines/small.json")
     assert promoted.command("check", *named, FAKE_BEHAVIOUR="worse").code == 1
@@ -526,7 +526,8 @@ def test_a_baseline_beside_the_configurations_directory_is_the_commits_too(promo
     words = ("-c", "service/raggate.yml", "--baseline", "baselines/small.json")
     assert promoted.command("run", "-c", "service/raggate.yml", FAKE_BEHAVIOUR="worse").code == 0
     run = next((inner / ".raggate" / "runs").iterdir())
-    assert promoted.command("promote", str(run), *words, "--reason", "x", "--allow-regression").code == 0
+    allowed = ("--reason", "x", "--allow-regression", "--allow-no-match", "hybrid")
+    assert promoted.command("promote", str(run), *words, *allowed).code == 0
     done = promoted.command("check", *words, "--against", "HEAD", FAKE_BEHAVIOUR="worse")
     assert done.code == 1, done.out + done.err
 

@@ -97,7 +97,7 @@ def test_promoting_a_loss(promoted: Project) -> None:
     assert refused.code == 2
     assert "hit_at_1 (hybrid) 1.0000 → " in refused.err
     assert "--allow-regression --reason" in refused.err
-    terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada")
+    terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada", "--allow-no-match", "hybrid")
     shown = promoted.command("promote", directory, *terms, "--dry-run")
     assert shown.code == 0, shown.err
     assert "Nothing was written." in shown.out
@@ -126,7 +126,7 @@ def test_promoting_what_a_loose_configuration_measured(promoted: Project) -> Non
     other = promoted.command("promote", directory, "-c", "other.yml")
     assert other.code == 2
     assert "is of suite 'small', other.yml of 'other'" in other.err
-    assert promoted.command("promote", directory, "-c", "loose.yml").code == 0
+    assert promoted.command("promote", directory, "-c", "loose.yml", "--allow-no-match", "hybrid").code == 0
 
 
 def test_promoting_an_edited_baseline_away(promoted: Project) -> None:
@@ -171,7 +171,8 @@ def test_promoting_a_loss_that_cannot_be_paired(promoted: Project, other: str) -
         assert refused.code == 2
         assert "hit_at_5 (hybrid) 1.0000 → 0.0000" in refused.err
     assert path.read_bytes() == before
-    done = promoted.command("promote", directory, "--allow-regression", "--reason", "smaller model", "--by", "ada")
+    terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada", "--allow-no-match", "hybrid")
+    done = promoted.command("promote", directory, *terms)
     assert done.code == 0, done.err
     assert "accepted: hit_at_5 (hybrid) 1.0000 → 0.0000" in done.out
     entry = json.loads(path.read_bytes())["accepted"]["hybrid"]["hit_at_5"]

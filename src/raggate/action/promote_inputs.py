@@ -28,6 +28,7 @@ class PromoteInputs:
         run: the workflow run to adopt; None to measure now.
         attempt: its attempt; None for the latest.
         allow_regression: whether lower values and fewer cases are accepted.
+        allow_no_match: the modes and slices that may have no match at all, by name.
         dry_run: whether nothing is written.
         direct: whether the baseline is committed onto the branch itself.
         max_age_days: the oldest run that is adopted.
@@ -37,13 +38,14 @@ class PromoteInputs:
     run: int | None
     attempt: int | None
     allow_regression: bool
+    allow_no_match: tuple[str, ...]
     dry_run: bool
     direct: bool
     max_age_days: int
 
     def terms(self, by: str) -> Terms:
         """Give the terms of the promotion, for whoever promotes."""
-        return Terms.of(self.reason, by, allow_regression=self.allow_regression)
+        return Terms.of(self.reason, by, allow_regression=self.allow_regression, allow_no_match=self.allow_no_match)
 
     @classmethod
     def of(cls, inputs: Mapping[str, str]) -> Self:
@@ -73,6 +75,7 @@ class PromoteInputs:
             run=int(run[1]) if run else None,
             attempt=int(run[2]) if run and run[2] else None,
             allow_regression=inputs["allow-regression"] == "true",
+            allow_no_match=tuple(filter(None, (name.strip() for name in inputs["allow-no-match"].split(",")))),
             dry_run=inputs["dry-run"] == "true",
             direct=inputs["direct-commit"] == "true",
             max_age_days=int(inputs["max-age-days"]),

@@ -209,6 +209,12 @@ def report(directory: Path, name: str) -> None:
 @_options("config", "baseline")
 @click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
 @click.option("--allow-regression", is_flag=True, help="Accept gated metrics that get worse; needs --reason.")
+@click.option(
+    "--allow-no-match",
+    multiple=True,
+    metavar="NAME",
+    help="Accept that no question of this mode or slice has a match. Repeatable.",
+)
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
@@ -216,7 +222,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     from raggate.gate.promote import table
     from raggate.pipeline import rerun
 
-    terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "by")}
+    terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "by")}
     target, proposal = rerun.promote_directory(_request(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
     cases = f"{len({case.case_id for case in scorecard.cases})} cases"

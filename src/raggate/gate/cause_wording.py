@@ -27,6 +27,7 @@ GROUPS: dict[CauseCode, str] = {
     "text-foreign": "the section came back with a text that is not the note's",
     "text-cut": "the section came back with a cut text",
     "heading-differs": "the note came back under a heading that it does not have",
+    "heading-ambiguous": "the note came back under a heading that could be several of its own",
     "other-section": "other sections of the note came back",
     "other-vault": "the note of the same path in another vault came back",
     "list-cut": "the list ends above the passage's place",
@@ -111,6 +112,12 @@ def _folder_not_searched(cause: Cause) -> str:
 
 def _heading_differs(cause: Cause) -> str:
     return f"{cause.subject} is at rank {cause.rank}, but under a heading that it does not have ({cause.other})"
+
+
+def _heading_ambiguous(cause: Cause) -> str:
+    return (
+        f"{cause.subject} is at rank {cause.rank}, but under a heading that could be several of its own ({cause.other})"
+    )
 
 
 def _other_section(cause: Cause) -> str:
@@ -292,6 +299,7 @@ _SENTENCES = {
     "folder-left-out": _folder_left_out,
     "folder-not-searched": _folder_not_searched,
     "heading-differs": _heading_differs,
+    "heading-ambiguous": _heading_ambiguous,
     "other-section": _other_section,
     "other-vault": _other_vault,
     "list-cut": _list_cut,

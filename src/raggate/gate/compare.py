@@ -8,10 +8,12 @@ from dataclasses import replace
 from raggate.config.retrieval_modes import asked_in
 from raggate.gate import judged_metrics
 from raggate.gate.cause_evidence import cause_evidence
-from raggate.gate.completeness import idle, not_asked, other_questions
+from raggate.gate.completeness import idle, modes_without_past, not_asked, other_questions
 from raggate.gate.flips import find_flips
+from raggate.gate.matchless import modes_without_match
 from raggate.gate.other_systems import restate
 from raggate.gate.paired_rows import PairedCases, mean_of
+from raggate.gate.reach import reaches
 from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
@@ -21,7 +23,7 @@ from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
     (
-        *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden"),
+        *("chunk_tokens", "chunks", "documents", "fields", "folders", "golden", "headings_as_read"),
         *("judges", "judging", "noise", "notes", "probes", "repeat", "repeated", "vault"),
     )
 )
@@ -53,7 +55,7 @@ def compare(
     if baseline is not None:
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
-    bare = replace(_bare(run, scorecard), baseline=baseline, incomparable=incomparable)
+    bare = _bare(run, scorecard, baseline, incomparable)
     if baseline is None or incomparable:
         return bare
     before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
@@ -79,18 +81,21 @@ def compare(
     )
 
 
-def _bare(run: Run, scorecard: Scorecard) -> Comparison:
-    """Say what was not asked of a run, whatever it is held against."""
+def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparable: tuple[str, ...]) -> Comparison:
+    """Say what was not asked of a run, and how far its answers come where nothing is compared or nothing matches."""
     questions, modes = idle(run)
     file = run.config.baseline_path
-    return Comparison(
-        baseline=None,
+    bare = Comparison(
+        baseline=baseline,
         scorecard=scorecard,
+        incomparable=incomparable,
         not_asked=not_asked(run),
         idle=questions,
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
     )
+    shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))
+    return replace(bare, reach=reaches(run, shown))
 
 
 def _paired(

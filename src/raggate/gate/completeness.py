@@ -147,6 +147,11 @@ def new_modes(comparison: Comparison) -> tuple[str, ...]:
     return tuple(mode for mode in comparison.scorecard.slices if mode not in baseline.scorecard.slices)
 
 
+def modes_without_past(comparison: Comparison) -> tuple[str, ...]:
+    """Name the modes of a run that no baseline has: all of them where there is none."""
+    return tuple(comparison.scorecard.slices) if comparison.baseline is None else new_modes(comparison)
+
+
 def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
     yield from _other_index(comparison, gate)

@@ -32,6 +32,7 @@ _NAMED: frozenset[CauseCode] = frozenset(
         "text-missing",
         "text-foreign",
         "heading-differs",
+        "heading-ambiguous",
         "other-vault",
     )
 )

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from raggate.gate.asked import Asked
+from raggate.gate.cause_evidence import cause_evidence
 from raggate.gate.cause_wording import sentence
 from raggate.gate.causes import find_cause
 from raggate.gate.must_pass import first_miss
@@ -24,7 +25,7 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.run import LabelledResult, Run
-from raggate.models.scorecard import OVERALL, CaseScore, mostly
+from raggate.models.scorecard import OVERALL, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Verdict
 from raggate.scoring.repeats import answers_by_question
 
@@ -103,6 +104,23 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
 
 
+def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int) -> Iterator[Flip]:
+    """Describe the questions of some modes whose passage is not within a rank, compared with nothing."""
+    scores = {(case.mode, case.case_id): case for case in scorecard.cases}
+    nothing = replace(scorecard, cases=(), slices={}, fingerprint={})
+    evidence = replace(cause_evidence(run, scorecard, nothing, ()), lists={})
+    for item in run.results:
+        own = scores.get((item.result.mode, item.case.id))
+        if own is None or item.result.mode not in modes or not item.case.gold_supports:
+            continue
+        metric = at_depth(RECALL_ALL if item.case.required_support_groups else HIT, flip_at)
+        rank = _rank(own, metric)
+        if not _within(rank, flip_at):
+            flip = _described("absent", Asked(item=item, metric=metric, before=None, after=rank, evidence=evidence))
+            below = f"stands below rank {flip_at}, within which a question counts as found"
+            yield flip if rank is None else replace(flip, cause=None, why=below)
+
+
 def _worse(rows: Sequence[GatedMetric]) -> dict[tuple[str, str], str]:
     """Name the cases that got worse in a gated metric, by mode and case id, each with the first such metric."""
     metrics: dict[tuple[str, str], str] = {}
@@ -152,7 +170,7 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, ev
     return _described("broke" if was else "fixed", asked)
 
 
-def _described(kind: Literal["broke", "fixed", "fell", "missed"], asked: Asked) -> Flip:
+def _described(kind: Literal["broke", "fixed", "fell", "missed", "absent"], asked: Asked) -> Flip:
     case, item, metric = asked.item.case, asked.item, asked.metric
     supports = _wanted(item, metric, asked.after)
     cause = None if kind == "fixed" else find_cause(asked)

@@ -15,6 +15,7 @@ from raggate.models.comparison import Finding
 from raggate.models.fingerprint import cutoffs_of, notes_of
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
+from raggate.scoring.heading_reading import read_otherwise
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
@@ -69,6 +70,13 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
         # a bare metrics file has no fingerprint: nothing is known to differ
         if baseline.paired and before != now:
             reasons.append(f"{meaning} changed: {before} in the baseline, {now} now")
+    otherwise = read_otherwise(baseline.scorecard.fingerprint, scorecard.fingerprint) if baseline.paired else 0
+    if otherwise:
+        answers = f"{counted(otherwise, 'answer')} {wording.are(otherwise)}"
+        reasons.append(
+            "the baseline was scored by headings letter by letter; now they are compared as people read them, by which "
+            f"alone {answers} right"
+        )
     cutoffs = cutoffs_of(scorecard.fingerprint)
     lost = [str(k) for k in cutoffs_of(baseline.scorecard.fingerprint) if k not in cutoffs]
     if lost:

@@ -10,6 +10,7 @@ from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult
 from raggate.text.anchors import covers
+from raggate.text.titles import rule
 
 
 def piece_cause(
@@ -23,12 +24,15 @@ def piece_cause(
         retrieved: those of its chunks that may tell it.
         notes: what is in the vaults, as `vault/rel_path`; empty when that is not known.
     """
-    labels = item.labels
+    labels, same = item.labels, rule(as_read=item.labels.as_read)
     for support in missing:
         name = _Name(support, missing, notes)
         heading = support.heading_path
         for rank, position, chunk in _of_its_note(item, support, retrieved):
-            if support.snippets and (heading is None or covers(heading, chunk.heading_path)):
+            own = heading is None or covers(heading, chunk.heading_path, same)
+            if own and position in labels.ambiguous:
+                return Cause(code="heading-ambiguous", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
+            if support.snippets and own:
                 code = _without_snippet(item, position, chunk)
                 return Cause(code=code, subject=name.of_section(chunk), rank=rank)
             if position in labels.strange_headings:

@@ -11,6 +11,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline, compare, completeness, judged_metrics, policies, ratchet, wording
+from raggate.gate.matchless import Naming, on_a_command_line, refuse_matchless
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
@@ -36,17 +37,26 @@ class Terms:
         by: who, one line; recorded.
         allow_regression: whether a gated metric may go down and cases may be gone. Needs a reason.
         permission: how whoever promotes would say so, for hints.
+        allow_no_match: the modes and slices that may have no match at all, by name.
+        naming: how whoever promotes would name one of these, in words for hints.
     """
 
     reason: str = ""
     by: str = ""
     allow_regression: bool = False
     permission: str = ALLOW
+    allow_no_match: tuple[str, ...] = ()
+    naming: Naming = on_a_command_line
 
     @classmethod
-    def of(cls, reason: str, by: str, *, allow_regression: bool) -> Terms:
+    def of(cls, reason: str, by: str, *, allow_regression: bool, allow_no_match: Sequence[str] = ()) -> Terms:
         """Make the terms of what a person typed: text of one printable line each."""
-        return cls(reason=plain(reason, limit=500), by=plain(by, limit=100), allow_regression=allow_regression)
+        return cls(
+            reason=plain(reason, limit=500),
+            by=plain(by, limit=100),
+            allow_regression=allow_regression,
+            allow_no_match=tuple(allow_no_match),
+        )
 
 
 def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate) -> None:
@@ -109,7 +119,7 @@ def propose(
 
     Raises:
         UsageError: for a baseline of another suite; for a gated metric that goes down by any amount, whatever it is
-            judged by, or cases that are gone, unless a regression is allowed and has a reason.
+            judged by, or cases that are gone, unless a regression is allowed and has a reason; where nothing matches.
     """
     _refuse_another_suite(run, present)
     # waivers excuse a change before the gate; they never make what is promoted look better
@@ -119,13 +129,13 @@ def propose(
     changes = tuple(replacements(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
     down = [*_down(rows, comparison), *_gone(run, comparison, gate), *_unknown(comparison, gate)]
-    notes = (*_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
+    reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
-            f"run {run.run_id} {_how(down)} worse than the present baseline: "
-            f"{'; '.join(reason.message for reason in (*down, *notes))}",
+            f"run {run.run_id} {_how(down)} worse than the present baseline: {'; '.join(it.message for it in reasons)}",
             hint=f"{_ADVICE[_passes(down, comparison, gate)]}: {terms.permission}.",
         )
+    empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match, terms.naming)
     known = _provenance(run, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
     accepted = ratchet.advance(changes, comparison, gate, promotion)
@@ -134,7 +144,7 @@ def propose(
         provenance=known,
         comparison=comparison,
         rows=rows,
-        reasons=(*down, *notes),
+        reasons=(*empty, *reasons),
     )
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import Gate
-from raggate.gate import behaviour, complaints, completeness, judged_metrics, noise, policies, wording
+from raggate.gate import behaviour, complaints, completeness, judged_metrics, matchless, noise, policies, wording
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL
@@ -92,6 +92,7 @@ def _warnings(
     yield from completeness.drift(comparison, gate)
     yield from completeness.thinner(comparison, rows, gate)
     yield from completeness.unwatched(comparison)
+    yield from matchless.reasons(comparison) if comparison.baseline is not None else ()
     yield from behaviour.warnings(comparison)
     yield from noise.inside(comparison, rows)
     yield from _slice_warnings(rows, gate)
@@ -112,6 +113,8 @@ def _first(
 
 def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, first_run: bool) -> Iterator[Reason]:
     problems = list(_incomplete(comparison, gate, stopped))
+    if not problems and comparison.baseline is None:
+        problems = list(matchless.reasons(comparison))
     yield from problems
     if first_run:
         message = "this is a first run: the commit that would judge the change does not have raggate yet"

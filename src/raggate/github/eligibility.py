@@ -103,5 +103,10 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[O
         CannotTell: for a run that was not measured well enough.
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
-    terms = replace(terms, permission=ALLOW)
+    terms = replace(terms, permission=ALLOW, naming=_as_input)
     return check.propose(run, trusted.config, terms, lambda: read_baseline(trusted, systems))
+
+
+def _as_input(names: Sequence[str]) -> str:
+    """Write the input that allows modes and slices to have no match."""
+    return f"`allow-no-match: {', '.join(names)}`"

@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from raggate.errors import FileProblems, Problem, UsageError
-from raggate.inputs import headings
+from raggate.errors import Problem, UsageError
+from raggate.inputs.golden_problems import SHOWN_PROBLEMS, refuse
 from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
-from raggate.models.golden import Case, Golden, Support, Vault
-from raggate.text import anchors, yamlio
+from raggate.models.golden import Case, Golden, Support
+from raggate.text import yamlio
 from raggate.text.jsonio import dumps, loads
-from raggate.text.nearest import nearest
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import quoted
 
 MAX_BYTES = 128 << 20
 MAX_LINE_BYTES = 1 << 20
 MAX_CASES = 100_000
-SHOWN_PROBLEMS = 10
 
 _CONFLICT = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
 
@@ -109,7 +106,7 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
         raise UsageError(f"{name}: the golden set holds no case", hint="Add at least one question, one JSON per line.")
     if len(cases) > MAX_CASES:
         problems.append(Problem(name, 0, f"{len(cases)} cases, expected at most {MAX_CASES}"))
-    _raise_all("invalid-golden", problems)
+    refuse("invalid-golden", problems)
     return Golden(name=name, cases=tuple(cases), hash=digest(cases))
 
 
@@ -126,89 +123,6 @@ def write_case(case: Case) -> bytes:
 def _written(support: Support) -> dict[str, Any]:
     row = {key: value for key, value in asdict(support).items() if value is not None}
     return row if support.rel_path else {key: value for key, value in row.items() if value not in ("", ())}
-
-
-def check_anchors(golden: Golden, vault: Vault) -> None:
-    """Check that every gold support stands in the vault: note, heading path and snippets.
-
-    Raises:
-        UsageError: listing up to ten supports that do not, each with the nearest thing that does.
-    """
-    sections: dict[tuple[str, str], frozenset[headings.Section]] = {}
-    problems: list[Problem] = []
-
-    def note(case: Case, problem: str) -> None:
-        problems.append(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
-
-    for case in golden.cases:
-        named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
-        unknown = [name for name in named if name not in vault.directories]
-        if unknown:
-            names = ", ".join(vault.directories)
-            note(case, f"no vault {unknown[0]!r}; known: {names}")
-            continue
-        for support in case.gold_supports:
-            # what is named by an id alone is the API's own, and not in the vault
-            hints = len(problems) < SHOWN_PROBLEMS
-            problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
-            if problem:
-                note(case, problem)
-    _raise_all("missing-anchor", problems)
-
-
-def _missing(
-    support: Support,
-    case: Case,
-    vault: Vault,
-    sections: dict[tuple[str, str], frozenset[headings.Section]],
-    *,
-    hints: bool,
-) -> str | None:
-    """Say what of a support is missing, with the nearest there is where `hints` are shown: they take long."""
-    names = [support.vault] if support.vault else list(case.vaults or vault.directories)
-    keys = [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
-    if not keys:
-        paths = [path for name, path in vault.texts if name in names] if hints else []
-        return f"gold note {quoted(support.rel_path)} is not in the vault{_nearest(support.rel_path, paths)}"
-    texts = [vault.texts[key] for key in keys]
-    where, wanted = repr(support.rel_path), support.heading_path
-    if wanted is not None:
-        for key in keys:
-            if key not in sections:
-                sections[key] = headings.sections(vault.texts[key], support.rel_path)
-        texts = [text for key in keys for text in _sections(vault.texts[key], sections[key], wanted)]
-        if not texts:
-            paths = [" > ".join(section.path) for key in keys for section in sections[key]] if hints else []
-            near = _nearest(" > ".join(anchors.elements(wanted)), paths)
-            return f"{where} has no heading {quoted(wanted)}{near}"
-        where = f"the section {quoted(wanted)} of {where}"
-    for snippet in support.snippets:
-        if not any(headings.holds(text, snippet) for text in texts):
-            elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
-            return f"snippet {quoted(snippet, limit=80)} does not stand in {where}{elsewhere}"
-    return None
-
-
-def _sections(text: str, sections: Iterable[headings.Section], wanted: str) -> list[str]:
-    """Give the texts of the sections that a heading path names, each with its subsections."""
-    marked = wanted.lstrip().startswith("#")
-    lines = headings.lines_of(text)
-    return [
-        "\n".join(lines[section.begin : section.end])
-        for section in sections
-        if anchors.covers(wanted, anchors.written(section.path) if marked else " > ".join(section.path))
-    ]
-
-
-def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
-    """Say where in its note a snippet stands that is not in its section."""
-    line = next((headings.line_with(text, snippet) for text in texts if headings.holds(text, snippet)), None)
-    return "" if line is None else f", but in line {line} of the note; name the section it stands in"
-
-
-def _nearest(wanted: str, candidates: list[str]) -> str:
-    close = nearest(wanted, candidates, cutoff=0.5)
-    return f"; nearest: {quoted(close)}" if close else ""
 
 
 def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
@@ -303,10 +217,3 @@ def complete(case: Case) -> Case:
         documents = tuple(Support(rel_path="", doc_id=name) for name in dict.fromkeys(case.expected_doc_ids))
         case = replace(case, gold_supports=chunks or documents)
     return with_hash(case)
-
-
-def _raise_all(check: str, problems: list[Problem]) -> None:
-    if problems:
-        more = max(len(problems) - SHOWN_PROBLEMS, 0)
-        hint = "docs/golden-set.md describes every key."
-        raise FileProblems(check, problems[:SHOWN_PROBLEMS], more=more, hint=hint)

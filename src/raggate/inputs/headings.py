@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from raggate.text.anchors import Elements, elements, fold
 
@@ -24,12 +24,20 @@ _FRONT_MATTER = re.compile(r"\A---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.
 _MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
 
 
+Form = Literal["rendered", "entities", "source"]
+"""How a heading is taken: as it is shown; so but with entities and escapes as they are written; or as it is written."""
+
+
 class Section(NamedTuple):
-    """A heading path and the lines that are filed under it, subsections included: from `begin`, from 0, to `end`."""
+    """A heading path and the lines that are filed under it, subsections included: from `begin`, from 0, to `end`.
+
+    `levels` are those of the headings; none where it is not filed under a heading.
+    """
 
     path: Elements
     begin: int
     end: int
+    levels: tuple[int, ...] = ()
 
 
 def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
@@ -44,6 +52,18 @@ def sections(text: str, rel_path: str) -> frozenset[Section]:
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
     reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
     """
+    last = len(lines_of(text))
+    result = titled_sections(text, ("rendered", "entities"))
+    stem = PurePosixPath(rel_path).stem
+    capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
+    paths = {section.path for section in result}
+    # some file all of a note under its name
+    names = {(stem,), (fold(capitals),)} - paths
+    return result | {Section(path, 0, last) for path in names}
+
+
+def titled_sections(text: str, forms: Collection[Form]) -> frozenset[Section]:
+    """Give the sections of a note that have a heading, by each form of it, and what stands before the first one."""
     result: set[Section] = set()
     front_matter = _FRONT_MATTER.match(text)
     last = len(lines_of(text))
@@ -51,15 +71,10 @@ def sections(text: str, rel_path: str) -> frozenset[Section]:
         # the environment carries the link definitions from the blocks to the headings
         environment: dict[str, Any] = {}
         tokens = _block_parser().parse(text[start:], environment)
-        for raw in (False, True):
-            marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, raw=raw)
+        for form in forms:
+            marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, form)
             result |= {*_bounded(marks, last), *_before(marks)}
-    stem = PurePosixPath(rel_path).stem
-    capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
-    paths = {section.path for section in result}
-    # some file all of a note under its name
-    names = {(stem,), (fold(capitals),)} - paths
-    return frozenset(result | {Section(path, 0, last) for path in names})
+    return frozenset(result)
 
 
 def line_of(text: str, heading_path: str | None) -> int:
@@ -71,8 +86,8 @@ def line_of(text: str, heading_path: str | None) -> int:
     skipped = front_matter.end() if front_matter else 0
     offset = len(lines_of(text[:skipped])) - 1
     environment: dict[str, Any] = {}
-    marks = _headings(_block_parser().parse(text[skipped:], environment), environment, offset, raw=False)
-    return next((line + 1 for _, line, path in marks if path == wanted), 1)
+    marks = _headings(_block_parser().parse(text[skipped:], environment), environment, offset, "rendered")
+    return next((line + 1 for _, line, path, _ in marks if path == wanted), 1)
 
 
 def front_matter_of(text: str) -> str:
@@ -87,9 +102,9 @@ def headings_with_text(text: str) -> Iterator[Elements]:
     body = text[front_matter.end() :] if front_matter else text
     environment: dict[str, Any] = {}
     lines = lines_of(body)
-    marks = _headings(_block_parser().parse(body, environment), environment, 0, raw=False)
-    ends = [*(line for _, line, _ in marks[1:]), len(lines)]
-    for (_, line, path), end in zip(marks, ends, strict=False):
+    marks = _headings(_block_parser().parse(body, environment), environment, 0, "rendered")
+    ends = [*(line for _, line, *_ in marks[1:]), len(lines)]
+    for (_, line, path, _), end in zip(marks, ends, strict=False):
         if path and any(re.search(r"\w", row) for row in lines[line + 1 : end]):
             yield path
 
@@ -119,11 +134,11 @@ def line_with(text: str, snippet: str) -> int:
     return end - length
 
 
-_Mark = tuple[int, int, Elements]
-"""A heading: its level, its line, and its path."""
+_Mark = tuple[int, int, Elements, tuple[int, ...]]
+"""A heading: its level, its line, its path, and the levels of that."""
 
 
-def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, *, raw: bool) -> list[_Mark]:
+def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int, form: Form) -> list[_Mark]:
     marks: list[_Mark] = []
     stack: list[tuple[int, str]] = []
     for opening, inline in pairwise(tokens):
@@ -133,26 +148,32 @@ def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int,
         while stack and stack[-1][0] >= level:
             stack.pop()
         # what takes the parser long is a long line, and no gold support names a title of such a length
-        title = _parser().parseInline(inline.content[:MAX_TITLE], environment)[0]
-        stack.append((level, fold(_text(title, raw=raw))))
+        stack.append((level, _title(inline.content[:MAX_TITLE], environment, form)))
         line = opening.map[0] if opening.map else 0
-        marks.append((level, line + offset, tuple(title for _, title in stack if title)))
+        levels, path = tuple(zip(*(entry for entry in stack if entry[1]), strict=True)) or ((), ())
+        marks.append((level, line + offset, path, levels))
     return marks
+
+
+def _title(source: str, environment: dict[str, Any], form: Form) -> str:
+    if form == "source":
+        return fold(source)
+    return fold(_text(_parser().parseInline(source, environment)[0], raw=form == "entities"))
 
 
 def _bounded(marks: Sequence[_Mark], last: int) -> Iterator[Section]:
     """End each section where the next one of its level or above begins."""
     ends = [last] * 7
-    for level, line, path in reversed(marks):
-        yield Section(path, line, min(ends[: level + 1]))
+    for level, line, path, levels in reversed(marks):
+        yield Section(path, line, min(ends[: level + 1]), levels)
         ends[level] = line
 
 
 def _before(marks: Sequence[_Mark]) -> Iterator[Section]:
     """File what stands before the first heading under the title."""
-    titles = [path for wanted in (1, 2) for level, _, path in marks if level == wanted]
+    titles = [(path, levels) for wanted in (1, 2) for level, _, path, levels in marks if level == wanted]
     if titles:
-        yield Section(titles[0], 0, marks[0][1])
+        yield Section(titles[0][0], 0, marks[0][1], titles[0][1])
 
 
 def _text(token: Token, *, raw: bool) -> str:

@@ -15,7 +15,7 @@ from itertools import chain
 
 from raggate.inputs.headings import heading_paths
 from raggate.inputs.note_words import bare
-from raggate.text.anchors import stream_safe
+from raggate.text.stream_safe import stream_safe
 
 _ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}[ \t]*(?:#+[ \t]*)?$", re.MULTILINE)
 _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*)$", re.MULTILINE)

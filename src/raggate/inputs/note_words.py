@@ -13,7 +13,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 
-from raggate.text.anchors import stream_safe
+from raggate.text.stream_safe import stream_safe
 
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""

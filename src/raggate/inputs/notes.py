@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import ne
 
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords, has_text
-from raggate.models.golden import Vault
+from raggate.inputs.section_names import SectionNames
+from raggate.models.golden import Case, Vault
 from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference
+from raggate.text.anchors import covers_as_written
 
 OWN_SHARE = 0.5
 """Of a few words in a row, so many that a note explains make them its own."""
@@ -33,16 +36,26 @@ class Notes:
         self._heading_stands = cache(lambda note, heading_path: self._titles(note).holds(heading_path))
         self._text_stands = cache(self._find_text)
         self._titles = cache(lambda note: NoteTitles(vault.texts[note], *note))
+        self._sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
         self._words = cache(lambda note: NoteWords(vault.texts[note], self._titles(note).names()))
 
     def label(self, item: LabelledResult) -> LabelledResult:
         """Note which chunks of a result have no text, and which tell a heading or a text that their note has not.
 
-        A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere.
+        A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere. One that tells
+        a heading otherwise than the golden set, which could be another one of its note as well, matches nothing.
         """
         chunks = item.result.response.chunks if item.result.response else ()
+        matches = tuple(
+            tuple(index for index in indices if self._told_apart(chunk, index, item.case))
+            for chunk, indices in zip(chunks, item.labels.matches, strict=True)
+        )
         labels = replace(
             item.labels,
+            matches=matches,
+            ambiguous=tuple(
+                position for position, pair in enumerate(zip(matches, item.labels.matches, strict=True)) if ne(*pair)
+            ),
             empty=tuple(position for position, chunk in enumerate(chunks) if not has_text(chunk.text)),
             strange_headings=tuple(
                 position
@@ -52,6 +65,17 @@ class Notes:
             strange_texts=self._strange_texts(chunks),
         )
         return replace(item, labels=labels)
+
+    def _told_apart(self, chunk: Chunk, index: int, case: Case) -> bool:
+        """Say whether the heading of a chunk that matches a support can be of no other section of the note."""
+        support = case.gold_supports[index]
+        if support.heading_path is None or covers_as_written(support.heading_path, chunk.heading_path):
+            return True
+        allowed = (support.vault,) if support.vault else case.vaults
+        notes = [note for note in self._places(chunk) if not allowed or note[0] in allowed]
+        return not notes or any(
+            self._sections(note).is_inside(support.heading_path, chunk.heading_path) for note in notes
+        )
 
     def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:
         """Note which chunks of what came of a probe tell a text that their note has not."""

@@ -6,7 +6,7 @@ import unicodedata
 from collections.abc import Iterator
 from typing import Literal
 
-from raggate.text.anchors import stream_safe
+from raggate.text.stream_safe import stream_safe
 
 
 def spellings(question: str) -> Iterator[tuple[str, str]]:

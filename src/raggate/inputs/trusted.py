@@ -13,7 +13,7 @@ from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
 from raggate.errors import UsageError
-from raggate.inputs import golden, sources, vault
+from raggate.inputs import anchor_check, golden, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.golden import Golden, Vault
 from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
@@ -160,7 +160,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
     late = f"{cases.name}: its questions could not be held against the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
-        golden.check_anchors(cases, notes)
+        anchor_check.check_anchors(cases, notes)
     check_must_pass_asked(cases, settings.ask.modes)
     judged = [] if settings.judging is None else [settings.judging.cassette]
     judged += [settings.judging.canary.file] if settings.judging is not None and settings.judging.canary else []

@@ -24,6 +24,7 @@ CauseCode = Literal[
     "text-foreign",
     "text-cut",
     "heading-differs",
+    "heading-ambiguous",
     "other-section",
     "other-vault",
     "list-cut",

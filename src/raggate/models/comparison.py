@@ -9,6 +9,7 @@ from typing import Literal, Self
 from raggate.models.baseline import Baseline
 from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.golden import Support
+from raggate.models.reach import Reach
 from raggate.models.scorecard import MetricValue, Scorecard, oriented
 
 Interval = tuple[float, float]
@@ -104,6 +105,8 @@ def from_stored(row: Mapping[str, object]) -> dict[str, object]:
 class Flip:
     """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
 
+    One that is `absent` was not found, in a mode that no baseline has.
+
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
     what rose to where the gold chunk stood, or above it, None where nothing is known to have. `why` is `cause` in
     words, empty for a fixed one. `support` is what `gold` names, None for a question to abstain from.
@@ -111,7 +114,7 @@ class Flip:
 
     case_id: str
     mode: str
-    kind: Literal["broke", "fixed", "fell", "missed"]
+    kind: Literal["broke", "fixed", "fell", "missed", "absent"]
     metric: str
     question: str
     gold: str
@@ -180,7 +183,8 @@ class Comparison:
     at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none. `evidence`
-    is what causes are looked for in beside the answers.
+    is what causes are looked for in beside the answers. `reach` tells how far the answers come, of modes without a
+    baseline and of those in which nothing matches.
     """
 
     baseline: Baseline | None
@@ -197,3 +201,4 @@ class Comparison:
     idle_modes: tuple[str, ...] = ()
     uncommitted: str = ""
     evidence: CauseEvidence | None = None
+    reach: tuple[Reach, ...] = ()

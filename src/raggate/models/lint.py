@@ -64,6 +64,11 @@ CHECKS: dict[str, Check] = {
         "A gold support names several places at once, so that any of them counts as found.",
         "Add a snippet that stands in the meant place alone, name its vault, or rename a heading.",
     ),
+    "look-alike-heading": Check(
+        "warning",
+        "The note of a gold support has another heading that reads the same, so that one told otherwise is neither.",
+        "Rename one of the headings, or see that the API tells headings as the notes have them.",
+    ),
     "ungrouped-supports": Check(
         "note",
         "A question has supports in several notes and no groups, so that any one of them counts as found.",

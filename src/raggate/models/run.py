@@ -143,6 +143,8 @@ class Labels:
         filed_elsewhere: positions of chunks of a gold note that hold the gold section's text under another heading.
         copies: positions of chunks above the first match that are no match and say what a gold support does.
         leaks: texts of private notes that it holds, whatever note they are said to be of.
+        ambiguous: positions of chunks that match nothing because their heading could be another one of their note.
+        as_read: whether headings were compared as people read them, and not letter by letter as older versions did.
     """
 
     matches: tuple[tuple[int, ...], ...]
@@ -156,6 +158,8 @@ class Labels:
     filed_elsewhere: tuple[int, ...] = ()
     copies: tuple[int, ...] = ()
     leaks: tuple[Leak, ...] = ()
+    ambiguous: tuple[int, ...] = ()
+    as_read: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

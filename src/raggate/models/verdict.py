@@ -249,7 +249,7 @@ class Review:
 
     `fallen` are the questions that got worse in a gated metric, or must pass and do not, and did not break; those of
     red metrics first. `diagnosis` says why those that make it red got worse, as a whole. `lowers` says of a pass what
-    promoting it would need permission for.
+    promoting it would need permission for. `misses` are the questions of modes without a baseline that were not found.
     """
 
     run: Run
@@ -260,6 +260,7 @@ class Review:
     fallen: tuple[Flip, ...] = ()
     diagnosis: Diagnosis | None = None
     lowers: tuple[Reason, ...] = ()
+    misses: tuple[Flip, ...] = ()
 
     @property
     def scorecard(self) -> Scorecard:

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
-from raggate.inputs import golden, vault
+from raggate.inputs import anchor_check, golden, vault
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.lint.places import check_supports
 from raggate.inputs.lint.questions import check_questions
@@ -110,7 +110,7 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
     whole = golden.load(data, bench.golden.name)
     added = whole.cases[len(bench.golden.cases) :]
     new = Golden(name=whole.name, cases=added, hash=digest([*added]))
-    golden.check_anchors(new, bench.vault)
+    anchor_check.check_anchors(new, bench.vault)
     names = {case.id for case in added}
     findings = (*check_questions(whole, whole.name), *check_supports(new, bench.vault, whole.name))
     return data, tuple(item for item in findings if item.key in names)

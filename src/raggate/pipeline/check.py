@@ -26,6 +26,7 @@ from raggate.gate import (
     waivers,
 )
 from raggate.gate.diagnosis import diagnose
+from raggate.gate.misses import find_misses
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs, load_worktree
 from raggate.models.baseline import Baseline
@@ -181,9 +182,10 @@ def _evaluate(
 
 
 def _explained(review: Review, flip_at: int) -> Review:
-    """Add which questions got worse without breaking, and why all of them did."""
+    """Add which questions got worse without breaking and why all of them did, and which nobody asked before miss."""
     fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
-    return replace(review, fallen=fallen, diagnosis=diagnose(review.comparison, review.verdict, fallen))
+    misses = find_misses(review.run, review.comparison, flip_at)
+    return replace(review, fallen=fallen, diagnosis=diagnose(review.comparison, review.verdict, fallen), misses=misses)
 
 
 def _by_another_commit(inputs: Inputs) -> bool:
@@ -272,7 +274,7 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
     cases = {case.id: case for case in inputs.golden.cases}
     lines: dict[str, SourceLine] = {}
     with deadlines.after_asking(len(review.run.results)):
-        for flip in (*review.comparison.flips, *review.fallen):
+        for flip in (*review.comparison.flips, *review.fallen, *review.misses):
             if flip.support is not None:
                 line = vault.locate(inputs.vault, flip.support, cases[flip.case_id].vaults, inputs.config.vault)
                 if line is not None:

@@ -10,6 +10,7 @@ from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline as baseline_file, invariants, promote, waivers
+from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
@@ -67,7 +68,8 @@ def promotable(review: Review) -> bool:
     gate = review.run.config.gate
     try:
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
-    except CannotTell:
+        refuse_matchless(review.scorecard, gate.min_slice, (), on_a_command_line)
+    except (CannotTell, UsageError):
         return False
     return True
 
@@ -141,6 +143,7 @@ def promote_directory(
     reason: str = "",
     by: str = "",
     allow_regression: bool = False,
+    allow_no_match: Sequence[str] = (),
     dry_run: bool = False,
 ) -> tuple[Path, BaselineCandidate]:
     """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
@@ -151,13 +154,14 @@ def promote_directory(
         reason: why; recorded.
         by: who promotes it; recorded.
         allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
+        allow_no_match: the modes and slices that may have no match at all, by name.
         dry_run: whether nothing is written.
 
     Raises:
         UsageError: for a directory or a baseline that cannot be read, or a run that is worse and not accepted as that.
         CannotTell: for a run that was not measured well enough to be a baseline.
     """
-    terms = promote.Terms.of(reason, by, allow_regression=allow_regression)
+    terms = promote.Terms.of(reason, by, allow_regression=allow_regression, allow_no_match=allow_no_match)
     measured = run_directory.read(directory)
     settings = _policy(request, measured)
     target = request.baseline_file or request.root / settings.baseline_path
@@ -263,9 +267,9 @@ def _relabelled(run: Run, cases: Golden) -> Run:
         if case is not None and case.question == item.case.question:
             labels, judgements = item.labels, item.judgements
             if case.hash != item.case.hash:
-                relabelled = scoring.label(case, item.result, truncated=labels.truncated).labels
+                again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
-                labels = replace(labels, matches=relabelled.matches)
+                labels = replace(labels, matches=again.labels.matches)
                 # judges were told what was expected then
                 judgements = ()
             items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))

@@ -32,6 +32,8 @@ _NO_ITEMS = (
     "metrics",
     "flips",
     "fallen",
+    "misses",
+    "reach",
     "invariants",
     "vault_changes",
     "config_changes",

@@ -11,7 +11,7 @@ from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import causes, evidence, formatting, judging
+from raggate.reports.parts import causes, evidence, formatting, judging, misses
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
@@ -46,6 +46,7 @@ def render(review: Review, *, width: int, color: bool) -> str:
     else:
         _metrics(review, console)
         _causes(review, console)
+        _misses(review, console)
         _flips(review, console)
         _reasons("Why", review.verdict.reasons, console)
     _reasons("Warnings", formatting.warnings(review), console)
@@ -161,6 +162,18 @@ def _causes(review: Review, console: Console) -> None:
         if number == 0:
             console.print(Text("\nCauses", style="bold"))
         console.print(Text(f"  - {log_line(line, limit=400)}"), soft_wrap=True)
+
+
+def _misses(review: Review, console: Console) -> None:
+    if not review.misses:
+        return
+    console.print(Text(f"\n{log_line(misses.title(review), limit=300)}", style="bold"))
+    for line in misses.lines(review):
+        console.print(Text(f"  {log_line(line, limit=500)}"), soft_wrap=True)
+    for flip in review.misses[:SHOWN_FLIPS]:
+        _flip(flip, console)
+    if len(review.misses) > SHOWN_FLIPS:
+        console.print(f"  … and {len(review.misses) - SHOWN_FLIPS} more in summary.md")
 
 
 def _flips(review: Review, console: Console, most: int = SHOWN_FLIPS) -> None:

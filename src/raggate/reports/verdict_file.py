@@ -43,6 +43,8 @@ def render(review: Review) -> str:
         "metrics": [_row(row) for row in verdict.rows if row.gated or row.status in {"no baseline", "advisory"}],
         "flips": [_flip(flip) for flip in comparison.flips],
         "fallen": [_flip(flip) for flip in review.fallen],
+        "misses": [_flip(flip) for flip in review.misses],
+        "reach": [{**asdict(reach), "why": _line(reach.why)} for reach in comparison.reach],
         "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
         "promotion_needs_permission": [_line(reason.message) for reason in review.lowers],
         "golden_changes": asdict(comparison.golden),

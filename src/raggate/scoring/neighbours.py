@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk
-from raggate.text.anchors import contains_snippet, covers, elements, fold
+from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
 
 JUDGED = 5
 """Chunks above the first match that are compared with it."""
@@ -24,7 +24,9 @@ FEWEST = 8
 _WORD = re.compile(r"\w+")
 
 
-def filed_elsewhere(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
+def filed_elsewhere(
+    chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same
+) -> tuple[int, ...]:
     """Give the positions of chunks that are of a gold note and hold the gold section, but under another heading.
 
     Sections that were merged, and headings that are told otherwise, look so. A support without snippets is looked for
@@ -33,7 +35,7 @@ def filed_elsewhere(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], c
     return tuple(
         position
         for position, (chunk, matched) in enumerate(zip(chunks, matches, strict=True))
-        if not matched and any(_holds_section(chunk, support, case) for support in case.gold_supports)
+        if not matched and any(_holds_section(chunk, support, case, same) for support in case.gold_supports)
     )
 
 
@@ -50,12 +52,12 @@ def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case
     )
 
 
-def _holds_section(chunk: Chunk, support: Support, case: Case) -> bool:
+def _holds_section(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
     heading = support.heading_path
     if not support.rel_path or chunk.rel_path != support.rel_path or heading is None:
         return False
     vaults = (support.vault,) if support.vault else case.vaults
-    if (chunk.vault is not None and vaults and chunk.vault not in vaults) or covers(heading, chunk.heading_path):
+    if (chunk.vault is not None and vaults and chunk.vault not in vaults) or covers(heading, chunk.heading_path, same):
         return False
     if support.snippets:
         return contains_snippet(chunk.text, support.snippets)

@@ -13,11 +13,13 @@ from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.scoring import answer_fields, neighbours, noise, repeats
 from raggate.scoring.folder_counts import folder_counts
+from raggate.scoring.heading_reading import reading
 from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import operations
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
-from raggate.text.anchors import contains_snippet, covers, elements, fold
+from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
+from raggate.text.titles import rule
 
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
@@ -29,16 +31,18 @@ _STOP_WORDS = frozenset(
 )
 
 
-def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledResult:
+def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool = True) -> LabelledResult:
     """Decide per chunk which gold supports it matches, on the text the result holds.
 
     Args:
         case: the question with its gold supports.
         result: what the API returned for it.
         truncated: whether chunk texts were cut, so that a missing snippet proves nothing.
+        as_read: whether headings are compared as people read them, not letter by letter.
     """
     chunks = result.response.chunks if result.response else ()
-    matches = tuple(_matches(chunk, case) for chunk in chunks)
+    same = rule(as_read=as_read)
+    matches = tuple(_matches(chunk, case, same) for chunk in chunks)
     asked = _words(case.question)
     bodies = [body_of(chunk) for chunk in chunks]
     seen: set[str] = set()
@@ -53,8 +57,9 @@ def label(case: Case, result: Result, *, truncated: bool = False) -> LabelledRes
         bodiless=tuple(not body.strip() for body in bodies),
         duplicates=tuple(duplicates),
         truncated=truncated,
-        filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case),
+        filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case, same),
         copies=neighbours.copies(chunks, matches, case),
+        as_read=as_read,
     )
     return LabelledResult(case=case, result=result, labels=labels)
 
@@ -93,6 +98,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             "cutoffs": list(cutoffs),
             "fields": answer_fields.counts(run.results),
             "folders": folder_counts(run.results),
+            **reading(run),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=cases,
@@ -194,11 +200,11 @@ def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -
     )
 
 
-def _matches(chunk: Chunk, case: Case) -> tuple[int, ...]:
-    return tuple(index for index, support in enumerate(case.gold_supports) if _is_match(chunk, support, case))
+def _matches(chunk: Chunk, case: Case, same: Same) -> tuple[int, ...]:
+    return tuple(index for index, support in enumerate(case.gold_supports) if _is_match(chunk, support, case, same))
 
 
-def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
+def _is_match(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
     if support.chunk_id is not None:
         return chunk.chunk_id == support.chunk_id
     if support.doc_id is not None:
@@ -210,7 +216,7 @@ def _is_match(chunk: Chunk, support: Support, case: Case) -> bool:
     # an API that does not tell the vault gets the benefit of the doubt
     if chunk.vault is not None and allowed and chunk.vault not in allowed:
         return False
-    if support.heading_path is not None and not covers(support.heading_path, chunk.heading_path):
+    if support.heading_path is not None and not covers(support.heading_path, chunk.heading_path, same):
         return False
     return not support.snippets or contains_snippet(chunk.text, support.snippets)
 

@@ -1,22 +1,21 @@
 """Anchors: where in a vault an answer stands, as rel_path and heading path, and how a chunk is matched to one.
 
-Heading paths are written `# H1 > ## H2`. They are compared element by element after normalising, so that
-`# Summary` covers `# Summary > ## Costs` but not `# Summary of X`. Levels do not count, only the order.
+Heading paths are written `# H1 > ## H2`. They are compared element by element, as people read them (see `titles`), so
+that `# Summary` covers `# Summary > ## Costs` but not `# Summary of X`. Levels do not count, only the order.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import lru_cache
+from operator import eq
+
+from raggate.text.stream_safe import stream_safe
+from raggate.text.titles import same_title
 
 Elements = tuple[str, ...]
-
-MAX_MARKS = 30
-"""Combining marks in a row, as in Unicode's stream-safe text format; no script has words with half as many."""
-
-_JOINER = "\u034f"  # the combining grapheme joiner: invisible, and no mark is sorted past it
 
 _MARKED_DELIMITER = re.compile(r"\s*>\s*(?=#{1,6}(?:\s|$))")
 _ANY_DELIMITER = re.compile(r"\s*>\s*")
@@ -37,53 +36,58 @@ def elements(heading_path: str) -> Elements:
     return tuple(part for part in parts if part)
 
 
-def written(path: Elements) -> str:
-    """Write a heading path with level marks, one level deeper each, as `# A > ## B`."""
-    return " > ".join(f"{'#' * min(depth, 6)} {title}" for depth, title in enumerate(path, 1))
+def written(path: Elements, levels: Sequence[int] = ()) -> str:
+    """Write a heading path with level marks, as `# A > ## B`: of these levels, else one level deeper each."""
+    depths = levels or range(1, len(path) + 1)
+    return " > ".join(f"{'#' * min(depth, 6)} {title}" for depth, title in zip(depths, path, strict=True))
 
 
-def covers(gold: str, retrieved: str) -> bool:
-    """Say whether the section at `retrieved` is the section at `gold` or lies inside it.
+Same = Callable[[str, str], bool]
+"""Whether two headings are one."""
+
+
+def covers(gold: str, retrieved: str, same: Same = same_title) -> bool:
+    """Say whether the section at `retrieved` is the section at `gold` or lies inside it, as people read headings.
 
     Marks of `gold` may lack their space: `#A > ##B` is `# A > ## B`, where it is not the heading `#A` itself.
+
+    Args:
+        gold: a heading path.
+        retrieved: another one.
+        same: when two headings are one, where that is not how people read them.
     """
-    if _begins(gold, retrieved):
-        return True
+    return any(_begins(path, retrieved, same) for path in _with_spaced_marks(gold))
+
+
+def covers_as_written(gold: str, retrieved: str) -> bool:
+    """Say the same letter by letter, but for white space and Unicode's composition."""
+    return covers(gold, retrieved, eq)
+
+
+def is_end_of(gold: str, cited: str, same: Same) -> bool:
+    """Say whether a path names the last headings of `gold`, all or some of them."""
+    wanted, last = elements(gold), elements(cited)
+    return 0 < len(last) <= len(wanted) and all(map(same, wanted[-len(last) :], last))
+
+
+def _with_spaced_marks(gold: str) -> Iterator[str]:
+    yield gold
     spaced = _CLOSE_MARK.sub(r"\1\2 ", fold(gold)) if "#" in gold else gold
-    return spaced != gold and _begins(spaced, retrieved)
+    if spaced != gold:
+        yield spaced
 
 
-def _begins(gold: str, retrieved: str) -> bool:
+def _begins(gold: str, retrieved: str, same: Same) -> bool:
     wanted, got = elements(gold), elements(retrieved)
     if gold.lstrip().startswith("#") != retrieved.lstrip().startswith("#"):
         # one side has no level marks, so a `>` inside a heading cannot be told from a delimiter: compare flat
         wanted, got = _flat(wanted), _flat(got)
-    return bool(wanted) and got[: len(wanted)] == wanted
+    return 0 < len(wanted) <= len(got) and all(map(same, wanted, got))
 
 
 def fold(text: str) -> str:
     """Normalise to NFC and collapse white space: what matching ignores everywhere. Linear, whatever the text."""
     return " ".join(unicodedata.normalize("NFC", stream_safe(text)).split())
-
-
-def stream_safe(text: str) -> str:
-    """Break runs of more than 30 combining marks, as Unicode's stream-safe text format (UAX 15) does.
-
-    Normalising sorts each run, which takes the square of its length, in one call that no signal interrupts.
-    """
-    if text.isascii():
-        return text
-    marks = "".join(sorted(character for character in set(text) if _is_mark(character)))
-    if not marks:
-        return text
-    # a function is called three times as fast as a template is filled in
-    return re.sub(f"[{re.escape(marks)}]{{{MAX_MARKS}}}", lambda run: run[0] + _JOINER, text)
-
-
-@lru_cache(maxsize=4096)
-def _is_mark(character: str) -> bool:
-    # some that are none themselves fall apart into marks
-    return unicodedata.combining(unicodedata.normalize("NFD", character)[0]) > 0
 
 
 def contains_snippet(text: str, snippets: Iterable[str]) -> bool:

@@ -14,6 +14,7 @@ TYPED = {
     "run-id": "",
     "max-age-days": "14",
     "allow-regression": "false",
+    "allow-no-match": "",
     "dry-run": "false",
     "direct-commit": "false",
 }
@@ -63,3 +64,12 @@ def test_a_reason_is_one_line() -> None:
     """Blanks around a reason are not part of it, and its longest is accepted."""
     assert read(reason="  why ").reason == "why"
     assert read(reason="x" * promote_inputs.MOST_REASON).reason == "x" * 500
+
+
+@each_row(
+    ("typed", "names"),
+    [("", ()), ("bm25", ("bm25",)), (" bm25 , tag=draft,, ", ("bm25", "tag=draft")), ("tag=a b", ("tag=a b",))],
+)
+def test_what_may_have_no_match_is_named(typed: str, names: tuple[str, ...]) -> None:
+    """Modes and slices stand between commas, and a name may hold blanks."""
+    assert read(allow_no_match=typed).terms("somebody").allow_no_match == names

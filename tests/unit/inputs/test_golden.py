@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import time
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
 
-from builders import make_case, make_golden, make_support
+from builders import make_case
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.case_hash import with_hash
-from raggate.models.golden import Case, Support, Vault
+from raggate.models.golden import Case, Support
 from tables import each_row
 
 GOLD = {"rel_path": "a.md", "heading_path": "# A"}
@@ -462,135 +461,6 @@ def test_any_value_loads_or_is_refused_with_its_line(key: str, value: object) ->
     except UsageError as error:
         outcome = str(error)
     assert all(line.startswith("g.jsonl:1: ") for line in outcome.split("\n"))
-
-
-def vault(**notes: str) -> Vault:
-    """Build two vaults: `work` with the notes, named without suffix, and `personal` with one note."""
-    texts = {("work", f"{name}.md"): text for name, text in notes.items()}
-    return Vault(
-        directories={"work": Path("work"), "personal": Path("personal")},
-        texts={**texts, ("personal", "a.md"): "# Other\n\nDifferent words.\n"},
-        notes={},
-        hash="",
-    )
-
-
-NOTE = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
-
-
-@pytest.mark.parametrize(
-    "support",
-    [
-        pytest.param(make_support("a.md", None), id="the whole note"),
-        pytest.param(make_support("a.md", "# Costs"), id="a section"),
-        pytest.param(make_support("a.md", "# Costs > ## Per month"), id="a section inside another"),
-        pytest.param(make_support("a.md", "Costs > Per month"), id="without marks"),
-        pytest.param(make_support("a.md", "# a"), id="the file's name, for text before the first heading"),
-        pytest.param(make_support("a.md", "# Costs", snippets=("ten EURO", "one  euro")), id="snippets"),
-        pytest.param(make_support("a.md", "# Other"), id="in the other vault"),
-        pytest.param(make_support("a.md", "# Costs", vault="work"), id="in the vault it names"),
-    ],
-)
-def test_anchor_stands(support: Support) -> None:
-    """A support that stands in the vault is accepted."""
-    golden.check_anchors(make_golden(make_case(gold_supports=(support,), line=3)), vault(a=NOTE))
-
-
-@each_row(
-    ("support", "vaults", "message"),
-    [
-        pytest.param(
-            make_support("b.md", None), (), "gold note 'b.md' is not in the vault; nearest: 'a.md'", id="no such note"
-        ),
-        pytest.param(
-            make_support("zzzzzz/yyyy.txt", None), (), "'zzzzzz/yyyy.txt' is not in the vault", id="nothing near"
-        ),
-        pytest.param(
-            make_support("a.md", "# Costs > ## Per moth"),
-            (),
-            "'a.md' has no heading '# Costs > ## Per moth'; nearest: 'Costs > Per month'",
-            id="no such heading",
-        ),
-        pytest.param(make_support("a.md", "# Cost"), (), "has no heading '# Cost'; nearest: 'Costs'", id="a prefix"),
-        pytest.param(make_support("a.md", "#"), (), "'a.md' has no heading '#'", id="a lone mark"),
-        pytest.param(
-            make_support("a.md", "# Costs", snippets=("one euro", "two euro")),
-            (),
-            "snippet 'two euro' does not stand in the section '# Costs' of 'a.md'",
-            id="one of two snippets",
-        ),
-        pytest.param(
-            make_support("a.md", "# Other"), ("work",), "has no heading '# Other'", id="only in another vault"
-        ),
-        pytest.param(
-            make_support("a.md", "# Other", vault="work"),
-            (),
-            "has no heading '# Other'",
-            id="not in the vault it names",
-        ),
-        pytest.param(make_support("a.md"), ("wrok",), "no vault 'wrok'; known: work, personal", id="unknown vault"),
-        pytest.param(
-            make_support("a.md", vault="wrok"),
-            (),
-            "no vault 'wrok'; known: work, personal",
-            id="a support's unknown vault",
-        ),
-    ],
-)
-def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: str) -> None:
-    """A support that does not stand in the vault is named with line, case and the nearest thing that does."""
-    case = make_case(gold_supports=(support,), vaults=vaults, line=3)
-    with pytest.raises(UsageError) as caught:
-        golden.check_anchors(make_golden(case), vault(a=NOTE))
-    refused = str(caught.value)
-    assert refused.startswith("eval_set.jsonl:3: case 'q1': ")
-    assert message in refused
-    assert "\n" not in refused
-
-
-SECTIONS = (
-    "---\nsource: a memo\n---\nBefore all.\n\n# Costs\n\nTen *euro*.\n\n## Per month\n\nOne\neuro.\n\n## Per year\n\n"
-    "Twelve euro.\n\n# Rooms\n\nTen chairs.\n"
-)
-
-
-@each_row(
-    ("heading", "snippet", "elsewhere"),
-    [
-        pytest.param("# Costs > ## Per month", "one euro", None, id="in-the-section"),
-        pytest.param("# Costs", "twelve euro", None, id="in-a-subsection"),
-        pytest.param("# Costs", "# costs ten euro", None, id="with-its-heading"),
-        pytest.param("# Costs", "before all", None, id="before-the-first-heading-under-the-title"),
-        pytest.param("# a", "ten chairs", None, id="under-the-files-name"),
-        pytest.param(None, "ten chairs", None, id="in-the-whole-note"),
-        pytest.param("# Costs", "ten chairs", 21, id="in-the-next-section"),
-        pytest.param("# Costs > ## Per year", "one euro", 12, id="in-the-section-before"),
-        pytest.param("# Costs > ## Per month", "ten euro", 8, id="in-the-section-above"),
-        pytest.param("# Rooms", "before all", 4, id="before-the-first-heading"),
-        pytest.param("# Rooms", "forty euro", 0, id="nowhere"),
-    ],
-)
-@each_row("ending", ["\n", "\r\n", "\r"])
-def test_snippets_stand_in_their_section(heading: str | None, snippet: str, elsewhere: int | None, ending: str) -> None:
-    """A snippet is looked for in its own section; where it stands elsewhere in the note, the line is told."""
-    support = make_support("a.md", heading, snippets=(snippet,))
-    notes = vault(a=SECTIONS.replace("\n", ending))
-    if elsewhere is None:
-        golden.check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",))), notes)
-        return
-    with pytest.raises(UsageError) as caught:
-        golden.check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
-    hint = f", but in line {elsewhere} of the note; name the section it stands in" if elsewhere else ""
-    wanted = f"snippet {snippet!r} does not stand in the section {heading!r} of 'a.md'{hint}"
-    assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
-
-
-def test_nearest_is_left_out_when_nothing_is_near() -> None:
-    """Without anything similar no wrong advice is given."""
-    case = make_case(gold_supports=(make_support("zzzzzz/yyyy.txt", None),), line=3)
-    with pytest.raises(UsageError) as caught:
-        golden.check_anchors(make_golden(case), vault(a=NOTE))
-    assert "nearest" not in str(caught.value)
 
 
 def make(**fields: object) -> Case:

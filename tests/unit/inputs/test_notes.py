@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
+from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_support
 from raggate.inputs.notes import JUDGED_CHUNKS, Notes
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Labels
+from tables import each_row
 
 TEXTS = {
     ("work", "a.md"): "# A\n\nText of the note.\n",
@@ -73,3 +74,41 @@ def test_the_labels_of_the_golden_set_stay() -> None:
     """What the golden set says of the chunks is not touched."""
     item = make_labelled(make_case(), make_result("q1", make_chunk()))
     assert NOTES.label(item).labels.matches == item.labels.matches == ((0,),)
+
+
+TWINS = Notes(
+    Vault(
+        directories={"work": Path("w"), "home": Path("h")},
+        texts={
+            ("work", "a.md"): "# A {#a}\n\n## Set up\n\nOne.\n\n## SET UP\n\nTwo.\n",
+            ("home", "a.md"): "# A\n\n## Set Up\n\nThree.\n",
+        },
+        notes={},
+        hash="",
+    )
+)
+
+
+@each_row(
+    ("gold", "told", "vault", "matches"),
+    [
+        pytest.param("# A > ## Set up", "# A {#a} > ## Set up", "work", True, id="as it is written"),
+        pytest.param("# A > ## Set up", "A > Set up", "work", True, id="without the id and marks"),
+        pytest.param("# A > ## Set up", "# A > ## SET UP", "work", False, id="as the other one is written"),
+        pytest.param("# A > ## Set up", "# A > ## set up", "work", False, id="as none is written, so either is meant"),
+        pytest.param("# A > ## SET UP", "# A > ## set up", "work", False, id="nor is it the other one"),
+        pytest.param("# A", "# a > ## set up", "work", True, id="in the section around both"),
+        pytest.param("# A > ## Set up", "# A > ## set up", "home", True, id="where there is but one"),
+        pytest.param("# A > ## Set up", "# A > ## set up", None, True, id="where it may be that one"),
+        pytest.param("# A > ## Set up", "# A > ## set up", "gone", True, id="in a vault that is not known"),
+    ],
+)
+def test_a_heading_that_could_be_another_one_matches_nothing(
+    gold: str, told: str, vault: str | None, *, matches: bool
+) -> None:
+    """What is told otherwise than it is written counts where it can mean the gold section alone."""
+    case = make_case(gold_supports=(make_support("a.md", gold),))
+    item = make_labelled(case, make_result(case.id, make_chunk(heading_path=told, vault=vault)))
+    assert item.labels.matches == ((0,),)
+    labels = TWINS.label(item).labels
+    assert (labels.matches, labels.ambiguous) == ((((0,),), ()) if matches else (((),), (0,)))

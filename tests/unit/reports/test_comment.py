@@ -82,6 +82,8 @@ KINDS = {
     "no-baseline": lambda: comment.render(review("first-run"), LINKED),
     "invariant-broken": lambda: comment.render(review("invariant-broken"), LINKED),
     "first-run": lambda: comment.render(review("introduced"), LINKED),
+    "nothing-matches": lambda: comment.render(review("nothing-matches"), LINKED),
+    "new-mode": lambda: comment.render(review("new-mode"), LINKED),
     "relayed": lambda: comment.render(review("placed"), RELAYED),
     "preview": lambda: comment.render(review("preview"), LINKED),
     "breaks-the-gate": lambda: comment.render(review("breaks-the-gate"), LINKED),

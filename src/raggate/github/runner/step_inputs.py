@@ -35,6 +35,7 @@ DEFAULTS: Mapping[str, str] = {
     "reason": "",
     "run-id": "",
     "allow-regression": "false",
+    "allow-no-match": "",
     "dry-run": "false",
     "direct-commit": "false",
     "max-age-days": "14",

@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import Literal, NamedTuple
 
 from raggate.errors import UsageError
+from raggate.inputs.anchor_check import check_anchors
 from raggate.inputs.authoring.facts import Fact, facts
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
-from raggate.inputs.golden import check_anchors
 from raggate.inputs.lint.likeness import alike
 from raggate.inputs.lint.questions import ALIKE, leaks
 from raggate.inputs.note_words import words

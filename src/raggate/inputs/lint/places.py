@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 
 from raggate.inputs import headings
+from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.models.lint import LintFinding
-from raggate.text.anchors import elements
 from raggate.text.quote import enumerated, quoted
 
 _Note = tuple[str, str]
-_Sections = Callable[[_Note], frozenset[headings.Section]]
+_Sections = Callable[[_Note], SectionNames]
 
 
 def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFinding]:
@@ -24,11 +24,14 @@ def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFind
         vault: the notes.
         path: the golden set's file.
     """
-    sections = cache(lambda note: headings.sections(vault.texts[note], note[1]))
+    sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
     for case in golden.cases:
         for support in case.gold_supports:
-            if message := _ambiguity(support, _notes(case, support, vault), vault, sections):
+            notes = _notes(case, support, vault)
+            if message := _ambiguity(support, notes, vault, sections):
                 yield LintFinding("ambiguous-anchor", path, case.line, case.id, message)
+            if message := _look_alikes(support, notes, sections):
+                yield LintFinding("look-alike-heading", path, case.line, case.id, message)
 
 
 def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
@@ -74,11 +77,21 @@ def _holds(text: str, support: Support) -> bool:
     return not support.snippets or any(headings.holds(text, snippet) for snippet in support.snippets)
 
 
-def _starts(text: str, sections: frozenset[headings.Section], support: Support) -> list[str]:
+def _look_alikes(support: Support, notes: list[_Note], sections: _Sections) -> str:
+    """Say which other headings of its note a support's could be taken for; nothing where there are none."""
+    for note in notes if support.heading_path is not None else ():
+        lines = [str(line) for line in sections(note).look_alikes(support.heading_path or "")]
+        if lines:
+            where = f"line{'s' if len(lines) > 1 else ''} {enumerated(lines)}"
+            alike = f"heading {quoted(support.heading_path)} and that of {where}"
+            return f"{quoted(support.rel_path)} has the {alike}, which differ in capitals or markup alone"
+    return ""
+
+
+def _starts(text: str, sections: SectionNames, support: Support) -> list[str]:
     """Give the lines, from 1, of the sections of a support's heading that hold one of its snippets."""
-    wanted = elements(support.heading_path or "")
     lines = headings.lines_of(text)
-    own = {section for section in sections if section.path == wanted and section.begin < section.end}
+    own = {section for section in sections.named(support.heading_path or "") if section.begin < section.end}
     # what stands before the first heading is filed under the title too
     titled = {section for section in own if section.begin > 0 or lines[0].lstrip().startswith("#")}
     begins = {section.begin for section in titled if _holds("\n".join(lines[section.begin : section.end]), support)}

@@ -12,10 +12,10 @@ from typing import NamedTuple
 
 from raggate.errors import UsageError
 from raggate.inputs import headings
+from raggate.inputs.anchor_check import check_anchors
 from raggate.inputs.authoring.anchoring import Stand, TextIndex
 from raggate.inputs.authoring.golden_file import id_of_words, with_cases
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
-from raggate.inputs.golden import check_anchors
 from raggate.inputs.note_words import words
 from raggate.interop.question_sets.questions import Needed, Question
 from raggate.models.golden import Case, Golden, Support, Vault

@@ -21,6 +21,12 @@ NAMED = 3
 """Metrics that an offer names."""
 
 
+_LOOK_FIRST = "Look at the numbers and the questions behind them: they become what later changes are held against."
+_MATCH_FIRST = (
+    "Let the API and the golden set name places alike: until then nothing is measured, and promoting is refused."
+)
+
+
 def next_steps(review: Review) -> Section:
     """Explain a first run, and what to do to have a gate after it."""
     if not review.context.first_run:
@@ -32,8 +38,9 @@ def next_steps(review: Review) -> Section:
         if greeted(review)
         else "This pull request introduces raggate: it was measured by its own files, and there is no baseline yet."
     )
+    nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
     steps = (
-        "Look at the numbers and the questions behind them: they become what later changes are held against.",
+        _MATCH_FIRST if nothing else _LOOK_FIRST,
         "Merge with this check not yet required.",
         "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
     )

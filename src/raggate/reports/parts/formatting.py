@@ -196,6 +196,9 @@ def rank_change(flip: Flip) -> str:
         return _fall(flip)
     if flip.kind == "missed":
         return _miss(flip)
+    if flip.kind == "absent":
+        noun, absent = _rank_words(flip)
+        return f"{noun} {flip.after}" if flip.after else absent
     if flip.metric == ABSTENTION_ACCURACY:
         return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
     if flip.metric == FALSE_ABSTENTION_RATE:

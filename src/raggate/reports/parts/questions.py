@@ -34,7 +34,7 @@ def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
     first = flips[:OPEN] if most == OPEN else flips
     variants = [title + _full(first, review, links, most)]
     for count, width in ((most, 120), (TOP, 120), (TOP, 60)):
-        variants.append(title + bullets(first, partial(_line, review=review, width=width), count))
+        variants.append(title + bullets(first, partial(line, review=review, width=width), count))
     return Section(name="questions that broke", rank=KEPT, variants=tuple(variants))
 
 
@@ -69,14 +69,14 @@ def fixed(review: Review) -> Section:
 
 
 def _full(flips: Sequence[Flip], review: Review, links: Links | None, most: int) -> str:
-    return bullets(flips, partial(_item, review=review, links=links), most, where=IN_VERDICT)
+    return bullets(flips, partial(item, review=review, links=links), most, where=IN_VERDICT)
 
 
 def _short(flips: Sequence[Flip], review: Review, width: int, most: int) -> str:
-    return bullets(flips, partial(_line, review=review, width=width), most, where=IN_VERDICT)
+    return bullets(flips, partial(line, review=review, width=width), most, where=IN_VERDICT)
 
 
-def _item(flip: Flip, review: Review, links: Links | None) -> str:
+def item(flip: Flip, review: Review, links: Links | None) -> str:
     """Write a question with everything that is known of it; the lines belong to one list item."""
     why = f": {safe(flip.why)}" if flip.why else ""
     lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{formatting.rank_change(flip)}{why}"]
@@ -90,7 +90,8 @@ def _item(flip: Flip, review: Review, links: Links | None) -> str:
     return "<br>\n  ".join(lines)
 
 
-def _line(flip: Flip, review: Review, *, width: int) -> str:
+def line(flip: Flip, review: Review, *, width: int) -> str:
+    """Write a question in one line; the question has at most `width` characters."""
     return f"- {_asked(flip, width)}{_must(flip)} · {formatting.rank_change(flip)} {_filed(flip, review, width=40)}"
 
 

@@ -13,6 +13,7 @@ from raggate.reports.parts import (
     header,
     judging,
     metric_tables,
+    misses,
     questions,
 )
 from raggate.reports.parts.budget import Section
@@ -67,6 +68,7 @@ def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> l
         judging.section(review.run),
         metric_tables.unmoved(review, now=now),
         metric_tables.measured(review),
+        misses.section(review, links),
         causes.summary(review),
         questions.broke(review, links),
         questions.more_broke(review, links),

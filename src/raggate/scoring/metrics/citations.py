@@ -8,7 +8,8 @@ from typing import NamedTuple
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult, Reference, Response
-from raggate.text.anchors import covers, elements
+from raggate.text.anchors import Same, covers, is_end_of
+from raggate.text.titles import rule
 
 MAX_PATH = 400
 MAX_SECTION = 600
@@ -59,15 +60,16 @@ def cited_supports(item: LabelledResult) -> frozenset[int]:
     if response is None or response.abstained:
         return frozenset()
     cited = tuple(parse(response.answer or ""))
+    same = rule(as_read=item.labels.as_read)
     return frozenset(
         index
         for index, support in enumerate(item.case.gold_supports)
-        if any(_is_of(reference, support, item.case) for reference in response.references)
-        or any(_names(citation, support) for citation in cited)
+        if any(_is_of(reference, support, item.case, same) for reference in response.references)
+        or any(_names(citation, support, same) for citation in cited)
     )
 
 
-def _is_of(reference: Reference, support: Support, case: Case) -> bool:
+def _is_of(reference: Reference, support: Support, case: Case, same: Same) -> bool:
     """Say whether a reference of the API is of a support, as a retrieved chunk is: the note, and the section."""
     if not support.rel_path or reference.rel_path != support.rel_path:
         return False
@@ -75,18 +77,17 @@ def _is_of(reference: Reference, support: Support, case: Case) -> bool:
     # an API that does not tell the vault gets the benefit of the doubt
     if reference.vault and allowed and reference.vault not in allowed:
         return False
-    return support.heading_path is None or covers(support.heading_path, reference.heading_path)
+    return support.heading_path is None or covers(support.heading_path, reference.heading_path, same)
 
 
-def _names(citation: Citation, support: Support) -> bool:
+def _names(citation: Citation, support: Support, same: Same) -> bool:
     """Say whether a text names a support: its note, and its section, one inside it, or the end of its path."""
     # a text may leave out the directories
     if not support.rel_path or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
         return False
-    if support.heading_path is None or covers(support.heading_path, citation.heading_path):
+    if support.heading_path is None or covers(support.heading_path, citation.heading_path, same):
         return True
-    wanted, cited = elements(support.heading_path), elements(citation.heading_path)
-    return bool(cited) and wanted[-len(cited) :] == cited
+    return is_end_of(support.heading_path, citation.heading_path, same)
 
 
 def _until_closed(section: str, opening: str) -> str:

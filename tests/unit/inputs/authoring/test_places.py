@@ -8,7 +8,7 @@ import pytest
 
 from builders import make_chunk, make_support
 from raggate.errors import UsageError
-from raggate.inputs import golden
+from raggate.inputs import anchor_check, golden
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.authoring.places import of_anchor, of_chunk
 from raggate.models.golden import Support, Vault
@@ -44,7 +44,7 @@ def test_every_passage_can_be_a_support() -> None:
         line = f'{{"id": "a", "question": "q", "answerable": true, "gold_supports": [{{"rel_path": "{item.rel_path}"'
         line += f', "heading_path": "{item.heading_path}"' if item.heading_path else ""
         line += f', "vault": "{support.vault}"' if support.vault else ""
-        golden.check_anchors(golden.load(f"{line}}}]}}".encode(), "g"), NOTES)
+        anchor_check.check_anchors(golden.load(f"{line}}}]}}".encode(), "g"), NOTES)
     assert {item.support(NOTES).vault for item in passages(NOTES)} == {None, "a", "b"}
 
 

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from builders import make_case, make_golden, make_support
 from raggate.errors import UsageError
 from raggate.inputs import golden
+from raggate.inputs.anchor_check import check_anchors
 from raggate.inputs.authoring import proposals_file
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.proposals import Proposal, propose
@@ -123,7 +124,7 @@ def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
     """Every proposal could be taken: it reads back, its supports stand in the vault, and it quotes no heading."""
     notes = vault(**{f"n{number}": text for number, text in enumerate(texts)})
     for proposal in propose(NONE, notes, (), 50):
-        golden.check_anchors(golden.load(with_cases(b"", [proposal.case]), "g"), notes)
+        check_anchors(golden.load(with_cases(b"", [proposal.case]), "g"), notes)
         assert not [*leaks(proposal.case, "")]
         [back] = proposals_file.load(proposals_file.write([Kept(proposal)]), "p")
         assert back.proposal.id == proposal.id

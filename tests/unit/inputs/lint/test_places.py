@@ -59,3 +59,25 @@ def test_notes_without_a_question() -> None:
     ]
     # what the API calls by an id of its own may be any of them
     assert found(Support(rel_path="", doc_id="7"), notes) == []
+
+
+def test_a_heading_that_another_one_reads_as() -> None:
+    """A gold section is named where its note has one that differs in capitals or markup alone; other words do not."""
+    notes = vault(a={"t.md": "# Trip\n\n## Set up\n\nx\n\n## **SET** up\n\ny\n\n## Setup\n\nz\n"})
+    (finding,) = found(make_support("t.md", "# Trip > ## Set up"), notes)
+    assert finding == (
+        "look-alike-heading",
+        "g",
+        4,
+        "'t.md' has the heading '# Trip > ## Set up' and that of line 7, which differ in capitals or markup alone",
+    )
+    assert found(make_support("t.md", "# Trip > ## Setup"), notes) == []
+
+
+def test_a_heading_that_is_copied_from_the_file_stands_twice_too() -> None:
+    """A heading with its id and markup names the sections that have it, as it does when it is written as shown."""
+    notes = vault(a={"t.md": TWICE.replace("## Day", "## *Day* {#day}")})
+    assert [check for check, *_ in found(make_support("t.md", "# Trip > ## *Day* {#day}"), notes)] == [
+        "ambiguous-anchor"
+    ]
+    assert [check for check, *_ in found(make_support("t.md", "# Trip > ## Day"), notes)] == ["ambiguous-anchor"]

@@ -27,6 +27,7 @@ from raggate.config.schema import Gate
 from raggate.errors import UsageError
 from raggate.gate import baseline, invariants
 from raggate.inputs import golden
+from raggate.inputs.anchor_check import check_anchors
 from raggate.interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write
 from raggate.interop.helloworld.baseline import bare_metrics
 from raggate.interop.helloworld.summary import summary
@@ -122,9 +123,9 @@ def test_inputs_eval_set(tmp_path: Path) -> None:
     texts = {("personal", "Software/Tips.md"): "# Golang\n\nno built in string sort\n"}
     vault = Vault(directories={"personal": tmp_path}, texts=texts, notes={}, hash="")
     only = load(tmp_path, CASES[:1])
-    golden.check_anchors(only, vault)
+    check_anchors(only, vault)
     with pytest.raises(UsageError, match="has no heading"):
-        golden.check_anchors(only, replace(vault, texts={("personal", "Software/Tips.md"): "# Other\n"}))
+        check_anchors(only, replace(vault, texts={("personal", "Software/Tips.md"): "# Other\n"}))
 
 
 def test_inputs_old_run_directory_operational_only(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden
 from raggate.errors import RaggateError
-from raggate.inputs import golden
+from raggate.inputs import anchor_check, golden
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.places import of_anchor
 from raggate.interop.question_sets import READERS
@@ -181,7 +181,7 @@ def test_whatever_is_imported_can_be_checked(rows: list[tuple[str, list[str], li
     result = anchored(questions, NONE, NOTES, "any")
     assert len(result.cases) + len(result.undecided) + result.known == len(questions)
     if result.cases:
-        golden.check_anchors(golden.load(with_cases(b"", result.cases), "g"), NOTES)
+        anchor_check.check_anchors(golden.load(with_cases(b"", result.cases), "g"), NOTES)
     assert all(loads(line) for line in lines(result.undecided).splitlines())
 
 

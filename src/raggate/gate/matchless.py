@@ -1,0 +1,102 @@
+"""Modes and slices in which no question has a match: nothing is measured of them, whatever their means say. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from raggate.errors import UsageError
+from raggate.models.comparison import Comparison
+from raggate.models.metric_names import HIT, family
+from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
+from raggate.models.verdict import Reason
+from raggate.text.quote import cut, quoted
+
+Naming = Callable[[Sequence[str]], str]
+
+NAMED = 3
+"""Modes and slices that a message names."""
+
+
+def on_a_command_line(names: Sequence[str]) -> str:
+    """Write the flags that allow modes and slices to have no match."""
+    return " ".join(f"--allow-no-match {shlex.quote(name)}" for name in names)
+
+
+def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
+    """Name the modes of a run in which questions have gold supports, and none has a match at any rank."""
+    return tuple(mode for mode, name in _without_match(scorecard, 1) if name == OVERALL)
+
+
+def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
+    """Give mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
+    groups: dict[tuple[str, str], list[bool]] = {}
+    for case in scorecard.cases:
+        if (match := _matched(case)) is not None:
+            for name in case.slices:
+                groups.setdefault((case.mode, name), []).append(match)
+    empty = [key for key, matches in groups.items() if not any(matches)]
+    whole = {mode for mode, name in empty if name == OVERALL}
+    for mode, name in sorted(empty):
+        if name == OVERALL or (mode not in whole and len(groups[mode, name]) >= least):
+            yield mode, name
+
+
+def _matched(case: CaseScore) -> bool | None:
+    """Say whether a question has a match in any of its answers; None for one without gold supports."""
+    hits = [value for name, value in case.values.items() if family(name) == HIT and value is not None]
+    return (case.rank is not None or any(hits)) if hits else None
+
+
+def reasons(comparison: Comparison) -> Iterator[Reason]:
+    """Say of each mode without a match how far its answers come, and what stops them."""
+    several = len(comparison.scorecard.slices) > 1
+    for reach in comparison.reach:
+        if not reach.matches:
+            where = f" in mode {cut(reach.mode, limit=60)}" if several else ""
+            yield Reason("no-match", f"no question has a match{where}; {reach.sentence}", mode=reach.mode)
+
+
+def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str], naming: Naming) -> tuple[Reason, ...]:
+    """Refuse to make a run the baseline of modes and slices in which nothing matches; give those that are allowed.
+
+    Args:
+        scorecard: its scores.
+        least: questions from which on a slice counts.
+        allowed: the modes and slices that may have none, by name.
+        naming: writes names as whoever promotes would allow them.
+
+    Raises:
+        UsageError: naming what has no match and is not allowed, or what is allowed and is no mode or slice of the run.
+    """
+    known = {*scorecard.slices, *(name for slices in scorecard.slices.values() for name in slices)}
+    unknown = sorted({*allowed} - known)
+    if unknown:
+        raise UsageError(
+            f"{naming([cut(unknown[0], limit=80)])}: run {cut(scorecard.run_id)} has no such mode or slice",
+            hint=f"Modes: {', '.join(cut(mode, limit=80) for mode in scorecard.slices)}. "
+            "`raggate baseline show --slices` names the slices of a baseline.",
+        )
+    empty = [(mode, mode if name == OVERALL else name) for mode, name in _without_match(scorecard, least)]
+    refused = [(mode, name) for mode, name in empty if not {mode, name} & {*allowed}]
+    if refused:
+        names = [*dict.fromkeys(name for _, name in refused)]
+        more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+        raise UsageError(
+            f"run {cut(scorecard.run_id)} measures nothing of {_named(refused)}{more}: no question has a match, and a "
+            "baseline of that can only stay as it is or get better",
+            hint="`raggate check` says why nothing matches. If it is meant to be so: "
+            f"{naming([cut(name, limit=80) for name in names])}.",
+        )
+    return tuple(
+        Reason("no-match", f"no question has a match in {_named([place])}", mode=place[0], slice=place[1])
+        for place in empty
+    )
+
+
+def _named(places: Sequence[tuple[str, str]]) -> str:
+    shown = [*dict.fromkeys(places)][:NAMED]
+    return ", ".join(
+        f"mode {quoted(mode, limit=80)}" if mode == name else f"slice {quoted(name, limit=80)} ({cut(mode, limit=80)})"
+        for mode, name in shown
+    )

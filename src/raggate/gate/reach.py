@@ -1,0 +1,178 @@
+"""How far the answers of a run come, to the notes, their sections, a match, and what stops most of them. Pure.
+
+A run in which nothing matches is seldom bad retrieval: the API tells places otherwise than the golden set does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+
+from raggate.gate.passages import Ranked, may_be, of_path, ranked, vaults_of
+from raggate.models.golden import Support
+from raggate.models.reach import Reach
+from raggate.models.run import LabelledResult, Run
+from raggate.text.anchors import covers, elements, is_end_of
+from raggate.text.quote import quoted
+from raggate.text.titles import rule, same_letters
+
+Stage = tuple[LabelledResult, Support, Ranked]
+"""An answer, a support that it does not match, and the chunk that comes nearest to it."""
+
+
+def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
+    """Say how far the answers come, mode by mode, by the first answer to each question."""
+    by_mode: dict[str, list[LabelledResult]] = {mode: [] for mode in modes}
+    for item in run.results:
+        if item.result.mode in by_mode and item.case.gold_supports:
+            by_mode[item.result.mode].append(item)
+    return tuple(_reach(mode, items) for mode, items in by_mode.items() if items)
+
+
+def _reach(mode: str, items: Sequence[LabelledResult]) -> Reach:
+    noted = [item for item in items if matched(item) or any(_of_note(item))]
+    placed = [item for item in noted if matched(item) or any(_of_section(item))]
+    right = [item for item in placed if matched(item)]
+    return Reach(
+        mode=mode,
+        questions=len(items),
+        notes=len(noted),
+        sections=len(placed),
+        matches=len(right),
+        why=_why(items, noted, placed, right),
+    )
+
+
+def matched(item: LabelledResult) -> bool:
+    """Say whether some chunk of an answer matches a gold support."""
+    return any(item.labels.matches)
+
+
+def _of_note(item: LabelledResult) -> Iterator[Stage]:
+    """Give what came back of the right notes."""
+    chunks = ranked(item)
+    for support in item.case.gold_supports:
+        for place in of_path(support, chunks):
+            if may_be(support, place[2], item.case):
+                yield item, support, place
+
+
+def _of_section(item: LabelledResult) -> Iterator[Stage]:
+    """Give what came back of the right sections; of a support without snippets a match says whether it did."""
+    same = rule(as_read=item.labels.as_read)
+    for _, support, place in _of_note(item):
+        heading = support.heading_path
+        own = place[1] not in item.labels.ambiguous
+        if heading is None or (own and support.snippets and covers(heading, place[2].heading_path, same)):
+            yield item, support, place
+
+
+def _why(
+    items: Sequence[LabelledResult],
+    noted: Sequence[LabelledResult],
+    placed: Sequence[LabelledResult],
+    right: Sequence[LabelledResult],
+) -> str:
+    """Say what the largest loss on the way has in common, where it is half of what came so far or more."""
+    steps: tuple[tuple[Sequence[LabelledResult], Sequence[LabelledResult], Callable[..., str]], ...] = (
+        (items, noted, _why_no_note),
+        (noted, placed, _why_no_section),
+        (placed, right, _why_no_match),
+    )
+    losses = [(len(before) - len(after), before, after, find) for before, after, find in steps]
+    lost, before, after, find = max(losses, key=lambda loss: loss[0])
+    if not lost or 2 * lost < len(before):
+        return ""
+    left = [item for item in before if not any(item is other for other in after)]
+    return find(left, items)
+
+
+def _most(cases: Collection[object], of: Collection[object]) -> bool:
+    return 2 * len(cases) > len(of)
+
+
+def _why_no_note(left: Sequence[LabelledResult], _: Sequence[LabelledResult]) -> str:
+    failed = [item for item in left if item.result.response is None]
+    if _most(failed, left):
+        failure = failed[0].result.failure
+        return f"the calls failed: {failure.message}" if failure is not None else ""
+    answered = [item for item in left if item.result.response is not None]
+    if _most([item for item in answered if not ranked(item)], left):
+        return "nothing comes back at all"
+    chunks = [(item, chunk) for item in answered for _, _, chunk in ranked(item)]
+    if all(support.rel_path == "" for item in left for support in item.case.gold_supports):
+        return "the API tells other ids" + _example(*_first_ids(left))
+    if not any(chunk.rel_path for _, chunk in chunks):
+        return "the API tells no path of a note"
+    for item, chunk in chunks:
+        for support in item.case.gold_supports:
+            if support.rel_path and chunk.rel_path == support.rel_path:
+                wanted = " or ".join(vaults_of(support, item.case))
+                return "the API tells another vault" + _example(wanted, chunk.vault or "")
+            if _tails(support.rel_path, chunk.rel_path):
+                return "the API tells paths otherwise" + _example(support.rel_path, chunk.rel_path)
+    return "other notes come back"
+
+
+def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
+    item = next(item for item in left if ranked(item))
+    support, chunk = item.case.gold_supports[0], ranked(item)[0][2]
+    if support.chunk_id is not None:
+        return support.chunk_id, chunk.chunk_id
+    return support.doc_id or "", chunk.doc_id if chunk.doc_id is not None else chunk.rel_path
+
+
+def _tails(one: str, other: str) -> bool:
+    """Say whether one path is the end of the other, with or without its suffix."""
+    first, second = (f"/{path.removesuffix('.md').strip('/')}".casefold() for path in (one, other))
+    return first != "/" != second and (first.endswith(second) or second.endswith(first))
+
+
+def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+    if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
+        return (
+            "the API tells no heading_path: let it tell the headings above each chunk, or leave heading_path out of "
+            "the golden set, and whole notes count"
+        )
+    nearest = [next(filter(_told_otherwise, _of_note(item)), None) for item in left]
+    told = [stage for stage in nearest if stage is not None]
+    if not _most(told, left):
+        return "other sections of these notes come back, or the API tells their headings otherwise"
+    _, support, (_, _, chunk) = told[0]
+    return "the API tells headings otherwise" + _example(support.heading_path or "", chunk.heading_path)
+
+
+def _told_otherwise(stage: Stage) -> bool:
+    """Say whether a chunk is known to be of the section, or under a heading that its note has not."""
+    item, support, (_, position, chunk) = stage
+    gold, told = support.heading_path or "", chunk.heading_path
+    if not told.strip():
+        return False
+    known = position in {*item.labels.filed_elsewhere, *item.labels.strange_headings, *item.labels.ambiguous}
+    return known or is_end_of(gold, told, same_letters) or _slug(gold) == _slug(told)
+
+
+def _slug(path: str) -> str:
+    """Give the letters and digits of the last heading of a path, which slugs and other spellings keep."""
+    last = elements(path)[-1:]
+    return "".join(filter(str.isalnum, last[0].casefold())) if last else ""
+
+
+def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
+    if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
+        return "the API tells no text, in which the snippets of the golden set could stand"
+    short = [
+        item for item in left if any(position in item.labels.empty for _, _, (_, position, _) in _of_section(item))
+    ]
+    if _most(short, left):
+        return "these chunks come back without text"
+    return "the text of these chunks does not hold the snippets of the golden set"
+
+
+def _without_text(stage: Stage) -> bool:
+    item, _, (_, position, _) = stage
+    return position in item.labels.empty
+
+
+def _example(wanted: str, told: str) -> str:
+    """Set what the golden set has beside what the API tells."""
+    return f": golden set {quoted(wanted, limit=120)}, API {quoted(told, limit=120)}"

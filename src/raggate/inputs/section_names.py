@@ -1,0 +1,75 @@
+"""Which sections of a note a heading path names. Pure.
+
+A path names the sections whose headings are closest to its own: those that are written so, else those that are but for
+their ids, else but for capitals too, else those that read the same. These may be several: then nothing is guessed.
+"""
+
+from __future__ import annotations
+
+from functools import cache, cached_property
+from itertools import combinations
+
+from raggate.inputs.headings import Form, Section, sections, titled_sections
+from raggate.text.anchors import Same, covers, written
+from raggate.text.titles import CLOSENESS, same_letters
+
+_AS_WRITTEN: tuple[Form, ...] = ("source",)
+
+
+class SectionNames:
+    """The sections of one note, to look heading paths up in. Parsed at the first look."""
+
+    def __init__(self, text: str, rel_path: str) -> None:
+        """Take a note as it is written, and its path in its vault."""
+        self._text = text
+        self._rel_path = rel_path
+        self.named = cache(self._named)
+        self.inside = cache(self._inside)
+
+    @cached_property
+    def sections(self) -> tuple[Section, ...]:
+        """All sections: by their headings as they are shown and as they are written, and by the file's name."""
+        return tuple(sorted(sections(self._text, self._rel_path) | titled_sections(self._text, _AS_WRITTEN)))
+
+    def _named(self, path: str) -> tuple[Section, ...]:
+        """Give the sections that a path names, without those below them."""
+        return next(filter(None, (self._equal(path, same) for same in CLOSENESS)), ())
+
+    def _inside(self, path: str) -> tuple[Section, ...]:
+        """Give the sections that a path names, and those below them."""
+        return next(filter(None, (self._covered(path, same) for same in CLOSENESS)), ())
+
+    def is_inside(self, gold: str, told: str) -> bool:
+        """Say whether all sections that `told` names are those of `gold` or lie in them; so where it names none."""
+        wanted = self.inside(gold)
+        return all(
+            any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in self.named(told)
+        )
+
+    def ambiguous(self, path: str) -> tuple[int, ...]:
+        """Give the lines, from 1, of headings that a path names alike, though they are not; none where it names one."""
+        titles: dict[int, set[tuple[str, ...]]] = {}
+        for section in self.named(path):
+            if section.levels:
+                titles.setdefault(section.begin, set()).add(section.path)
+        apart = (lines for lines in combinations(sorted(titles), 2) if titles[lines[0]].isdisjoint(titles[lines[1]]))
+        return tuple(sorted({line + 1 for lines in apart for line in lines}))
+
+    def look_alikes(self, path: str) -> tuple[int, ...]:
+        """Give the lines, from 1, of other headings that differ from those that a path names in capitals or markup."""
+        own = {section.begin for section in self.named(path)}
+        alike = {section.begin for section in self._equal(path, same_letters) if section.levels}
+        return tuple(sorted(line + 1 for line in alike - own))
+
+    def _equal(self, path: str, same: Same) -> tuple[Section, ...]:
+        equal = tuple(section for section in self._covered(path, same) if covers(_as(path, section), path, same))
+        # what is filed under the file's name is meant where no heading is
+        return tuple(section for section in equal if section.levels) or equal
+
+    def _covered(self, path: str, same: Same) -> tuple[Section, ...]:
+        return tuple(section for section in self.sections if covers(path, _as(path, section), same))
+
+
+def _as(path: str, section: Section) -> str:
+    """Write the path of a section with level marks where another path has some."""
+    return written(section.path) if path.lstrip().startswith("#") else " > ".join(section.path)

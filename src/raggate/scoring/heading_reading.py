@@ -1,0 +1,43 @@
+"""By which rule headings were compared in a run, and how many answers only that rule counts: a run -> fingerprint keys.
+
+Headings are compared as people read them. Versions before that compared them letter by letter, so what an answer of now
+gets by the new rule alone must not be held against a baseline of theirs.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.run import LabelledResult, Run
+from raggate.scoring.metrics.citations import cited_supports
+from raggate.text.anchors import covers_as_written
+
+KEY = "headings_as_read"
+"""How many answers score otherwise because headings are compared as people read them; absent where they are not."""
+
+
+def reading(run: Run) -> Fingerprint:
+    """Give the key and its number; nothing for a run whose headings were compared letter by letter."""
+    answers = (*run.results, *run.repeats)
+    if not all(item.labels.as_read for item in answers):
+        return {}
+    return {KEY: sum(_differs(item) for item in answers)}
+
+
+def read_otherwise(before: Fingerprint, now: Fingerprint) -> int:
+    """Say how many answers of a run a baseline would not have counted, by the rule it was scored by."""
+    count = now.get(KEY)
+    return count if KEY not in before and isinstance(count, int) else 0
+
+
+def _differs(item: LabelledResult) -> bool:
+    """Say whether an answer would be scored otherwise letter by letter."""
+    chunks = item.result.response.chunks if item.result.response else ()
+    supports = item.case.gold_supports
+    for chunk, matches in zip(chunks, item.labels.matches, strict=True):
+        paths = [path for index in matches if (path := supports[index].heading_path) is not None]
+        if not all(covers_as_written(path, chunk.heading_path) for path in paths):
+            return True
+    letters = replace(item, labels=replace(item.labels, as_read=False))
+    return cited_supports(item) != cited_supports(letters)
