@@ -146,6 +146,8 @@ async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
     why = http_replies.refused(reply, body)
     if reply.status_code == 404 and terms.session:
         return Expired(why)
+    if why.again:
+        return Missed(why)
     with suppress(ValueError):
         (told,) = messages.parsed(body)
         if "error" in told:

@@ -254,6 +254,7 @@ PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
             "status: the server answers with error -1: gone",
         ),
         (lambda _: said(b"boom", 500), "status: HTTP 500: boom"),
+        (lambda _: said({"id": 2, "error": {"code": 1}}, 503), "status: HTTP 503: "),
         (lambda _: said(b"", 202), "status: HTTP 202"),
         (
             lambda _: said(b"", 307, {"location": "http://evil/"}),
