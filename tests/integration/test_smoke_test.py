@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from fakes.other_api import OtherApi
 from here import Done, called
+from project import make_project
 from raggate.cli import main
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
@@ -21,7 +23,7 @@ from tries import tried
 NOTES = [("Keys.md", ["Keys", "Spare"], "the spare key is under the mat"), ("Food.md", ["Food"], "bread of flour")]
 CONFIG = """\
 vault: {{notes: notes}}
-api: {{url: "{url}", ready: {{timeout: 0.2, settle: 0.05}}}}
+api: {{url: "{url}", ready: {{timeout: 20, settle: 0.05}}}}
 ask:
   adapter: mapped
   mapped:
@@ -87,7 +89,6 @@ def test_a_question_of_ones_own(root: Path) -> None:
         ("heading_path: meta.section\n", "\n", 0, "no heading_path is told: labels that name a heading never match"),
         ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
         ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),
-        ("path: /live", "path: /nowhere", 3, "was not ready after 0.2 s"),
         ("adapter: mapped", "adapter: maped", 2, "did you mean 'mapped'?"),
     ],
 )
@@ -100,11 +101,19 @@ def test_what_is_wrong_is_said(root: Path, old: str, new: str, code: int, said: 
     assert said in done.out + done.err
 
 
+def test_an_api_that_is_not_healthy(root: Path) -> None:
+    """An API that runs is not waited for as long as configured, so that the command is done within its seconds."""
+    with OtherApi(notes=NOTES) as api:
+        done = probe(root, api.base_url, "--seconds", "1", config=CONFIG.replace("path: /live", "path: /nowhere"))
+    assert done.code == 3
+    assert "was not ready after 0.4 s" in done.err
+
+
 def test_an_api_that_is_not_there(root: Path) -> None:
     """No connection is exit 3."""
     with OtherApi() as api:
         url = api.base_url
-    assert probe(root, url).code == 3
+    assert probe(root, url, "--seconds", "1").code == 3
 
 
 TEXT = st.text(max_size=40) | st.sampled_from(["::error::x", "##[add-mask]x", "\x1b[2J", "\u202e", "a\nb", "\r::x"])
@@ -126,3 +135,13 @@ def test_whatever_the_api_says_is_harmless(path: str, heading: str, problem: str
     assert len(lines) == 10
     assert all(line.replace("\u200b", "").isprintable() for line in lines)
     assert not any(line.startswith("::") or "##[" in line for line in lines)
+
+
+def test_an_api_that_raggate_starts(tmp_path: Path) -> None:
+    """An API that is configured to be started is, is asked, and is gone; no run directory is left."""
+    project = make_project(tmp_path / "project")
+    done = project.command("probe")
+    assert done.code == 0, done.out + done.err
+    assert re.search(r"^rel_path +adapter ask +8 of 8 ", done.out, re.MULTILINE)
+    assert "what is expected is at rank 1" in done.out
+    assert not (project.root / ".raggate").exists()
