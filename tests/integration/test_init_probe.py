@@ -23,9 +23,9 @@ def root(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def raggate(root: Path, *words: str) -> Done:
+def raggate(root: Path, *words: str, **environment: str) -> Done:
     """Run raggate in the repository."""
-    return called(lambda: main.main(words), at=root, environment={})
+    return called(lambda: main.main(words), at=root, environment=environment)
 
 
 def api() -> OtherApi:
@@ -65,6 +65,25 @@ def test_ten_lines_that_measure(root: Path) -> None:
         assert not (root / "golden").exists()
 
 
+def test_a_key_is_sent_and_never_written(root: Path) -> None:
+    """A header names a variable: its value goes to the API alone, and into no file and no message."""
+
+    def refuse(_: str) -> tuple[int, bytes]:
+        return 401, b'{"detail": "s3cret-of-theirs is not welcome"}'
+
+    words = ("init", "--vault", "notes", "--question", "key", "--header", "X-Key: {env.API_KEY}", "--probe")
+    with api() as there:
+        done = raggate(root, *words, f"{there.base_url}/search", API_KEY="s3cret-of-theirs")
+        assert done.code == 0, done.out + done.err
+        assert {heard.headers["x-key"] for heard in there.heard} == {"s3cret-of-theirs"}
+    assert "headers: {X-Key: '{env.API_KEY}'}\n    pass_env: [API_KEY]" in (root / "raggate.yml").read_text()
+    with OtherApi(script=refuse) as there:
+        refused = raggate(root, *words, f"{there.base_url}/search", "--force", API_KEY="s3cret-of-theirs")
+    assert refused.code == 2
+    assert "HTTP 401" in refused.err
+    assert not any("s3cret" in text for text in (done.out, done.err, refused.err, (root / "raggate.yml").read_text()))
+
+
 def test_nothing_is_written_over(root: Path) -> None:
     """A file that is there stays, before anything is asked, unless --force says otherwise."""
     (root / "raggate.yml").write_text("mine")
@@ -97,12 +116,18 @@ def test_a_preset_is_tried_out(root: Path) -> None:
     ("words", "said"),
     [
         (("--vault", "notes"), "--vault is for --probe and --preset"),
-        (("--question", "x"), "--question and --map are for --probe"),
+        (("--question", "x"), "--question, --map and --header are for --probe"),
         (("--preset", "opensarch"), "did you mean 'opensearch'?"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),
         (("--preset", "r2r", "--probe", "http://169.254.169.254"), "cloud metadata address"),
         (("--probe", "http://127.0.0.1:1/x", "--vault", "nowhere"), "--vault: nowhere: no such directory"),
         (("--probe", "http://127.0.0.1:1/x", "--vault", ".."), "is not inside"),
+        (("--probe", "http://127.0.0.1:1/x", "--header", "X"), "--header: expected 'Name: value'"),
+        (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: s3cret"), "expected the name of a variable"),
+        (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: {env.NOT_SET}"), "NOT_SET, which --header.X-Key"),
+        (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: {env.GITHUB_TOKEN}"), "not the runner's"),
+        (("--probe", "http://127.0.0.1:1/x", "--header", "Host: evil"), "that raggate does not set"),
+        (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--map", "id=x"), "are not for --preset"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path"), "--map: expected part=path"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path=a["), "--map rel_path: expected a path such as"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -15,26 +16,80 @@ if TYPE_CHECKING:
 
 SCHEMA = ".raggate/raggate.schema.json"
 _LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}}}
+_EXAMPLE_NOTES = "golden/vault/notes"
+_PROBE = "`raggate init --probe URL` calls an API."
 _ANY_QUESTION = "What do these notes tell about?"
 
 
-def found(url: str, question: str, notes: Path | None, fields: Mapping[str, str], choose: Choose | None) -> str:
-    """Call an API, and write the sections `api` and `ask` for it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Known:
+    """What somebody said of the API.
+
+    Attributes:
+        preset: the engine that it is.
+        url: where it runs.
+        vault: the directory of the notes that it has indexed.
+        question: what it is asked; empty for the name of a note.
+        fields: where parts of a chunk stand, each as `part=path`.
+        headers: what it wants, each as `Name: value`.
+        environment: raggate's own.
+    """
+
+    preset: str | None = None
+    url: str | None = None
+    vault: Path | None = None
+    question: str = ""
+    fields: tuple[str, ...] = ()
+    headers: tuple[str, ...] = ()
+    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+
+def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
+    """Give the text of raggate.yml; None for the commented example. An API whose address is given is called.
 
     Args:
-        url: where it runs.
-        question: what it is asked.
-        notes: the notes that it has indexed; None where nobody said.
-        fields: part of a chunk -> its path, as somebody said it.
+        directory: the top of the repository.
+        known: what was said of the API.
         choose: asks at a terminal; None where nobody is there.
 
     Raises:
-        RaggateError: as `discover`.
+        RaggateError: for what makes no sense together, and as `discover`.
     """
+    if known.url is None and (known.question or known.fields or known.headers):
+        raise UsageError("--question, --map and --header are for --probe", hint=_PROBE)
+    if known.preset is None and known.url is None:
+        if known.vault is not None:
+            raise UsageError("--vault is for --probe and --preset", hint=_PROBE)
+        return None
+    if known.preset is not None and (known.fields or known.headers):
+        raise UsageError(
+            "--map and --header are not for --preset", hint="It is a file: change in it what yours has otherwise."
+        )
+    notes = _relative_vault(directory, known.vault) if known.vault is not None else _EXAMPLE_NOTES
+    text = _head(notes) + (preset(known.preset, known.url) if known.preset is not None else _found(known, choose))
+    from raggate.config import schema
+
+    schema.load(text.encode(), "raggate.yml")
+    return text
+
+
+def _found(known: Known, choose: Choose | None) -> str:
+    """Call an API, and write the sections `api` and `ask` for it."""
     from raggate.pipeline.discovery import Wanted, discover
+    from raggate.service.discovery.headers import headers_of
+    from raggate.text.redact import of_environment
     from raggate.text.yaml_writing import block
 
-    wanted = Wanted(url=url, question=question, notes=_paths(notes), fields=fields, choose=choose)
+    headers = headers_of(_headers(known.headers), known.environment)
+    wanted = Wanted(
+        url=known.url or "",
+        question=question_of(known),
+        notes=_paths(known.vault),
+        fields=_fields(known.fields),
+        headers=headers,
+        secrets=of_environment(known.environment, headers.pass_env),
+        choose=choose,
+    )
     return block(discover(wanted), _LEVELS)
 
 
@@ -67,22 +122,10 @@ def preset(name: str, url: str | None) -> str:
     return text.replace(f'"{usual}"', one_line(url), 1)
 
 
-def checked(text: str) -> str:
-    """Give the text of a configuration that can be read.
-
-    Raises:
-        UsageError: naming what is wrong in it.
-    """
-    from raggate.config import schema
-
-    schema.load(text.encode(), "raggate.yml")
-    return text
-
-
-def question_of(given: str, notes: Path | None) -> str:
+def question_of(known: Known) -> str:
     """Give the question that was given, or one that some note should answer: its name."""
-    paths = _paths(notes)
-    return given or (Path(min(paths)).stem if paths else _ANY_QUESTION)
+    paths = _paths(known.vault)
+    return known.question or (Path(min(paths)).stem if paths else _ANY_QUESTION)
 
 
 def _paths(notes: Path | None) -> set[str]:
@@ -91,7 +134,19 @@ def _paths(notes: Path | None) -> set[str]:
     return {path for _, path in vault.load({"notes": notes}).texts} if notes is not None else set()
 
 
-def mapped_fields(given: tuple[str, ...]) -> dict[str, str]:
+def _headers(given: tuple[str, ...]) -> dict[str, str]:
+    """Read what `--header` says, each as `Name: value`.
+
+    Raises:
+        UsageError: for one that is not.
+    """
+    pairs = [text.partition(":") for text in given]
+    if not all(colon for _, colon, _ in pairs) or len({name.lower() for name, _, _ in pairs}) < len(pairs):
+        raise UsageError("--header: expected 'Name: value', each name once, such as 'X-API-Key: {env.API_KEY}'")
+    return {name.strip(): value.strip() for name, _, value in pairs}
+
+
+def _fields(given: tuple[str, ...]) -> dict[str, str]:
     """Read what `--map` says, each as `part=path`.
 
     Raises:
@@ -133,7 +188,7 @@ def write_schema(directory: Path) -> None:
     write_file(place, data)
 
 
-def relative_vault(directory: Path, notes: Path) -> str:
+def _relative_vault(directory: Path, notes: Path) -> str:
     """Give the notes' directory as raggate.yml names it.
 
     Raises:
@@ -150,7 +205,7 @@ def relative_vault(directory: Path, notes: Path) -> str:
     return Path(path).as_posix()
 
 
-def head(notes: str) -> str:
+def _head(notes: str) -> str:
     """Write what stands before the sections of the API: the suite, and the notes."""
     from raggate.text.yaml_writing import block
 

@@ -25,7 +25,6 @@ _TARGETS = {
     "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md",
     "rag-gate.yml": WORKFLOW,
 }
-_EXAMPLE_NOTES = "golden/vault/notes"
 IGNORED = ".dockerignore"
 """Keeps what judges the API out of its image."""
 
@@ -46,20 +45,19 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 @click.option("--vault", type=PATH, help="The directory of the notes that the API has indexed, in place of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
 @click.option(
-    "--map", "mapped", multiple=True, metavar="PART=PATH", help="Where --probe finds a part of a chunk: rel_path=file."
+    "--map", "fields", multiple=True, metavar="PART=PATH", help="Where --probe finds a part of a chunk: rel_path=file."
+)
+@click.option(
+    "--header",
+    "headers",
+    multiple=True,
+    metavar="'NAME: VALUE'",
+    help="What --probe sends with each request, and raggate.yml holds: 'X-API-Key: {env.API_KEY}'.",
 )
 @click.option("--force", is_flag=True, help="Write over files that are there.")
 @click.pass_obj
 def init(
-    environment: dict[str, str],
-    /,
-    directory: Path,
-    preset: str | None,
-    url: str | None,
-    vault: Path | None,
-    question: str,
-    mapped: tuple[str, ...],
-    **terms: Any,
+    environment: dict[str, str], /, directory: Path, action: str, owners: str, *, force: bool, **known: Any
 ) -> None:
     """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
 
@@ -67,39 +65,19 @@ def init(
     be is asked for at a terminal, and told otherwise. With --preset all of that is known, but for the names of your own
     index and fields, which stand in the file; --probe then says where it runs, and tries it out.
     """
-    if url is not None:
+    api = first_config.Known(**known, environment=environment)
+    own_notes = api.vault is not None
+    if api.url is not None:
         # nothing is asked for what would not be written
-        check_terms(directory, own_notes=vault is not None, **terms)
-    config = _config(directory, preset, url, vault, question, mapped)
-    written = write_example(directory, config=config, own_notes=vault is not None, **terms)
+        check_terms(directory, action, owners, own_notes=own_notes, force=force)
+    choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
+    config = first_config.text_of(directory, api, choose)
+    written = write_example(directory, action, owners, config=config, own_notes=own_notes, force=force)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
-    _advise(directory, written, terms["action"], own_notes=vault is not None, configured=config is not None)
-    if url is not None:
-        _try_out(directory, first_config.question_of(question, vault), environment)
-
-
-def _config(
-    directory: Path, preset: str | None, url: str | None, vault: Path | None, question: str, mapped: tuple[str, ...]
-) -> str | None:
-    """Give the text of raggate.yml; None for the commented example."""
-    if url is None and (question or mapped):
-        raise UsageError("--question and --map are for --probe", hint="`raggate init --probe URL` calls an API.")
-    if preset is None and url is None:
-        if vault is not None:
-            raise UsageError("--vault is for --probe and --preset", hint="`raggate init --probe URL` calls an API.")
-        return None
-    notes = first_config.relative_vault(directory, vault) if vault is not None else _EXAMPLE_NOTES
-    fields = first_config.mapped_fields(mapped)
-    if preset is not None:
-        if fields:
-            raise UsageError("--map is not for --preset, which knows where everything stands")
-        sections = first_config.preset(preset, url)
-    else:
-        choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
-        asked = first_config.question_of(question, vault)
-        sections = first_config.found(str(url), asked, vault, fields, choose)
-    return first_config.checked(first_config.head(notes) + sections)
+    _advise(directory, written, action, own_notes=own_notes, configured=config is not None)
+    if api.url is not None:
+        _try_out(directory, first_config.question_of(api), environment)
 
 
 def _choose(asked: str, among: Sequence[str]) -> str:

@@ -21,10 +21,11 @@ from raggate.errors import CannotTell, UsageError
 from raggate.gate.filled_fields import prefix_of
 from raggate.service.adapters.ask_index import fetch
 from raggate.service.discovery import openapi, shapes
+from raggate.service.discovery.headers import Headers
 from raggate.service.discovery.openapi import Request
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
-from raggate.text import deadlines, jsonio
+from raggate.text import deadlines, jsonio, redact
 from raggate.text.certificates import checked_by
 from raggate.text.field_paths import find, find_all, parse
 from raggate.text.nearest import nearest
@@ -55,6 +56,8 @@ class Wanted:
         question: what is asked.
         notes: the paths of the notes that it may name.
         fields: part of a chunk, or `list` -> its path, as somebody said it.
+        headers: what every request is sent with.
+        secrets: values that no message may hold.
         choose: asks at a terminal; None where nobody is there to answer.
     """
 
@@ -62,6 +65,8 @@ class Wanted:
     question: str
     notes: AbstractSet[str] = frozenset()
     fields: Mapping[str, str] = field(default_factory=dict)
+    headers: Headers = field(default_factory=Headers)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
     choose: Choose | None = None
 
 
@@ -135,7 +140,10 @@ class _Discovery:
         response: dict[str, Any] = {"chunks": chunks}
         if shape.answer is not None:
             response["answer"] = shape.answer
-        mapped = {"ask": self._counting(request, shape, root).template(), "response": response}
+        mapped: dict[str, Any] = {}
+        if self._wanted.headers.templates:
+            mapped = {"headers": dict(self._wanted.headers.templates), "pass_env": [*self._wanted.headers.pass_env]}
+        mapped |= {"ask": self._counting(request, shape, root).template(), "response": response}
         ready = {"health_path": self._health_path(document), "index_path": None}
         return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
 
@@ -144,13 +152,13 @@ class _Discovery:
         values = {"{question}": self._wanted.question, "{k}": k}
         query = {name: str(values.get(text, text)) for name, text in request.query.items()}
         body = None if request.body is None else {name: values.get(text, text) for name, text in request.body.items()}
-        headers = {"Content-Type": "application/json"} if body is not None else {}
+        json = {"Content-Type": "application/json"} if body is not None else {}
         try:
             status, data = fetch(
                 self._client,
                 request.method,
                 f"{request.path}?{urlencode(query)}" if query else request.path,
-                headers=headers,
+                headers={**json, **self._wanted.headers.values},
                 content=None if body is None else jsonio.dumps(body),
                 limit=_MAX_BODY,
                 seconds=_CALL_S,
@@ -214,12 +222,19 @@ class _Discovery:
             shape = self._shape(root) if status == 200 else None
             if shape is not None:
                 return request, root, shape
-            self._tried.append(f"{request.method} {request.path} ({', '.join(_words(request))}): {_said(status, root)}")
+            asked = f"{request.method} {request.path} ({', '.join((*request.query, *(request.body or {})))})"
+            self._tried.append(f"{asked}: {self._said(status, root)}")
         raise UsageError(
             [f"{self._base}: no answer holds a list of chunks that could be read", *self._tried],
             hint="`--question` asks what the index knows, `--map list=data.hits` says where the chunks stand; "
             "docs/adapters.md shows how to write it by hand.",
         )
+
+    def _said(self, status: int, root: Any) -> str:
+        if not status:
+            return "no answer"
+        body = "" if root is None else f" {cut(jsonio.dumps(root).decode(), limit=120)}"
+        return f"HTTP {status}{redact.redact_cut(body, self._wanted.secrets)}"
 
     def _shape(self, root: Any) -> Shape | None:
         return shapes.recognise(root, self._wanted.notes, self._wanted.fields.get("list"))
@@ -281,13 +296,3 @@ class _Discovery:
             f"{self._base}: none of {', '.join((*described, *_HEALTH))} answers 200, so nobody knows when it is up",
             hint="Let the API answer 200 at /health.",
         )
-
-
-def _words(request: Request) -> list[str]:
-    return [*request.query, *(request.body or {})]
-
-
-def _said(status: int, root: Any) -> str:
-    if not status:
-        return "no answer"
-    return f"HTTP {status}" + (f" {cut(jsonio.dumps(root).decode(), limit=120)}" if root is not None else "")

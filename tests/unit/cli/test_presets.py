@@ -33,7 +33,7 @@ NO_SCORE = {"weaviate", "chroma", "langserve", "basic-memory", "khoj"}
 
 def loaded(name: str, url: str | None = None) -> Config:
     """Read the configuration that a preset makes."""
-    text = first_config.head("notes") + first_config.preset(name, url)
+    text = "suite: notes\nvault: {notes: notes}\n" + first_config.preset(name, url)
     return schema.load(text.encode(), "raggate.yml")
 
 
