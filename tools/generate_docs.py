@@ -188,9 +188,8 @@ def lint_page() -> str:
         "files at its top:",
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
         "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
-        "For code scanning, upload the file whatever the exit code:",
-        "```yaml\n- run: raggate lint --format sarif > lint.sarif\n- uses: github/codeql-action/upload-sarif@SHA\n"
-        "  if: always()\n  with:\n    sarif_file: lint.sarif\n```",
+        "For code scanning, `raggate lint --format sarif > lint.sarif` writes the file, and GitHub's action "
+        "`upload-sarif` takes it, in a step with `if: always()`, as the command fails where there are errors.",
         "Ids are stable. What the checks cannot see: whether a label is right, and whether a question is one that "
         "people ask; [questions.md](questions.md) says how to write good ones.",
     ]

@@ -12,6 +12,7 @@ import pytest
 from here import Done
 from project import Project, make_project
 from raggate.cli import golden as command, proposing
+from raggate.inputs.authoring import proposals_file
 
 QUESTION = "How many litres is the bicycle matter?"
 
@@ -183,3 +184,13 @@ def test_proposals_in_a_terminal(project: Project) -> None:
     assert project.cases()[-1]["question"] == "When was the last tetanus shot?"
     states = [json.loads(line)["state"] for line in (project.root / "golden.proposals.jsonl").read_text().splitlines()]
     assert sorted(states) == ["rejected", "waiting"]
+
+
+def test_a_list_of_proposals_that_is_too_large(project: Project) -> None:
+    """It is refused unread, and nothing is lost of it."""
+    file = project.root / "golden.proposals.jsonl"
+    file.write_bytes(b"x" * 51)
+    with mock.patch.object(proposals_file, "MAX_BYTES", 50):
+        done = project.command("golden", "propose")
+    assert (done.code, "larger than 50 bytes" in done.err) == (2, True)
+    assert file.stat().st_size == 51

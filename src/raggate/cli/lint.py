@@ -14,7 +14,7 @@ from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, RaggateError
 from raggate.models.lint import CHECKS
-from raggate.text.escape import plain
+from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
     from raggate.models.lint import LintReport
@@ -112,8 +112,8 @@ def _commands(report: LintReport) -> str:
         count[finding.severity] += 1
         if count[finding.severity] <= SHOWN_ANNOTATIONS:
             level = "notice" if finding.severity == "note" else finding.severity
-            message = f"{plain(about(finding), limit=1000, middle=True)}. {CHECKS[finding.check].remedy}"
-            path = plain(finding.path, limit=1000)
+            message = f"{log_line(about(finding), limit=1000)}. {CHECKS[finding.check].remedy}"
+            path = log_line(finding.path, limit=1000)
             lines.append(annotation(level, f"raggate lint: {finding.check}", message, path=path, line=finding.line))
     left = sum(max(number - SHOWN_ANNOTATIONS, 0) for number in count.values())
     lines += [f"raggate: {left} more findings; --format json has all of them"] if left else []

@@ -11,7 +11,7 @@ import pytest
 
 from raggate.cli.golden import FORMATS
 from raggate.errors import UsageError
-from raggate.interop.question_sets import READERS
+from raggate.interop.question_sets import READERS, records
 from raggate.interop.question_sets.detect import detect
 from raggate.interop.question_sets.questions import Question
 from tables import each_row
@@ -182,3 +182,15 @@ def test_what_cannot_be_read(name: str, content: bytes, message: str, tmp_path_f
     with pytest.raises(UsageError) as refused:
         list(READERS[detect(path)](path))
     assert message in f"{refused.value.message} {refused.value.hint}"
+
+
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file beyond the bounds in bytes or records is refused, the larger one unread."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"question": "a", "answer": "b"}\n' * 3)
+    monkeypatch.setattr(records, "MAX_RECORDS", 2)
+    with pytest.raises(UsageError, match="3 records, expected at most 2"):
+        records.read(path)
+    monkeypatch.setattr(records, "MAX_BYTES", 50)
+    with pytest.raises(UsageError, match="larger than 50 bytes"):
+        records.read(path)

@@ -1,0 +1,79 @@
+"""What `raggate lint` and `raggate golden` print of notes, answers and files is harmless for terminals and logs."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+
+import pytest
+from hypothesis import given, strategies as st
+
+from builders import make_case, make_support
+from raggate.cli import lint, picking, proposing
+from raggate.errors import UsageError
+from raggate.inputs.authoring.passages import Passage
+from raggate.inputs.authoring.proposals import Proposal
+from raggate.models.golden import Vault
+from raggate.models.lint import LintFinding, LintReport
+from tries import tried
+
+FOREIGN = st.one_of(
+    st.text(st.characters(exclude_categories=["Cs"]), max_size=60),
+    st.lists(
+        st.sampled_from(
+            ["::error::x", "\n", "\r", "\x1b[2J", "##[error]", "\u202e", "%0A", ",line=9", "a", "\0", "::"]
+        ),
+        min_size=1,
+        max_size=6,
+    ).map("".join),
+)
+PASSAGE = Passage("a", "n.md", ("A",), 1, "text")
+NOWHERE = Vault(directories={}, texts={}, notes={}, hash="")
+
+
+def harmless(shown: str) -> bool:
+    """Say whether no line holds what cannot be seen, but for the mark that breaks a command, or an old command."""
+    lines = shown.split("\n")
+    return all(line.replace("\u200b", "").isprintable() and "##[" not in line for line in lines)
+
+
+@given(FOREIGN, FOREIGN)
+@tried(40)
+def test_passages_and_proposals(place: str, text: str) -> None:
+    """Whatever a note or an answer holds, its lines are as many as there are things to show, and no commands."""
+    case = make_case("p", question=text, gold_supports=(make_support(place, text),))
+    stream = io.StringIO()
+    with contextlib.redirect_stdout(stream):
+        picking.show([picking.Row(place, text, PASSAGE), picking.Row(place, text, None)])
+        proposing._show(Proposal("00000000", "list", text, case))
+    assert harmless(stream.getvalue())
+    assert stream.getvalue().count("\n") == 7
+    assert not any(line.startswith("::") for line in stream.getvalue().splitlines())
+
+
+@given(FOREIGN, FOREIGN, FOREIGN)
+@tried(40)
+def test_annotations(path: str, key: str, message: str) -> None:
+    """A finding is one command of its own level, whatever its file, key and message hold."""
+    report = LintReport(config="c", findings=(LintFinding("leaked-heading", path or "p", 3, key, message),))
+    [line] = lint._commands(report).split("\n")[:-1]
+    assert line.startswith("::warning file=")
+    assert harmless(line)
+    properties = line.removeprefix("::warning ").split("::", 1)[0]
+    assert [part.partition("=")[0] for part in properties.split(",")] == ["file", "line", "title"]
+
+
+def test_no_more_annotations_than_are_shown() -> None:
+    """Ten of a level are printed, and how many are left."""
+    findings = tuple(LintFinding("unasked-note", f"{number}.md", 1, "", "x") for number in range(12))
+    lines = lint._commands(LintReport(config="c", findings=findings)).splitlines()
+    assert [line.partition(" ")[0] for line in lines] == ["::notice"] * 10 + ["raggate:"]
+    assert lines[-1] == "raggate: 2 more findings; --format json has all of them"
+
+
+def test_a_passage_that_cannot_be_named() -> None:
+    """What stands below no heading of the notes cannot be picked, and neither can a number that is not shown."""
+    rows = [picking.Row("x", "text", None)]
+    for number, message in ((1, "under no heading of the vault"), (2, "no passage 2; there are 1")):
+        with pytest.raises(UsageError, match=message):
+            picking.supports(rows, [number], NOWHERE)
