@@ -26,6 +26,8 @@ def ready(request: Request, inputs: Inputs, directory: Path, baseline: Baseline 
     """
     settings = inputs.config.judging
     if settings is None:
+        if inputs.config.judges is not None:
+            request.say("nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none")
         return _unjudged
     from raggate.pipeline.jury import Jury, write_labels
 
