@@ -7,15 +7,13 @@ from typing import Any
 
 from raggate.config.mapped_fields import Stream
 from raggate.service.adapters.json_fields import parsed
+from raggate.service.server_events import UNNAMED, Events
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import quoted
 
 MAX_DOCUMENTS = 100_000
 """Of one stream."""
-
-_UNNAMED = "message"
-"""What an event without a name is called, as the standard of server-sent events has it."""
 
 
 def body_of(body: bytes, stream: Stream | None) -> Any:
@@ -45,24 +43,13 @@ def _bounded(documents: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:
 def _lines(body: bytes) -> Iterator[tuple[str, Any]]:
     for number, line in enumerate(body.splitlines(), 1):
         if line.strip():
-            yield _UNNAMED, parsed(line, f"line {number}: ")
+            yield UNNAMED, parsed(line, f"line {number}: ")
 
 
 def _events(body: bytes) -> Iterator[tuple[str, Any]]:
-    """Give name and data of every event, of the last one even without its blank line, and pass over all else."""
-    name, data = _UNNAMED, list[str]()
-    # not splitlines, which breaks at signs that may stand in the data
-    text = body.removeprefix(b"\xef\xbb\xbf").decode("utf-8", "replace").replace("\r\n", "\n").replace("\r", "\n")
-    for line in (*text.split("\n"), ""):
-        key, _, value = line.partition(":")
-        if key == "event":
-            name = value.removeprefix(" ") or _UNNAMED
-        elif key == "data":
-            data.append(value.removeprefix(" "))
-        elif not line and data:
-            yield name, _json_or_text("\n".join(data))
-        if not line:
-            name, data = _UNNAMED, []
+    """Give name and data of every event, of the last one even without its blank line."""
+    for name, data in Events().feed(body + b"\n\n"):
+        yield name, _json_or_text(data.decode("utf-8", "replace"))
 
 
 def _json_or_text(data: str) -> Any:
@@ -74,7 +61,7 @@ def _json_or_text(data: str) -> Any:
 
 def _kind(document: Any, by: str) -> str:
     value = find(parse(by), document) if isinstance(document, dict | list) else ABSENT
-    return value if type(value) is str else _UNNAMED
+    return value if type(value) is str else UNNAMED
 
 
 def refuse_errors(root: Any, written: str | None) -> None:

@@ -15,10 +15,10 @@ import httpx
 from raggate.config.ask_settings import Ask
 from raggate.service import http_replies
 from raggate.service.mcp import messages
-from raggate.service.mcp.event_stream import Events
 from raggate.service.mcp.messages import Message, RpcError
 from raggate.service.mcp.terms import SESSION, Terms
 from raggate.service.misses import Missed, miss
+from raggate.service.server_events import Events
 from raggate.text import jsonio
 from raggate.text.quote import cut, quoted
 
@@ -185,8 +185,10 @@ async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, 
         size += len(piece)
         if size > settings.max_body_bytes:
             raise Missed(miss("body", f"the event stream has more than {settings.max_body_bytes} bytes", status=200))
-        for data in events.feed(piece):
-            yield data
+        for _, data in events.feed(piece):
+            # without data it is there to be taken up again, which raggate does not
+            if data:
+                yield data
 
 
 def _kind(reply: httpx.Response) -> str:

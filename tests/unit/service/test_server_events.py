@@ -6,33 +6,35 @@ from itertools import pairwise
 
 from hypothesis import given, strategies as st
 
-from raggate.service.mcp.event_stream import Events
+from raggate.service.server_events import Events
 from tables import each_row
 
 STREAM = b': hi\r\n\r\nid: 1\ndata:\n\nevent: message\ndata: {"a":\ndata: 1}\n\ndata:two\r\rretry: 5\n\ndata: not whole'
 
 
-def read(*pieces: bytes) -> list[bytes]:
-    """Give the data of all events."""
+def read(*pieces: bytes) -> list[tuple[str, bytes]]:
+    """Give name and data of all events."""
     events = Events()
-    return [data for piece in pieces for data in events.feed(piece)]
+    return [event for piece in pieces for event in events.feed(piece)]
 
 
 @each_row(
-    ("stream", "data"),
+    ("stream", "events"),
     [
         (b"", []),
-        (b"data: a\n\n", [b"a"]),
-        (b"data:a\r\ndata: b\r\n\r\n", [b"a\nb"]),
+        (b"data: a\n\n", [("message", b"a")]),
+        (b"data:a\r\ndata: b\r\n\r\n", [("message", b"a\nb")]),
         (b"data: a\n", []),
         (b": a\n\nevent: x\n\n", []),
-        (b"data\n\n", []),
-        (STREAM, [b'{"a":\n1}', b"two"]),
+        (b"data\n\n", [("message", b"")]),
+        (b"event: hit\ndata: a\n\ndata: b\n\n", [("hit", b"a"), ("message", b"b")]),
+        (b"\xef\xbb\xbfdata: a\n\n", [("message", b"a")]),
+        (STREAM, [("message", b""), ("message", b'{"a":\n1}'), ("message", b"two")]),
     ],
 )
-def test_events_are_read(stream: bytes, data: list[bytes]) -> None:
-    """Every event that is whole gives its data; comments, empty events and unfinished ones give nothing."""
-    assert read(stream) == data
+def test_events_are_read(stream: bytes, events: list[tuple[str, bytes]]) -> None:
+    """Every event that is whole gives name and data; comments, what has no data and what is unfinished give nothing."""
+    assert read(stream) == events
 
 
 @given(st.lists(st.integers(0, len(STREAM)), max_size=6), st.binary(max_size=30))
