@@ -96,3 +96,4 @@ def test_small_slices() -> None:
     findings = [*suite_checks.check_slices(settings, golden, "g")]
     assert [(item.key, item.message) for item in findings] == [("tag", "2 slices by tag: a (1), b (2)")]
     assert [*suite_checks.check_slices(make_config(gate={"slices": "off"}), golden, "g")] == []
+    assert [*suite_checks.check_slices(make_config(gate={"min_slice": 4}), golden, "g")] == []

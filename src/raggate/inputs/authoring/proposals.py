@@ -7,7 +7,7 @@ no heading. They are plain, and a person makes them what somebody would ask.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
@@ -72,7 +72,8 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     known = passages(vault)
     search = WordSearch(known)
     asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
-    drafts = _in_turns([*_drafts(known, vault)], asked)
+    places = {(support.rel_path, support.heading_path) for case in golden.cases for support in case.gold_supports}
+    drafts = [draft for draft in _in_turns([*_drafts(known, vault)], asked) if not _is_known(draft, places)]
     fit = [proposal for draft in drafts if (proposal := _proposal(draft, vault, search)) is not None]
     questions = [*(case.question for case in golden.cases), *passed]
     return _new(fit, questions)[:most]
@@ -123,6 +124,11 @@ def _of_notes(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
             question = f"How do {first} and {second} differ in {_small(one.path[-1])}?"
             answer = f"{cut(one.text, limit=_SHOWN)} / {cut(other.text, limit=_SHOWN)}"
             yield _Draft("notes", one, ((question, ""),), answer, (one.support(vault), other.support(vault)))
+
+
+def _is_known(draft: _Draft, places: AbstractSet[tuple[str, str | None]]) -> bool:
+    """Say whether all that is asked is of a section that a question is about already: a fact of it may be new."""
+    return draft.source == "heading" and (draft.passage.rel_path, draft.passage.heading_path) in places
 
 
 def _small(name: str) -> str:

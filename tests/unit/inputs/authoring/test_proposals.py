@@ -91,6 +91,14 @@ def test_what_was_asked_before() -> None:
     assert rest == ["What does Shoes say about mine?"]
 
 
+def test_a_section_that_is_asked_about() -> None:
+    """What stands below a heading is not asked for again; a fact that stands there may be."""
+    case = make_case("q1", question="?", gold_supports=(make_support("n0.md", "# Shoes > ## Mine"),))
+    rest = questions(asked(SHOES, already=make_golden(case)))
+    assert "What does Shoes say about mine?" not in rest
+    assert "For Red racer, what is “Bought”?" in rest
+
+
 def test_how_many() -> None:
     """No more are proposed than are wanted, and the same ones each time."""
     assert questions(asked(SHOES, SHOTS, most=2)) == questions(asked(SHOES, SHOTS))[:2]
