@@ -166,6 +166,16 @@ def state(api: OtherApi, **changes: Any) -> IndexState:
         return adapter(mapped(**changes)).index_state(client, Readiness(health_path="/live"))
 
 
+def test_health_is_what_it_is_for_every_adapter() -> None:
+    """Without a section of its own any 200 is healthy, whatever the body, unless its `status` is a word for no."""
+    with OtherApi() as api:
+        for body, healthy in (({"status": "ok"}, True), ("up", True), ({"status": "starting"}, False)):
+            api.pages["/live"] = (200, body)
+            assert state(api, health=..., index=...).healthy is healthy
+        api.pages["/live"] = (503, {"status": "ok"})
+        assert not state(api, health=..., index=...).healthy
+
+
 def test_health_and_index_are_asked_where_the_settings_say() -> None:
     """Health, number of documents and whether indexing goes on come from the mapped requests, with the headers."""
     with OtherApi() as api:

@@ -35,8 +35,8 @@ SECONDS = 30.0
 """For everything that is asked of the API."""
 
 _CALL_S = 5.0
-_MAX_BODY = 4 << 20
-_MAX_REQUESTS = 12
+MAX_BODY_BYTES = 4 << 20
+MAX_REQUESTS = 12
 _NATIVE = "/api/v1/ask"
 _DOCUMENTS = ("/openapi.json", "/api/openapi.json", "/v3/api-docs", "/swagger.json")
 _HEALTH = ("/health", "/api/health", "/healthz", "/status", "/openapi.json", "/")
@@ -112,7 +112,7 @@ def _calls(base: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.C
         transport or httpx.HTTPTransport(trust_env=False, verify=checked_by(base)),
         deadline=time.monotonic() + SECONDS,
         seconds=_CALL_S,
-        max_bytes=_MAX_BODY,
+        max_bytes=MAX_BODY_BYTES,
         now=time.monotonic,
     )
     with httpx.Client(base_url=base, transport=wire, trust_env=False, follow_redirects=False) as client:
@@ -160,7 +160,7 @@ class _Discovery:
                 f"{request.path}?{urlencode(query)}" if query else request.path,
                 headers={**json, **self._wanted.headers.values},
                 content=None if body is None else jsonio.dumps(body),
-                limit=_MAX_BODY,
+                limit=MAX_BODY_BYTES,
                 seconds=_CALL_S,
             )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
@@ -196,7 +196,7 @@ class _Discovery:
         if path in ("", "/"):
             described = openapi.requests(document)
             if described:
-                return described[:_MAX_REQUESTS]
+                return described[:MAX_REQUESTS]
             path = self._asked_path()
         own = openapi.requests(document, path)
         posts = [Request(method="POST", path=path, body={name: "{question}"}) for name in _QUESTIONS]

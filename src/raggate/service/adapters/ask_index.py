@@ -38,7 +38,11 @@ _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-A
 
 def health_problem(client: httpx.Client, path: str) -> str:
     """Say why the API is not healthy, or nothing when it is."""
-    status, body = fetch(client, "GET", path)
+    return problem_of(path, *fetch(client, "GET", path))
+
+
+def problem_of(path: str, status: int, body: bytes) -> str:
+    """Say why an API is not healthy that answers its health path so; nothing when it is."""
     if status != 200:
         return f"GET {path}: {status_text(status, body)}"
     health = _mapping(body).get("status")

@@ -16,7 +16,7 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.models.service import Call, IndexState
-from raggate.service.adapters.ask_index import fetch, status_text
+from raggate.service.adapters.ask_index import fetch, problem_of, status_text
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import body_of
@@ -140,9 +140,11 @@ class MappedAdapter:
         health = self._mapped.health
         path = ready.health_path if health is None else health.path
         status, body = self._fetch(client, "GET", path)
+        if health is None:
+            return problem_of(path, status, body)
         if status != 200:
             return f"GET {path}: {status_text(status, body)}"
-        if health is None or health.healthy is None or holds(health.healthy, parsed(body, "the body: ")):
+        if health.healthy is None or holds(health.healthy, parsed(body, "the body: ")):
             return ""
         return f"GET {path}: {health.healthy.path} does not say that it is healthy"
 
