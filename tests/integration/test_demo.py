@@ -4,11 +4,21 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 from here import called
 from preloaded import start
 from raggate.cli import main
+
+README = Path(__file__).parents[2] / "README.md"
+
+
+def parts_shown() -> set[str]:
+    """Give the runs of lines that the README shows of the demo, without the mark of what is left out."""
+    block = re.search(r"^The demo ends like this:\n\n```text\n(.*?)^```$", README.read_text(), re.MULTILINE | re.DOTALL)
+    assert block is not None
+    return set(block[1].split("  …\n"))
 
 
 def test_a_good_change_and_a_broken_one(tmp_path: Path) -> None:
@@ -21,6 +31,7 @@ def test_a_good_change_and_a_broken_one(tmp_path: Path) -> None:
     assert "verdict: regression (exit 1)" in broken
     assert "Most likely cause: the vector score no longer counts (weights: vector 0.5 → 0)" in broken
     assert "The files are in kept: change search.py" in broken
+    assert [part for part in parts_shown() if part not in broken] == []
     kept = tmp_path / "kept"
     baseline = json.loads((kept / "baselines/demo.json").read_text())
     assert f"was asked {len(baseline['cases'])} questions" in good

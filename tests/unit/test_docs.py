@@ -1,0 +1,107 @@
+"""The pages of the documentation: each can be found from the index, no link is dead, and every command exists."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import click
+
+from raggate.cli import main
+from raggate.config.schema import DEFAULT_TOLERANCE
+from raggate.errors import ExitCode
+
+ROOT = Path(__file__).parents[2]
+DOCS = ROOT / "docs"
+INDEX = DOCS / "README.md"
+PAGES = [*sorted(DOCS.glob("*.md")), *sorted((DOCS / "systems").glob("*.md"))]
+OTHERS = [ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")]
+_FENCED = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"(`+)(?!`).+?(?<!`)\1(?!`)")
+_LINK = re.compile(r"\]\(([^)\s]+)\)")
+_COMMANDS = re.compile(r"^ *```(?:sh|console)\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`(raggate [a-z][^`\n]*)`")
+
+
+def links(page: Path) -> Iterator[str]:
+    """Give the targets of a page's links that lead into the repository."""
+    for target in _LINK.findall(_CODE.sub("", _FENCED.sub("", page.read_text(encoding="utf-8")))):
+        if "://" not in target:
+            yield target
+
+
+@cache
+def anchors(page: Path) -> set[str]:
+    """Give the names that GitHub gives to the headings of a page."""
+    headings = re.findall(r"^#+ (.+)$", _FENCED.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
+    return {
+        re.sub(r"[^\w\- ]", "", re.sub(r"\[(.*?)\]\(.*?\)", r"\1", text)).lower().replace(" ", "-") for text in headings
+    }
+
+
+def dead(page: Path, target: str) -> bool:
+    """Say whether a link leads to no file, or to no heading of one."""
+    name, _, anchor = target.partition("#")
+    there = (page.parent / name).resolve() if name else page
+    return not there.exists() or bool(anchor and there.suffix == ".md" and anchor not in anchors(there))
+
+
+def test_no_link_is_dead() -> None:
+    """Every link of the pages leads to a file of the repository, and to a heading that it has."""
+    assert [
+        f"{page.name}: {target}" for page in (*PAGES, *OTHERS) for target in links(page) if dead(page, target)
+    ] == []
+
+
+def test_every_page_can_be_found() -> None:
+    """The index links every page, and the README the index."""
+    linked = {(DOCS / target.partition("#")[0]).resolve() for target in links(INDEX)}
+    assert [page.name for page in PAGES if page != INDEX and page.resolve() not in linked] == []
+    assert "docs/README.md" in links(ROOT / "README.md")
+
+
+def called(page: Path) -> Iterator[str]:
+    """Give the command lines of raggate that a page shows, in blocks and in sentences."""
+    text = page.read_text(encoding="utf-8")
+    for block in _COMMANDS.findall(text):
+        # a line may go on in the next
+        for line in block.replace("\\\n", " ").splitlines():
+            if line.strip().startswith("raggate "):
+                yield line.strip()
+    yield from _INLINE.findall(_FENCED.sub("", text))
+
+
+def unknown(line: str) -> str:
+    """Give the first word of a command line that is no command or flag of raggate; nothing where all are."""
+    words = re.split(r" [#|] ", line)[0].split()[1:]
+    command: click.Command = main.cli
+    for word in words:
+        if word.startswith("--") or re.fullmatch("-[a-z]", word):
+            flags = {flag for option in command.params for flag in (*option.opts, *option.secondary_opts)}
+            if word.partition("=")[0] not in {*flags, "--help", "-h"}:
+                return word
+        elif isinstance(command, click.Group) and re.fullmatch("[a-z]+", word):
+            if word not in command.commands:
+                return word
+            command = command.commands[word]
+    return ""
+
+
+def test_every_command_exists() -> None:
+    """Each command that a page shows is one of raggate's, with flags that it has."""
+    lines = [(page, line) for page in (*PAGES, *OTHERS) for line in called(page)]
+    assert len(lines) > 100
+    assert [f"{page.name}: {line} ({word})" for page, line in lines if (word := unknown(line))] == []
+
+
+def test_what_the_how_tos_say_of_codes_and_defaults() -> None:
+    """The exit codes and the tolerance that the how-tos name are the program's."""
+    red = (DOCS / "red-pull-request.md").read_text(encoding="utf-8")
+    names = {"regression": ExitCode.REGRESSION, "cannot tell": ExitCode.CANNOT_TELL, "usage error": ExitCode.USAGE}
+    for name, code in {**names, "invariant broken": ExitCode.INVARIANT}.items():
+        assert f"{name} (exit {code})" in red
+    assert f"Exit {ExitCode.INTERNAL} is a bug" in red
+    assert f"Exit {ExitCode.INTERRUPTED} is a cancelled run" in red
+    assert f"`gate.tolerance` is {DEFAULT_TOLERANCE}:" in (DOCS / "tolerances.md").read_text(encoding="utf-8")
