@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,6 +13,7 @@ import httpx
 import pytest
 
 from builders import make_case
+from played_server import played
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.errors import CannotTell, UsageError
@@ -74,7 +78,7 @@ class Started:
         return ()
 
 
-def adapter(environment: dict[str, str] | None = None, **mcp: Any) -> McpAdapter:
+def adapter(environment: dict[str, str] | None = None, *, total_timeout: float = 60, **mcp: Any) -> McpAdapter:
     """Build an adapter; `mcp` are further keys of its section."""
     section = {
         "tool": "search",
@@ -90,7 +94,7 @@ def adapter(environment: dict[str, str] | None = None, **mcp: Any) -> McpAdapter
         },
         **mcp,
     }
-    ask = {"adapter": "mcp", "mcp": section, "retries": 0, "concurrency": 1}
+    ask = {"adapter": "mcp", "mcp": section, "retries": 0, "concurrency": 1, "total_timeout": total_timeout}
     root = {"vault": {"work": "w", "personal": "p"}, "api": {"url": "http://api"}, "ask": ask}
     return McpAdapter.of(Config.model_validate(root), environment or {})
 
@@ -198,3 +202,51 @@ def test_what_no_waiting_changes_ends_the_wait() -> None:
     with httpx.Client(transport=httpx.MockTransport(starting), base_url="http://api") as client:
         state = adapter().index_state(client, READY)
     assert (state.healthy, state.detail) == (False, 'HTTP 503: "starting"')
+
+
+PROGRESS = {"jsonrpc": "2.0", "method": "notifications/progress", "params": {"progress": 1}}
+
+
+class Progress(httpx.AsyncByteStream):
+    """A stream that tells of progress for ever."""
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        """Give an event from time to time."""
+        while True:
+            yield f"data: {json.dumps(PROGRESS)}\n\n".encode()
+            await asyncio.sleep(0.01)
+
+
+def test_progress_over_http_does_not_extend_the_deadline(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that only ever tells how far it is has its time, and no more."""
+
+    def busy(request: httpx.Request) -> httpx.Response:
+        if json.loads(request.content or b"{}").get("method") != "tools/call":
+            return Server()(request)
+        return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Progress())
+
+    monkeypatch.setattr(http_channel, "transport_to", lambda *_: httpx.MockTransport(busy))
+    result = adapter({}, total_timeout=0.1).ask([(CASES[0], "hybrid")], Started(), on_result=lambda *_: None).results[0]
+    assert result.failure is not None
+    assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")
+
+
+def test_progress_over_pipes_does_not_either() -> None:
+    """Nor does it there, and the server is told that nobody waits any more."""
+    with played() as side, ThreadPoolExecutor(1) as pool:
+        started = Started()
+        started.pipes = side.pipes  # type: ignore[attr-defined]
+        by = adapter({}, total_timeout=0.1)
+        asked = pool.submit(lambda: by.ask([(CASES[0], "hybrid")], started, on_result=lambda *_: None))
+        side.say({"jsonrpc": "2.0", "id": side.hear()["id"], "result": {"protocolVersion": "2025-06-18"}})
+        assert side.hear()["method"] == "notifications/initialized"
+        call = side.hear()
+        side.say(PROGRESS, PROGRESS)
+        assert side.hear() == {
+            "jsonrpc": "2.0",
+            "method": "notifications/cancelled",
+            "params": {"requestId": call["id"]},
+        }
+        (result,) = asked.result(20).results
+    assert result.failure is not None
+    assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")

@@ -3,55 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import IO, Any
+from typing import Any
 
 import httpx
 import pytest
 from hypothesis import given, strategies as st
 
+from played_server import SECONDS, Played, played
 from raggate.service.mcp import messages
 from raggate.service.mcp.pipe_transports import PipeTransport
-from raggate.service.mcp.pipes import Pipes
 from raggate.service.misses import Missed
 from tables import each_row
 from tries import tried
 
-SECONDS = 20
 HELLO = messages.request(0, "initialize", {})
 CALL = messages.request(0, "tools/call", {"name": "search"})
 
 
-@dataclass
-class Played:
-    """The server's side of the pipes."""
-
-    pipes: Pipes
-    heard: IO[bytes]
-    said: IO[bytes]
-    noted: list[bytes] = field(default_factory=list)
-
-    def hear(self) -> dict[str, Any]:
-        """Read the next message."""
-        message: dict[str, Any] = json.loads(self.heard.readline())
-        return message
-
-    def say(self, *lines: object) -> None:
-        """Write lines, each a message or bytes."""
-        for line in lines:
-            self.said.write((line if isinstance(line, bytes) else json.dumps(line).encode()) + b"\n")
-        self.said.flush()
-
-    def greeted(self) -> Played:
-        """Answer the handshake."""
-        asked = self.pipes.ask(HELLO)
-        self.say(reply(self.hear()["id"]))
-        asked.result(SECONDS)
-        return self
+def greeted(server: Played) -> Played:
+    """Answer the handshake."""
+    asked = server.pipes.ask(HELLO)
+    server.say(reply(server.hear()["id"]))
+    asked.result(SECONDS)
+    return server
 
 
 def reply(number: object, **result: object) -> dict[str, Any]:
@@ -66,20 +42,6 @@ def problem(asked: Future[Any]) -> str:
     return str(error)
 
 
-@contextmanager
-def played() -> Iterator[Played]:
-    """Lay pipes, and take them up again: no thread is left."""
-    their_in, our_out = os.pipe()
-    our_in, their_out = os.pipe()
-    noted: list[bytes] = []
-    pipes = Pipes(os.fdopen(our_out, "wb", 0), os.fdopen(our_in, "rb", 0), noted.append)
-    with os.fdopen(their_in, "rb") as heard, os.fdopen(their_out, "wb") as said:
-        yield Played(pipes, heard, said, noted)
-    pipes.close()
-    for thread in pipes._threads:
-        thread.join(SECONDS)
-
-
 @pytest.fixture
 def server() -> Iterator[Played]:
     """Play a server that was not greeted yet."""
@@ -89,7 +51,7 @@ def server() -> Iterator[Played]:
 
 def test_replies_find_who_asked_whatever_their_order(server: Played) -> None:
     """Two questions are under way, and the second is answered first."""
-    first, second = server.greeted().pipes.ask(CALL), server.pipes.ask(CALL)
+    first, second = greeted(server).pipes.ask(CALL), server.pipes.ask(CALL)
     numbers = [server.hear()["id"] for _ in range(2)]
     assert len({*numbers}) == 2
     server.say(reply(numbers[1], is_of="second"), reply(numbers[0], is_of="first"))
@@ -99,7 +61,7 @@ def test_replies_find_who_asked_whatever_their_order(server: Played) -> None:
 
 def test_what_the_server_asks_is_answered_and_its_news_are_not(server: Played) -> None:
     """A ping gets a result, sampling an error, notifications nothing; the question waits through all of it."""
-    asked = server.greeted().pipes.ask(CALL)
+    asked = greeted(server).pipes.ask(CALL)
     number = server.hear()["id"]
     server.say(
         {"jsonrpc": "2.0", "id": "a", "method": "ping"},
@@ -127,7 +89,7 @@ def test_a_server_is_greeted_once(server: Played) -> None:
 def test_a_banner_is_for_the_log(server: Played) -> None:
     """What stands on its output before the first reply fails nothing."""
     server.say(b"notes server 1.2, ready", b"\xff\xfe")
-    server.greeted()
+    greeted(server)
     assert server.noted == [b"notes server 1.2, ready\n", b"\xff\xfe\n"]
 
 
@@ -151,7 +113,7 @@ def test_a_banner_is_for_the_log(server: Played) -> None:
 def test_what_breaks_the_protocol_fails_those_that_wait(line: bytes, said: str) -> None:
     """A line that is no message, too long, or a reply to nobody fails the question, and the next one is answered."""
     with played() as server:
-        server.greeted().pipes.max_line_bytes = 4096
+        greeted(server).pipes.max_line_bytes = 4096
         asked = server.pipes.ask(CALL)
         assert server.hear()["id"] == 2
         server.say(line)
@@ -163,7 +125,7 @@ def test_what_breaks_the_protocol_fails_those_that_wait(line: bytes, said: str) 
 
 def test_what_comes_while_nobody_waits_fails_the_next(server: Played) -> None:
     """A second reply to a question that is answered is told by the question after it, and by no further one."""
-    asked = server.greeted().pipes.ask(CALL)
+    asked = greeted(server).pipes.ask(CALL)
     number = server.hear()["id"]
     server.say(reply(number), reply(number), {"jsonrpc": "2.0", "id": "seen", "method": "ping"})
     asked.result(SECONDS)
@@ -176,7 +138,7 @@ def test_what_comes_while_nobody_waits_fails_the_next(server: Played) -> None:
 
 def test_a_line_without_end_fails_every_question(server: Played) -> None:
     """However long it goes on, it is not kept, and each question that meets it is told."""
-    server.greeted().pipes.max_line_bytes = 4096
+    greeted(server).pipes.max_line_bytes = 4096
     for _ in range(2):
         asked = server.pipes.ask(CALL)
         server.hear()
@@ -187,7 +149,7 @@ def test_a_line_without_end_fails_every_question(server: Played) -> None:
 
 def test_a_late_reply_is_nobodys_problem(server: Played) -> None:
     """Who waits no longer has the server told; its reply may still come, once."""
-    asked = server.greeted().pipes.ask(CALL)
+    asked = greeted(server).pipes.ask(CALL)
     number = server.hear()["id"]
     server.pipes.leave(asked)
     cancelled = server.hear()
@@ -199,14 +161,14 @@ def test_a_late_reply_is_nobodys_problem(server: Played) -> None:
 
 def test_a_closed_output_fails_all_from_then_on(server: Played) -> None:
     """A server that closes its output, as a dead one does, is told to those that wait and to all that come."""
-    asked = server.greeted().pipes.ask(CALL)
+    asked = greeted(server).pipes.ask(CALL)
     server.said.close()
     assert problem(asked) == problem(server.pipes.ask(CALL)) == "the server closed its standard output"
 
 
 def test_a_server_that_does_not_read_holds_nobody_up(server: Played) -> None:
     """Its pings pile up no further than the bound, and questions are still taken."""
-    server.greeted().say(*[{"jsonrpc": "2.0", "id": "p" * 1000, "method": "ping"}] * 3000)
+    greeted(server).say(*[{"jsonrpc": "2.0", "id": "p" * 1000, "method": "ping"}] * 3000)
     asked = server.pipes.ask(CALL)
     server.said.close()
     assert problem(asked) == "the server closed its standard output"
@@ -214,7 +176,7 @@ def test_a_server_that_does_not_read_holds_nobody_up(server: Played) -> None:
 
 def test_a_request_over_http_is_carried(server: Played) -> None:
     """The transport gives the reply as a body, with the number that its request had, or ends with the time to read."""
-    server.greeted()
+    greeted(server)
     transport, content = PipeTransport(server.pipes), json.dumps({**CALL, "id": 41}).encode()
 
     def carried(seconds: float) -> httpx.Response:
@@ -239,7 +201,7 @@ def test_a_request_over_http_is_carried(server: Played) -> None:
 def test_any_bytes_fail_or_are_read(lines: list[bytes]) -> None:
     """Whatever a server writes, a question ends, and nothing but a reply to it is one."""
     with played() as server:
-        asked = server.greeted().pipes.ask(CALL)
+        asked = greeted(server).pipes.ask(CALL)
         server.say(*lines)
         server.said.close()
         assert problem(asked)
