@@ -8,28 +8,35 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from raggate.config.schema import Config
 
+Key = tuple[str, ...]
+"""Where a value stands in the configuration."""
 
-def check(config: Config) -> None:
-    """Refuse a cassette or canary set in git's own directory, among the notes or in place of another file.
+_CASSETTE: Key = ("judges", "cassette")
 
-    Raises:
-        ValueError: naming the key, and what it expects.
+
+def misplaced(config: Config) -> tuple[Key, str] | None:
+    """Name a cassette or canary set in git's own directory, among the notes or in place of another file.
+
+    Returns:
+        The key, and what was expected there and found; None where every file has a place of its own.
     """
     judges = config.judges
     if judges is None:
-        return
-    canary = {"judges.canary.file": judges.canary.file} if judges.canary is not None else {}
-    for key, path in {"judges.cassette": judges.cassette, **canary}.items():
+        return None
+    canary: dict[Key, str] = {} if judges.canary is None else {("judges", "canary", "file"): judges.canary.file}
+    own: dict[Key, str] = {_CASSETTE: judges.cassette, **canary}
+    for key, path in own.items():
         if in_git(path):
-            raise ValueError(f"{key}: expected a file that is committed, found {path!r} in git's own directory")
+            return key, f"expected a file that is committed; found {path!r} in git's own directory"
         for name, vault in config.vault.items():
             # notes that lie beside everything else leave no other place
             if vault != "." and PurePosixPath(path).is_relative_to(vault):
-                raise ValueError(f"{key}: expected a file outside the notes, found {path!r} in vault {name!r}")
-    others = {"golden": config.golden, "baseline": config.baseline_path, **canary}
+                return key, f"expected a file outside the notes; found {path!r} in vault {name!r}"
+    others: dict[Key, str] = {("golden",): config.golden, ("baseline",): config.baseline_path, **canary}
     for key, path in others.items():
         if path == judges.cassette:
-            raise ValueError(f"judges.cassette: expected a file of its own, found {path!r}, which is that of '{key}'")
+            return _CASSETTE, f"expected a file of its own; found {path!r}, which is that of '{'.'.join(key)}'"
+    return None
 
 
 def in_git(path: str) -> bool:

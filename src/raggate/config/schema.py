@@ -246,11 +246,6 @@ class Config(SettingsModel):
         return self
 
     @model_validator(mode="after")
-    def _judges_have_files_of_their_own(self) -> Config:
-        judge_places.check(self)
-        return self
-
-    @model_validator(mode="after")
     def _stdio_can_be_spoken(self) -> Config:
         mcp_rules.check(self)
         return self
@@ -295,11 +290,16 @@ def load(data: bytes, name: str) -> Config:
             hint="`raggate init` writes a commented example.",
         )
     try:
-        return Config.model_validate(document.value, strict=True)
+        config = Config.model_validate(document.value, strict=True)
     except ValidationError as error:
         problems, more = _describe(error, document)
-        hint = "docs/configuration.md lists every key."
-        raise FileProblems("invalid-config", problems, more=more, hint=hint) from None
+    else:
+        file = judge_places.misplaced(config)
+        if file is None:
+            return config
+        key, text = file
+        problems, more = [Problem(name, document.line(key), f"{dotted(key)}: {text}", dotted(key))], 0
+    raise FileProblems("invalid-config", problems, more=more, hint="docs/configuration.md lists every key.")
 
 
 def _describe(error: ValidationError, document: Document) -> tuple[list[Problem], int]:

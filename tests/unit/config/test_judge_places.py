@@ -19,11 +19,14 @@ def text_with(judges: str, vault: str = "notes") -> bytes:
 @each_row(
     "judges, message",
     [
-        ("cassette: .git/config", "judges.cassette: expected a file that is committed, found '.git/config'"),
+        (
+            "cassette: .git/config",
+            "raggate.yml:3: judges.cassette: expected a file that is committed; found '.git/config'",
+        ),
         ("cassette: a/.GIT/hooks/c", "judges.cassette: expected a file that is committed"),
         (
             "cassette: notes/c.jsonl",
-            "judges.cassette: expected a file outside the notes, found 'notes/c.jsonl' in vault",
+            "judges.cassette: expected a file outside the notes; found 'notes/c.jsonl' in vault",
         ),
         ("cassette: notes", "judges.cassette: expected a file outside the notes"),
         ("canary: {file: notes/sub/canary.jsonl}", "judges.canary.file: expected a file outside the notes"),
