@@ -51,7 +51,7 @@ def parsed(raw: bytes) -> list[Message]:
     if not 0 < len(messages) <= MAX_BATCH:
         raise ValueError(f"a batch of {len(messages)} messages")
     for message in messages:
-        if not isinstance(message, dict) or not _is_one(message):
+        if not isinstance(message, dict) or not _is_message(message):
             raise ValueError(_beginning(raw))
     return messages
 
@@ -97,7 +97,7 @@ def result_of(reply: Message, status: int | None = None) -> Message:
     return result
 
 
-def _is_one(value: Message) -> bool:
+def _is_message(value: Message) -> bool:
     return isinstance(value.get("method"), str) or not {"result", "error"}.isdisjoint(value)
 
 
