@@ -312,9 +312,19 @@ def introduced() -> Review:
 @cache
 def nothing_matches() -> Review:
     """A first run of an API that finds every note and tells no headings."""
+    return _headings_told("")
+
+
+@cache
+def headings_otherwise() -> Review:
+    """A first run of an API that tells the last heading of a section alone."""
+    return _headings_told("Topic")
+
+
+def _headings_told(heading_path: str) -> Review:
     chunks = [(item.case, item.result.response) for item in good()]
     items = [
-        answer(case, *(replace(chunk, heading_path="") for chunk in response.chunks))
+        answer(case, *(replace(chunk, heading_path=heading_path) for chunk in response.chunks))
         for case, response in chunks
         if response is not None
     ]

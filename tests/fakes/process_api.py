@@ -77,6 +77,7 @@ HEADINGS = {
     "none": lambda path: "",
     "plain": plain,
     "last": lambda path: path.rpartition(" > ")[2],
+    "lower": str.lower,
     "slug": lambda path: "#" + re.sub(r"[^a-z0-9]+", "-", plain(path).rpartition(" > ")[2].lower()),
     "": lambda path: path,
 }

@@ -140,3 +140,23 @@ def test_a_mode_without_a_baseline_stands_beside_the_others(promoted_once: Proje
     rows = [row for row in own.verdict()["metrics"] if row["mode"] == "bm25" and row["slice"] == "overall"]
     assert {row["status"] for row in rows} == {"no baseline"}
     assert all(row["current_n"] == 24 for row in rows if row["metric"] == "hit_at_5")
+
+
+def test_a_heading_that_could_be_two_counts_for_neither(promoted_once: Project, tmp_path: Path) -> None:
+    """Sections that differ in capitals alone are told apart by an API that tells capitals, and by no other one."""
+    own = promoted_once.copied(tmp_path)
+    (own.root / "baselines" / "small.json").unlink()
+    for note in (own.root / "vault").rglob("*.md"):
+        note.write_text(note.read_text().replace("## First", "## Set up").replace("## Second", "## SET UP"))
+    text = (own.root / "golden.jsonl").read_text()
+    (own.root / "golden.jsonl").write_text(text.replace("## First", "## Set up").replace("## Second", "## SET UP"))
+    linted = own.command("lint")
+    assert "warning [look-alike-heading] anchovy-first: " in linted.out
+    own.command("check")
+    assert own.verdict()["misses"] == []
+    own.command("check", FAKE_BEHAVIOUR="headings:lower")
+    verdict = own.verdict()
+    assert {miss["cause"]["code"] for miss in verdict["misses"]} == {"heading-ambiguous"}
+    (reach,) = verdict["reach"]
+    assert (reach["notes"], reach["sections"], reach["matches"]) == (24, 0, 0)
+    assert "'# anchovy > ## set up'" in reach["why"]

@@ -57,6 +57,14 @@ def reasons(comparison: Comparison) -> Iterator[Reason]:
             yield Reason("no-match", f"no question has a match{where}; {reach.sentence}", mode=reach.mode)
 
 
+def slice_reasons(scorecard: Scorecard, least: int, modes: Collection[str]) -> Iterator[Reason]:
+    """Say of each slice of some modes that it has no match, where it has so many questions with gold supports."""
+    for mode, name in _without_match(scorecard, least):
+        if name != OVERALL and mode in modes:
+            message = f"no question has a match in {_named([(mode, name)])}; promoting this run takes its name"
+            yield Reason("no-match", message, mode=mode, slice=name)
+
+
 def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str], naming: Naming) -> tuple[Reason, ...]:
     """Refuse to make a run the baseline of modes and slices in which nothing matches; give those that are allowed.
 

@@ -93,6 +93,8 @@ def _warnings(
     yield from completeness.thinner(comparison, rows, gate)
     yield from completeness.unwatched(comparison)
     yield from matchless.reasons(comparison) if comparison.baseline is not None else ()
+    new = completeness.modes_without_past(comparison)
+    yield from matchless.slice_reasons(comparison.scorecard, gate.min_slice, new)
     yield from behaviour.warnings(comparison)
     yield from noise.inside(comparison, rows)
     yield from _slice_warnings(rows, gate)

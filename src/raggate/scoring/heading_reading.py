@@ -39,5 +39,8 @@ def _differs(item: LabelledResult) -> bool:
         paths = [path for index in matches if (path := supports[index].heading_path) is not None]
         if not all(covers_as_written(path, chunk.heading_path) for path in paths):
             return True
+    response = item.result.response
+    if response is None or not (response.references or response.answer):
+        return False
     letters = replace(item, labels=replace(item.labels, as_read=False))
     return cited_supports(item) != cited_supports(letters)

@@ -6,7 +6,7 @@ import pytest
 
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
 from raggate.errors import UsageError
-from raggate.gate.matchless import modes_without_match, on_a_command_line, reasons, refuse_matchless
+from raggate.gate.matchless import modes_without_match, on_a_command_line, reasons, refuse_matchless, slice_reasons
 from raggate.models.reach import Reach
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from tables import each_row
@@ -99,6 +99,15 @@ def test_a_refusal_says_what_would_allow_it() -> None:
 def test_what_is_accepted_is_recorded(scorecard: Scorecard, allowed: tuple[str, ...], accepted: list[str]) -> None:
     """What is allowed by name and has no match is told beside the promotion."""
     assert [reason.message for reason in refuse_matchless(scorecard, 3, allowed, on_a_command_line)] == accepted
+
+
+def test_a_slice_without_a_match_is_a_warning() -> None:
+    """Of modes without a baseline, each slice that promoting would refuse is named before anybody promotes."""
+    both = card(scores("1"), scores("000", name="tag=b"), scores("1", "vector"), scores("000", "vector", "tag=b"))
+    assert [reason.message for reason in slice_reasons(both, 3, ["vector"])] == [
+        "no question has a match in slice 'tag=b' (vector); promoting this run takes its name"
+    ]
+    assert [*slice_reasons(both, 4, ["vector", "hybrid"])] == []
 
 
 def test_the_reason_names_the_mode_where_there_are_several() -> None:

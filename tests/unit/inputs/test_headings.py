@@ -111,6 +111,7 @@ NOTE = "---\ntitle: x\n---\n\n# A\n\ntext\n\n## B\n\n### C\n\n## B\n\n```\n## D\
         pytest.param("# A > ## B", 9, id="the first of two"),
         pytest.param("# A > ## B > ### C", 11, id="deep"),
         pytest.param("# A > ## D & more", 19, id="as it is rendered"),
+        pytest.param("# A > ## *D* & MORE {#d}", 19, id="as it is written, in capitals and with an id"),
         pytest.param("# A > ## D", 1, id="only in a code block"),
         pytest.param("# nowhere", 1, id="unknown"),
     ],

@@ -17,7 +17,7 @@ from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_un
 from raggate.reports.parts.formatting import rank_change
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
-from reviews import HOSTILE, beside, foreign, hostile, hostile_everywhere, passing, review
+from reviews import HOSTILE, beside, foreign, headings_otherwise, hostile, hostile_everywhere, passing, review
 from tables import each_row
 from tries import tried
 
@@ -83,6 +83,7 @@ KINDS = {
     "invariant-broken": lambda: comment.render(review("invariant-broken"), LINKED),
     "first-run": lambda: comment.render(review("introduced"), LINKED),
     "nothing-matches": lambda: comment.render(review("nothing-matches"), LINKED),
+    "headings-otherwise": lambda: comment.render(headings_otherwise(), LINKED),
     "new-mode": lambda: comment.render(review("new-mode"), LINKED),
     "relayed": lambda: comment.render(review("placed"), RELAYED),
     "preview": lambda: comment.render(review("preview"), LINKED),
