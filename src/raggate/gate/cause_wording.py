@@ -28,6 +28,7 @@ GROUPS: dict[CauseCode, str] = {
     "text-cut": "the section came back with a cut text",
     "heading-differs": "the note came back under a heading that it does not have",
     "heading-ambiguous": "the note came back under a heading that could be several of its own",
+    "heading-partial": "the note came back under the last headings of the section alone",
     "other-section": "other sections of the note came back",
     "other-vault": "the note of the same path in another vault came back",
     "list-cut": "the list ends above the passage's place",
@@ -118,6 +119,10 @@ def _heading_ambiguous(cause: Cause) -> str:
     return (
         f"{cause.subject} is at rank {cause.rank}, but under a heading that could be several of its own ({cause.other})"
     )
+
+
+def _heading_partial(cause: Cause) -> str:
+    return f"{cause.subject} is at rank {cause.rank}, but under {cause.other} alone, without the headings above that"
 
 
 def _other_section(cause: Cause) -> str:
@@ -300,6 +305,7 @@ _SENTENCES = {
     "folder-not-searched": _folder_not_searched,
     "heading-differs": _heading_differs,
     "heading-ambiguous": _heading_ambiguous,
+    "heading-partial": _heading_partial,
     "other-section": _other_section,
     "other-vault": _other_vault,
     "list-cut": _list_cut,

@@ -33,6 +33,7 @@ _NAMED: frozenset[CauseCode] = frozenset(
         "text-foreign",
         "heading-differs",
         "heading-ambiguous",
+        "heading-partial",
         "other-vault",
     )
 )

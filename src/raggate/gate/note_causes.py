@@ -9,7 +9,7 @@ from raggate.gate.passages import Ranked, may_be, of_path, vaults_of
 from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult
-from raggate.text.anchors import covers
+from raggate.text.anchors import covers, is_end_of
 from raggate.text.titles import rule
 
 
@@ -48,8 +48,11 @@ def section_cause(
     """Say that other sections of the note came back, or the note of the same path in another vault."""
     for support in missing:
         for rank, _, chunk in _of_its_note(item, support, retrieved):
-            name = _Name(support, missing, notes).of(chunk)
-            return Cause(code="other-section", subject=name, other=chunk.heading_path, rank=rank)
+            name, told = _Name(support, missing, notes).of(chunk), chunk.heading_path
+            gold, same = support.heading_path or "", rule(as_read=item.labels.as_read)
+            partial = is_end_of(gold, told, same) and not covers(gold, told, same)
+            code: CauseCode = "heading-partial" if partial else "other-section"
+            return Cause(code=code, subject=name, other=told, rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
             wanted = " or ".join(vaults_of(support, item.case))

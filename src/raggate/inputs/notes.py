@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
-from operator import ne
 
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords, has_text
 from raggate.inputs.section_names import SectionNames
-from raggate.models.golden import Case, Vault
+from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference
-from raggate.text.anchors import covers_as_written
+from raggate.text.anchors import covers, covers_as_written
 
 OWN_SHARE = 0.5
 """Of a few words in a row, so many that a note explains make them its own."""
@@ -46,16 +45,15 @@ class Notes:
         a heading otherwise than the golden set, which could be another one of its note as well, matches nothing.
         """
         chunks = item.result.response.chunks if item.result.response else ()
-        matches = tuple(
-            tuple(index for index in indices if self._told_apart(chunk, index, item.case))
-            for chunk, indices in zip(chunks, item.labels.matches, strict=True)
+        vague = [self._vague(chunk, item.case) for chunk in chunks]
+        matches = (
+            tuple(index for index in indices if index not in unclear)
+            for unclear, indices in zip(vague, item.labels.matches, strict=True)
         )
         labels = replace(
             item.labels,
-            matches=matches,
-            ambiguous=tuple(
-                position for position, pair in enumerate(zip(matches, item.labels.matches, strict=True)) if ne(*pair)
-            ),
+            matches=tuple(matches),
+            ambiguous=tuple(position for position, unclear in enumerate(vague) if unclear),
             empty=tuple(position for position, chunk in enumerate(chunks) if not has_text(chunk.text)),
             strange_headings=tuple(
                 position
@@ -66,16 +64,24 @@ class Notes:
         )
         return replace(item, labels=labels)
 
-    def _told_apart(self, chunk: Chunk, index: int, case: Case) -> bool:
-        """Say whether the heading of a chunk that matches a support can be of no other section of the note."""
-        support = case.gold_supports[index]
-        if support.heading_path is None or covers_as_written(support.heading_path, chunk.heading_path):
-            return True
+    def _vague(self, chunk: Chunk, case: Case) -> tuple[int, ...]:
+        """Give the supports whose section a chunk could be of by its heading, and as well of another of the note."""
+        return tuple(
+            index
+            for index, support in enumerate(case.gold_supports)
+            if support.rel_path == chunk.rel_path
+            and support.heading_path is not None
+            and not covers_as_written(support.heading_path, chunk.heading_path)
+            and covers(support.heading_path, chunk.heading_path)
+            and not self._told_apart(chunk, support, case)
+        )
+
+    def _told_apart(self, chunk: Chunk, support: Support, case: Case) -> bool:
+        """Say whether the heading of a chunk can be of no other section of its note than that of a support."""
         allowed = (support.vault,) if support.vault else case.vaults
         notes = [note for note in self._places(chunk) if not allowed or note[0] in allowed]
-        return not notes or any(
-            self._sections(note).is_inside(support.heading_path, chunk.heading_path) for note in notes
-        )
+        gold = support.heading_path or ""
+        return not notes or any(self._sections(note).is_inside(gold, chunk.heading_path) for note in notes)
 
     def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:
         """Note which chunks of what came of a probe tell a text that their note has not."""

@@ -25,6 +25,7 @@ CauseCode = Literal[
     "text-cut",
     "heading-differs",
     "heading-ambiguous",
+    "heading-partial",
     "other-section",
     "other-vault",
     "list-cut",

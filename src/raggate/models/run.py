@@ -143,7 +143,7 @@ class Labels:
         filed_elsewhere: positions of chunks of a gold note that hold the gold section's text under another heading.
         copies: positions of chunks above the first match that are no match and say what a gold support does.
         leaks: texts of private notes that it holds, whatever note they are said to be of.
-        ambiguous: positions of chunks that match nothing because their heading could be another one of their note.
+        ambiguous: positions of chunks whose heading reads as a gold one and could as well be another one of their note.
         as_read: whether headings were compared as people read them, and not letter by letter as older versions did.
     """
 

@@ -71,3 +71,21 @@ def test_other_sections_and_vaults(chunk: Chunk, code: str | None) -> None:
     item = listed(chunk)
     found = section_cause(item, CASE.gold_supports, ranked(item), ())
     assert (found.code if found else None) == code
+
+
+@pytest.mark.parametrize(
+    ("told", "code"),
+    [
+        pytest.param("## deep", "heading-partial", id="the last heading alone"),
+        pytest.param("# A > ## Other", "other-section", id="another one"),
+        pytest.param("", "other-section", id="none"),
+        pytest.param("# A", "other-section", id="the heading above"),
+    ],
+)
+def test_a_part_of_the_path_is_no_other_section(told: str, code: str) -> None:
+    """A note that comes back under the end of the gold path is not said to be another section."""
+    case = make_case(gold_supports=(make_support("a.md", "# A > ## Deep"),))
+    item = make_labelled(case, make_result(case.id, make_chunk(heading_path=told)))
+    cause = section_cause(item, case.gold_supports, ranked(item), ())
+    assert cause is not None
+    assert (cause.code, cause.other) == (code, told)
