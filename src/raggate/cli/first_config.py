@@ -55,6 +55,8 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     Raises:
         RaggateError: for what makes no sense together, and as `discover`.
     """
+    from raggate.config import schema
+
     if known.url is None and (known.question or known.fields or known.headers):
         raise UsageError("--question, --map and --header are for --probe", hint=_PROBE)
     if known.preset is None and known.url is None:
@@ -67,8 +69,6 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
         )
     notes = _relative_vault(directory, known.vault) if known.vault is not None else _EXAMPLE_NOTES
     text = _head(notes) + (preset(known.preset, known.url) if known.preset is not None else _found(known, choose))
-    from raggate.config import schema
-
     schema.load(text.encode(), "raggate.yml")
     return text
 
@@ -101,15 +101,14 @@ def preset(name: str, url: str | None) -> str:
     """
     from importlib.resources import files
 
-    from raggate.text.nearest import nearest
+    from raggate.text.nearest import suggestion
     from raggate.text.yaml_writing import one_line
     from raggate.text.yamlio import parse
 
     shelf = {item.name.removesuffix(".yml"): item for item in files("raggate.cli").joinpath("presets").iterdir()}
     if name not in shelf:
-        like = nearest(name, shelf)
-        meant = f"; did you mean {like!r}?" if like else ""
-        raise UsageError(f"--preset: expected one of {', '.join(sorted(shelf))}; found {name!r}{meant}")
+        known = ", ".join(sorted(shelf))
+        raise UsageError(f"--preset: expected one of {known}; found {name!r}{suggestion(name, shelf)}")
     text = shelf[name].read_text(encoding="utf-8")
     if url is None:
         return text

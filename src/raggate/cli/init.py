@@ -99,7 +99,7 @@ def _advise(directory: Path, written: Sequence[Path], action: str, *, own_notes:
             "Check: `api.url` is an API that runs already; for pull requests raggate starts it: `api.container`."
         )
     if own_notes:
-        click.echo(f"Next: write the questions, {_TARGETS['eval_set.jsonl']}, then `raggate check`.")
+        click.echo("Next: `raggate golden add` asks a question and writes it down, or `raggate golden propose`.")
     elif configured:
         click.echo("Next: name your notes under `vault` and ask of them in the golden set, then `raggate check`.")
     else:

@@ -13,7 +13,7 @@ from raggate.config.probe_settings import Probes
 from raggate.config.retrieval_modes import distinct_modes
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds
-from raggate.text.nearest import nearest
+from raggate.text.nearest import suggestion
 
 ADAPTER_NAMES = ("ask", "mapped", "mcp", "kebab")
 """Those of the shelf `service/adapters`, which is not known here; a test compares them."""
@@ -21,8 +21,7 @@ ADAPTER_NAMES = ("ask", "mapped", "mcp", "kebab")
 
 def _known_adapter(name: str) -> str:
     if name not in ADAPTER_NAMES:
-        like = nearest(name, ADAPTER_NAMES)
-        raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}" + (f"; did you mean {like!r}?" if like else ""))
+        raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}{suggestion(name, ADAPTER_NAMES)}")
     return name
 
 

@@ -11,7 +11,7 @@ from raggate.config.header_settings import check_template
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Text
 from raggate.text import field_paths
-from raggate.text.nearest import nearest
+from raggate.text.nearest import suggestion
 
 _IN_CHUNK = (
     *("id", "doc_id", "rel_path", "heading_path", "text"),
@@ -114,8 +114,7 @@ class ChunkFields(SettingsModel):
             steps = field_paths.parse(written).steps if written is not None else ()
             column = str(steps[0]) if steps else ""
             if column and column not in (self.columns or {}):
-                like = nearest(column, self.columns or {})
-                meant = f"; did you mean {like!r}?" if like else ""
+                meant = suggestion(column, self.columns or {})
                 raise ValueError(f"expected {name!r} to begin with a name of 'columns', found {column!r}{meant}")
         return self
 

@@ -28,11 +28,14 @@ from raggate.service.transport import Wire
 from raggate.text import deadlines, jsonio, redact
 from raggate.text.certificates import checked_by
 from raggate.text.field_paths import find, find_all, parse
-from raggate.text.nearest import nearest
+from raggate.text.nearest import suggestion
 from raggate.text.quote import cut, enumerated, quoted
 
 SECONDS = 30.0
 """For everything that is asked of the API."""
+
+WITH_SOMEBODY_S = 600.0
+"""The same where somebody at a terminal is asked on the way."""
 
 _CALL_S = 5.0
 MAX_BODY_BYTES = 4 << 20
@@ -85,19 +88,19 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     parts = urlsplit(url)
     # what ends in a slash may be another page than what does not
     base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
-    late = CannotTell(
-        f"{base} was not looked at within {SECONDS:.0f} s", hint="Is it slow, or does it drip its answers?"
-    )
-    with deadlines.within(SECONDS, late), _calls(base, transport) as calls:
+    seconds = SECONDS if wanted.choose is None else WITH_SOMEBODY_S
+    hint = "Is it slow, or does it drip its answers?"
+    late = CannotTell(f"{base} was not looked at within {seconds:.0f} s", hint=hint)
+    with deadlines.within(seconds, late), _calls(base, seconds, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
 
 
 def _checked(wanted: Wanted) -> str:
     strange = next((name for name in wanted.fields if name not in ChunkFields.model_fields), None)
     if strange is not None:
-        like = nearest(strange, ChunkFields.model_fields)
-        meant = f"; did you mean {like!r}?" if like else ""
-        raise UsageError(f"--map: no part of a chunk is called {quoted(strange)}{meant}")
+        raise UsageError(
+            f"--map: no part of a chunk is called {quoted(strange)}{suggestion(strange, ChunkFields.model_fields)}"
+        )
     try:
         return TypeAdapter(HttpUrl).validate_python(wanted.url)
     except ValidationError as error:
@@ -107,10 +110,10 @@ def _checked(wanted: Wanted) -> str:
 
 
 @contextmanager
-def _calls(base: str, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
+def _calls(base: str, seconds: float, transport: httpx.BaseTransport | None) -> Iterator[httpx.Client]:
     wire = Wire(
         transport or httpx.HTTPTransport(trust_env=False, verify=checked_by(base)),
-        deadline=time.monotonic() + SECONDS,
+        deadline=time.monotonic() + seconds,
         seconds=_CALL_S,
         max_bytes=MAX_BODY_BYTES,
         now=time.monotonic,
@@ -143,7 +146,7 @@ class _Discovery:
         mapped: dict[str, Any] = {}
         if self._wanted.headers.templates:
             mapped = {"headers": dict(self._wanted.headers.templates), "pass_env": [*self._wanted.headers.pass_env]}
-        mapped |= {"ask": self._counting(request, shape, root).template(), "response": response}
+        mapped |= {"ask": self._counting(request, shape).template(), "response": response}
         ready = {"health_path": self._health_path(document), "index_path": None}
         return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
 
@@ -272,7 +275,7 @@ class _Discovery:
         strange = [path for path in paths if path not in self._wanted.notes]
         return prefix_of(strange, set(self._wanted.notes)) if strange and len(strange) == len(paths) else None
 
-    def _counting(self, request: Request, shape: Shape, root: Any) -> Request:
+    def _counting(self, request: Request, shape: Shape) -> Request:
         """Add how many chunks are asked for, by the first name that the API obeys."""
         if request.counts or shape.entries < 2:
             return request

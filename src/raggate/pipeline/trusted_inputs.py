@@ -15,7 +15,7 @@ from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.scoring import score
-from raggate.text.nearest import nearest
+from raggate.text.nearest import suggestion
 
 
 @contextmanager
@@ -60,10 +60,9 @@ def check_names(settings: Config, name: str) -> Config:
     metrics = score.directions(settings.score.k)
     for metric, rule in settings.gate.metrics.items():
         if metric not in metrics and rule not in (False, "off"):
-            like = nearest(metric, metrics)
             raise UsageError(
                 f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}"
-                + (f"; did you mean {like!r}?" if like else ""),
+                f"{suggestion(metric, metrics)}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
     composite.check_names(settings.gate, metrics, settings.score.k, name)

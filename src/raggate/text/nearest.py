@@ -20,3 +20,9 @@ def nearest(wanted: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> s
         return None
     short = [word for word in islice(candidates, MAX_KNOWN) if len(word) <= MAX_LENGTH]
     return next(iter(difflib.get_close_matches(wanted, short, n=1, cutoff=cutoff)), None)
+
+
+def suggestion(wanted: str, candidates: Iterable[str]) -> str:
+    """Write the end of a sentence that suggests the known word that is most like the wanted one; empty for none."""
+    like = nearest(wanted, candidates)
+    return f"; did you mean {like!r}?" if like is not None else ""

@@ -35,7 +35,9 @@ FIELDS = {
 }
 """Parts of a chunk -> their usual names."""
 ANSWERS = ("answer", "response", "reply", "completion", "generatedanswer", "output")
-ENDPOINTS = ("search", "retrieve", "retrieval", "query", "ask", "question", "rag", "answer", "chat")
+SURELY_A_QUESTION = frozenset(QUESTION[:5])
+"""Names of a question that nothing else has, so that whatever takes one can be asked."""
+ENDPOINTS = ("search", "retriev", "query", "ask", "question", "find", "lookup", "rag", "answer", "chat")
 HEALTH = ("health", "healthz", "ready", "readyz", "readiness", "live", "livez", "status", "ping", "heartbeat")
 
 _MARKS = re.compile(r"[_\-@\s]")

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 
-from raggate.service.discovery.names import COUNT, ENDPOINTS, HEALTH, QUESTION, best, plain_name
+from raggate.service.discovery.names import COUNT, ENDPOINTS, HEALTH, QUESTION, SURELY_A_QUESTION, best, plain_name
 
 MAX_PATHS = 1_000
 MAX_PROPERTIES = 200
@@ -46,11 +46,16 @@ class Request:
 
 
 def requests(document: Any, at: str | None = None) -> list[Request]:
-    """Give the requests that take a question, likeliest first; those of one path where it is known."""
+    """Give the requests that take a question, likeliest first; those of one path where it is known.
+
+    One that nobody named may write what it is sent: then only those are given that say by their path that they search,
+    or that call what they take a question.
+    """
     found = [
         (_unlikely(request.path), request.path, request)
         for path, method, operation in _operations(document, at)
         if (request := _request(document, path, method, operation)) is not None
+        and (at is not None or request.method == "GET" or _searches(request))
     ]
     return [request for _, _, request in sorted(found, key=lambda item: item[:2])]
 
@@ -136,6 +141,11 @@ def _is_text(schema: Any) -> bool:
     return kinds.get("type", "string" if not kinds.get("anyOf") else None) == "string" or any(
         _mapping(kind).get("type") == "string" for kind in either[:MAX_STEPS]
     )
+
+
+def _searches(request: Request) -> bool:
+    named = any(plain_name(name) in SURELY_A_QUESTION for name in request.body or ())
+    return named or _unlikely(request.path) < len(ENDPOINTS)
 
 
 def _unlikely(path: str) -> int:

@@ -67,6 +67,16 @@ def test_what_cannot_be_asked_is_left_out(document: Any) -> None:
     assert requests(document) == []
 
 
+def test_what_may_write_is_not_tried() -> None:
+    """A request that takes some text is none to try out unless its path says that it searches, or somebody named it."""
+    document = post({"properties": {"message": STRING}})
+    document["paths"]["/comments"] = document["paths"].pop("/search")
+    assert requests(document) == []
+    assert len(requests(document, "/comments")) == 1
+    document["paths"]["/notes/run"] = post({"properties": {"query": STRING}})["paths"]["/search"]
+    assert [request.path for request in requests(document)] == ["/notes/run"]
+
+
 def test_the_count_may_stand_in_the_query() -> None:
     """Beside a body that has no number of chunks, one in the query is taken."""
     document = post({"properties": {"text": STRING}})
