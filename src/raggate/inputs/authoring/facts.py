@@ -12,6 +12,9 @@ MOST_KEY_WORDS = 5
 MOST_ANSWER = 300
 """Characters of an answer; what is longer is no fact."""
 
+MAX_LINE = 2_000
+"""Characters of a line that is looked at: blanks without end would take the patterns below long."""
+
 Form = Literal["table", "list"]
 
 _RULE = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
@@ -32,7 +35,7 @@ class Fact(NamedTuple):
 
 def facts(text: str) -> Iterator[Fact]:
     """Give the facts of a text, in its order."""
-    lines = text.split("\n")
+    lines = [line if len(line) <= MAX_LINE else "" for line in text.split("\n")]
     header: list[str] | None = None
     for number, line in enumerate(lines):
         if number and _is_rule(line) and "|" in lines[number - 1]:

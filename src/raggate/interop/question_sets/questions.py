@@ -17,7 +17,8 @@ Placed = tuple[str, Record]
 
 _LITERAL = r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\""
 _LITERALS = re.compile(_LITERAL, re.DOTALL)
-_LIST = re.compile(rf"\[\s*(?:(?:{_LITERAL})\s*(?:,\s*|(?=\])|\n\s*))*\]", re.DOTALL)
+# numpy leaves the commas out
+_LIST = re.compile(rf"\[\s*(?:(?:{_LITERAL})(?:\s*,\s*|\s*))*\]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

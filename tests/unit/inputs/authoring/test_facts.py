@@ -54,3 +54,9 @@ def test_whatever_stands_there(text: str) -> None:
     for fact in facts(text):
         assert fact.answer in text
         assert fact.subject
+
+
+def test_lines_without_end() -> None:
+    """Blanks that would take a pattern the square of their number are not looked at."""
+    blanks = " " * 200_000
+    assert [*facts(f"| a | b |\n{blanks}|-\n- ab{blanks}\n- Tetanus: due\n")] == [Fact("list", "Tetanus", "", "due")]

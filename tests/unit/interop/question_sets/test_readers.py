@@ -13,7 +13,7 @@ from raggate.cli.golden import FORMATS
 from raggate.errors import UsageError
 from raggate.interop.question_sets import READERS, records
 from raggate.interop.question_sets.detect import detect
-from raggate.interop.question_sets.questions import Question
+from raggate.interop.question_sets.questions import Question, texts
 from tables import each_row
 
 CONTEXT = "The Rhine rises in the canton of Grisons."
@@ -194,3 +194,29 @@ def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setattr(records, "MAX_BYTES", 50)
     with pytest.raises(UsageError, match="larger than 50 bytes"):
         records.read(path)
+
+
+@each_row(
+    "cell, wanted",
+    [
+        ("one text", ["one text"]),
+        ('["a", "b"]', ["a", "b"]),
+        ("['a', \"it's b\"]", ["a", "it's b"]),
+        ("['a'\n 'b']", ["a", "b"]),
+        ("['a\\'s', 'b\\n']", ["a's", "b\n"]),
+        ("[a note in brackets]", ["[a note in brackets]"]),
+        ("['a' + open('x')]", ["['a' + open('x')]"]),
+        ("[]", []),
+        (["a", {"text": "b"}, {"other": "c"}, 7, ["d"]], ["a", "b"]),
+        (None, []),
+    ],
+)
+def test_texts_of_a_cell(cell: object, wanted: list[str]) -> None:
+    """A cell is one text, or a list as JSON, Python or numpy writes it; nothing in it is run."""
+    assert [*texts(cell)] == wanted
+
+
+def test_a_cell_that_is_made_to_take_long() -> None:
+    """Blanks and quotes without end are read in time that is linear in them."""
+    for cell in ("['a'" + "\n" * 300_000 + "x]", "['" + "\\" * 300_001 + "]", "[" + "'a' " * 100_000 + "x]"):
+        assert [*texts(cell)] == [cell]
