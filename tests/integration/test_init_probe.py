@@ -65,6 +65,21 @@ def test_ten_lines_that_measure(root: Path) -> None:
         assert not (root / "golden").exists()
 
 
+def test_from_an_api_to_a_verdict(root: Path) -> None:
+    """What README shows: found out, a question added, measured, promoted, and judged, without a line by hand."""
+    with api() as there:
+        words = ("init", "--probe", f"{there.base_url}/search", "--vault", "notes", "--question", "key")
+        assert raggate(root, *words).code == 0
+        added = raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md#Keys")
+        assert added.code == 0, added.err
+        assert raggate(root, "check").code == 3
+        (run,) = (path for path in (root / ".raggate" / "runs").iterdir() if path.is_dir())
+        assert raggate(root, "promote", str(run)).code == 0
+        done = raggate(root, "check")
+    assert done.code == 0, done.out + done.err
+    assert "verdict: pass (exit 0)" in done.out
+
+
 def test_a_key_is_sent_and_never_written(root: Path) -> None:
     """A header names a variable: its value goes to the API alone, and into no file and no message."""
 
