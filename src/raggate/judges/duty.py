@@ -112,9 +112,9 @@ async def judge_run(
 ) -> JudgedRun:
     """Judge the answers of a run, and the judges.
 
-    The canary set is asked anew as soon as a call was made for an answer: replies of another day say nothing of the
-    server of today. Where all came from the cassette, the canary does too. What moved is graded again last: where the
-    budget does not reach, first grades stand, and judges whose worth is known decide.
+    The canary set is asked anew as soon as a call was made, for an answer or a case of its own: replies of another day
+    say nothing of the server of today. Where all came from the cassette, the canary does too. What moved is graded
+    again last: where the budget does not reach, first grades stand, and judges whose worth is known decide.
 
     Args:
         items: the answers, with whole texts.
