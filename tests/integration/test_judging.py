@@ -141,6 +141,7 @@ def test_an_interrupted_run_keeps_the_replies(project: Project) -> None:
         (Answer(text="5/5!"), "invalid_reply"),
         (Answer(raw=b'{"choices": []}'), "refused"),
         (Answer(text='{"score": 5', finish="length"), "invalid_reply"),
+        (Answer(text="5", model="/models/another.gguf"), "other_model"),
     ],
 )
 def test_what_goes_wrong_is_never_a_score(project: Project, answer: Answer, reason: str) -> None:
@@ -149,7 +150,10 @@ def test_what_goes_wrong_is_never_a_score(project: Project, answer: Answer, reas
         judged_by(project, server, "  retries: 0\n")
         done = project.command("run")
     assert done.code == 0, done.err
-    assert {(judgement["value"], judgement["reason"]) for judgement in judgements(project)} == {(None, reason)}
+    given = judgements(project)
+    assert {(judgement["value"], judgement["reason"]) for judgement in given} == {(None, reason)}
+    # an example stands there, which says what to do
+    assert f"raggate: {reason}: {given[0]['detail']}" in done.err
     assert f"correctness: 0 of 24 judged; not judged: {reason} 24" in done.err
 
 

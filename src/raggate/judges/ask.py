@@ -52,6 +52,8 @@ class Asker(Protocol):
 class CassetteFirst:
     """Asks the cassette, and then the server. The same request is sent once, however often it is asked.
 
+    A judge in whose place another model has answered is not asked any more: every further call would be for nothing.
+
     Args:
         cassette: the replies so far; new ones are added.
         send: makes a call; None where none may be made.
@@ -63,6 +65,7 @@ class CassetteFirst:
         self._send = send
         self._fresh = fresh
         self._under_way: dict[str, asyncio.Task[Reply | NotJudged]] = {}
+        self._strangers: dict[JudgeModel, NotJudged] = {}
 
     async def __call__(self, request: JudgeRequest, expected: type[F]) -> Opinion[F]:
         """Ask; see `Asker`."""
@@ -101,12 +104,15 @@ class CassetteFirst:
         return await self._under_way[key]
 
     async def _call(self, request: JudgeRequest, send: Send) -> Reply | NotJudged:
+        if (stranger := self._strangers.get(request.model)) is not None:
+            return replace(stranger, detail=f"not asked any more: {stranger.detail}")
         reply = await send(request)
         if isinstance(reply, NotJudged):
             return reply
         # servers that load a file name it with its folder, which says nothing of the model, and something of a machine
         reply = replace(reply, model=_last_part(reply.model))
         if (problem := _another(request, reply.model, self._cassette)) is not None:
+            self._strangers[request.model] = problem
             return problem
         self._cassette.record(request, reply)
         return reply

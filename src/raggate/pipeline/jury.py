@@ -120,6 +120,7 @@ class Jury:
 
         judged, spending = self.ask(work)
         self._say_outcome(judged.summary)
+        self._say_problems(judged)
         self.say_spending(spending)
         graded = [replace(item, judgements=said) for item, said in zip(items, judged.judgements, strict=True)]
         return replace(
@@ -181,6 +182,16 @@ class Jury:
             self.say(spot_check(summary.spot_check))
         if summary.second_samples is not None and summary.second_samples.wanted:
             self.say(second_samples(summary.second_samples))
+
+    def _say_problems(self, judged: JudgedRun) -> None:
+        """Tell one example of each reason why an answer has no grade: what to do often stands there alone."""
+        given = [judgement for answer in judged.judgements for judgement in answer]
+        first: dict[str, str] = {}
+        for judgement in given:
+            if judgement.reason is not None and judgement.reason != "nothing_to_judge":
+                first.setdefault(judgement.reason, judgement.detail)
+        for reason, detail in sorted(first.items()):
+            self.say(f"{reason}: {detail}")
 
     def say_spending(self, spending: Spending) -> None:
         """Say what was spent, and that there are replies to be committed."""

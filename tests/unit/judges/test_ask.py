@@ -183,6 +183,23 @@ def test_a_model_with_a_version_must_answer_itself(
     assert right or (isinstance(opinion.says, NotJudged) and opinion.says.reason == "other_model")
 
 
+def test_who_is_another_model_is_asked_no_more(tape: Cassette) -> None:
+    """After the first reply of another model no call is made in vain, and other judges are asked as before."""
+    server, judge = Server(Reply(text='{"score": 3}', model="stranger")), make_judge("large")
+    asker = CassetteFirst(tape, server)
+
+    async def ask_in_turn() -> list[Opinion[Grade]]:
+        requests = [make_request(text, judge=judge) for text in ("One.", "Two.")]
+        return [await asker(request, Grade) for request in (*requests, make_request(judge=UNPINNED))]
+
+    first, second, other = asyncio.run(ask_in_turn())
+    assert [request.model.name for request in server.asked] == ["large", "qwen"]
+    assert isinstance(first.says, NotJudged)
+    assert isinstance(second.says, NotJudged)
+    assert second.says == NotJudged(reason="other_model", detail=f"not asked any more: {first.says.detail}")
+    assert other.says == Grade(score=3)
+
+
 def test_refreshing_does_not_change_the_model(tape: Cassette, tmp_path: Path) -> None:
     """Where all is asked anew, another model than the one in the cassette is another judge, as it is elsewhere."""
     ask(tape, Server(Reply(text='{"score": 3}', model="old")), make_request("One.", judge=UNPINNED))
