@@ -27,35 +27,39 @@ SHOWN = 10
 
 @click.group()
 def golden() -> None:
-    """Write the golden set: add questions, import those you have, or take proposals."""
+    """Grow the golden set: add a question, import a file of questions, or review proposals."""
 
 
 @golden.command()
 @click.argument("question")
 @options.config()
-@click.option("--api-url", metavar="URL", help="Ask the API that runs here already.")
-@click.option("--search", metavar="WORDS", help="Choose from the passages with these words; the API is not asked.")
-@click.option("--pick", "picks", type=click.IntRange(1, 50), multiple=True, help="The passage with this number.")
-@click.option("--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="This place; nothing is asked.")
-@click.option("--unanswerable", is_flag=True, help="No note answers it: the API should abstain.")
-@click.option("--all-needed", is_flag=True, help="All the passages are needed, not any one of them.")
-@click.option("--snippet", "snippets", metavar="TEXT", multiple=True, help="A text that the passage must hold.")
+@click.option("--api-url", metavar="URL", help="Ask the API that already runs here.")
+@click.option("--search", metavar="WORDS", help="Search the notes for these words instead of asking the API.")
+@click.option("--pick", "picks", type=click.IntRange(1, 50), multiple=True, help="Use the passage with this number.")
+@click.option(
+    "--anchor", "anchors", metavar="NOTE#HEADING", multiple=True, help="Use this place; the API is not asked."
+)
+@click.option("--unanswerable", is_flag=True, help="No note answers it; the API should abstain.")
+@click.option("--all-needed", is_flag=True, help="All chosen passages are needed, not just one.")
+@click.option("--snippet", "snippets", metavar="TEXT", multiple=True, help="Text that a matching chunk must contain.")
 @click.option("--fact", "facts", metavar="TEXT", multiple=True, help="What an answer should say.")
-@click.option("--vault", "vaults", metavar="NAME", multiple=True, help="Ask this vault alone.")
-@click.option("--folder", "folders", metavar="PATH", multiple=True, help="Ask this folder alone.")
-@click.option("--tag", "tags", metavar="NAME", multiple=True, help="A slice that it belongs to.")
-@click.option("--category", default="", metavar="NAME", help="Its category; multi_hop with --all-needed.")
-@click.option("--difficulty", default="medium", show_default=True, metavar="NAME", help="How hard it is.")
-@click.option("--group", metavar="NAME", help="The same for questions that count as one.")
-@click.option("--must-pass", is_flag=True, help="The gate fails when it is not answered.")
-@click.option("--id", "case_id", metavar="ID", help="Its id, in place of one made of its words or the next number.")
-@click.option("--dry-run", is_flag=True, help="Print the line, and write nothing.")
+@click.option("--vault", "vaults", metavar="NAME", multiple=True, help="Ask only this vault.")
+@click.option("--folder", "folders", metavar="PATH", multiple=True, help="Ask only this folder.")
+@click.option("--tag", "tags", metavar="NAME", multiple=True, help="Add this tag.")
+@click.option(
+    "--category", default="", metavar="NAME", help="Category. Default: factual, or multi_hop with --all-needed."
+)
+@click.option("--difficulty", default="medium", show_default=True, metavar="NAME", help="Difficulty.")
+@click.option("--group", metavar="NAME", help="Group of questions that count as one.")
+@click.option("--must-pass", is_flag=True, help="Fail the gate when it is not answered.")
+@click.option("--id", "case_id", metavar="ID", help="Its id. Default: the next number, or its first words.")
+@click.option("--dry-run", is_flag=True, help="Print the line and write nothing.")
 @click.pass_obj
 def add(environment: dict[str, str], /, question: str, config_file: Path, **flags: Any) -> None:
-    """Add a question, and choose the passages that answer it.
+    """Add a question and choose the passages that answer it.
 
-    The API is asked, and its first ten passages are shown to choose from; where standard input is no terminal, --pick,
-    --anchor or --unanswerable must say the choice. --pick counts in the list that is printed without it.
+    Asks the API and shows its first ten passages to choose from. Without a terminal, choose with --pick, --anchor or
+    --unanswerable; run it once without them to see the numbers for --pick.
     """
     from raggate.pipeline import authoring
 
@@ -78,12 +82,14 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
 @golden.command("import")
 @click.argument("file", type=PATH)
 @options.config()
-@click.option("--from", "form", type=click.Choice(FORMATS), help="What FILE is; told by its keys unless said.")
+@click.option("--from", "form", type=click.Choice(FORMATS), help="Format of FILE. Default: detected.")
 @click.option(
-    "--several", type=click.Choice(["any", "all"]), help="Of several contexts, whether any or all are needed."
+    "--several",
+    type=click.Choice(["any", "all"]),
+    help="If a question has several contexts: is any one enough, or are all needed?",
 )
-@click.option("--undecided", type=PATH, help="Where undecided questions go; beside the golden set unless said.")
-@click.option("--dry-run", is_flag=True, help="Say what would come of it, and write nothing.")
+@click.option("--undecided", type=PATH, help="Where to list undecided questions. Default: beside the golden set.")
+@click.option("--dry-run", is_flag=True, help="Show what would be added and write nothing.")
 @click.pass_obj
 def import_(
     environment: dict[str, str],
@@ -94,11 +100,11 @@ def import_(
     undecided: Path | None,
     **flags: Any,
 ) -> None:
-    """Take over the questions of FILE whose answers stand in one place of the notes, word for word.
+    """Import questions whose answer is in exactly one place in the notes.
 
     FILE is a table of questions (CSV, JSON), a file of ragas, deepeval, promptfoo, Inspect, rag-ci or SQuAD, or a BEIR
-    folder. Nothing is guessed: what stands nowhere or in several places is listed as undecided, with candidates, for
-    `raggate golden add`. Questions that the golden set has are passed over.
+    folder. Nothing is guessed: a question whose answer is nowhere, or in several places, is listed as undecided, with
+    candidates for `raggate golden add`. Questions that are already in the golden set are skipped.
     """
     from raggate.interop.question_sets import READERS
     from raggate.interop.question_sets.anchored import anchored
@@ -132,11 +138,11 @@ def import_(
 @golden.command()
 @options.config()
 @click.option(
-    "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="How many wait at most."
+    "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="Most proposals at a time."
 )
-@click.option("--accept", "accepted", metavar="ID", multiple=True, help="Put this proposal into the golden set.")
-@click.option("--reject", "rejected", metavar="ID", multiple=True, help="Let this proposal never come again.")
-@click.option("--proposals", type=PATH, help="Where they wait; beside the golden set unless said.")
+@click.option("--accept", "accepted", metavar="ID", multiple=True, help="Add this proposal to the golden set.")
+@click.option("--reject", "rejected", metavar="ID", multiple=True, help="Drop this proposal for good.")
+@click.option("--proposals", type=PATH, help="File of proposals. Default: beside the golden set.")
 @click.pass_obj
 def propose(
     environment: dict[str, str],
@@ -147,10 +153,10 @@ def propose(
     rejected: tuple[str, ...],
     proposals: Path | None,
 ) -> None:
-    """Propose questions made of tables, lists, headings and notes alike, by rule: no model is asked.
+    """Propose questions from tables, lists, headings and similar notes, without a model.
 
-    Each is answered by one passage and quotes no heading. None enters the golden set before a person takes it, in the
-    terminal or by --accept; until then they wait in a file.
+    Each has one passage that answers it and quotes no heading. None is added to the golden set until a person accepts
+    it, in the terminal or with --accept; until then proposals wait in a file.
     """
     from raggate.cli.proposing import Desk, run
     from raggate.pipeline import authoring

@@ -41,7 +41,11 @@ SHOWN_ANNOTATIONS = 10
 )
 @click.option("--strict", is_flag=True, help="Exit with 2 for warnings too.")
 @click.option(
-    "--ignore", type=click.Choice(IGNORABLE), multiple=True, metavar="CHECK", help="Leave a check out; not an error's."
+    "--ignore",
+    type=click.Choice(IGNORABLE),
+    multiple=True,
+    metavar="CHECK",
+    help="Skip this check; errors cannot be skipped.",
 )
 @click.pass_obj
 def lint(
