@@ -59,6 +59,7 @@ class Server:
     def __init__(self, root: Path) -> None:
         lost = BEHAVIOUR.get("lose", "\0")
         self.key = ""
+        self.user = ""
         self.sections = [section for section in sections(root) if lost not in section["text"]]
 
     def answer(self, message: dict[str, Any]) -> dict[str, Any] | None:
@@ -99,8 +100,13 @@ class Server:
         asked = words(arguments["query"])
         places = tuple(f"{vault}/" for vault in arguments.get("vaults", VAULTS))
         found = [(len(asked & words(section["text"])), section) for section in self.sections]
+        places = tuple(place for place in places if self.user in place)
+        if "leaks" in BEHAVIOUR:
+            places = VAULTS
         hits = [section for shared, section in found if shared and section["path"].startswith(places)]
         hits.sort(key=lambda section: -len(asked & words(section["text"])))
+        if "dice" in BEHAVIOUR and number % 2:
+            hits.reverse()
         hits = hits[: arguments.get("limit", 10)]
         if "text" in BEHAVIOUR:
             return {"content": [{"type": "text", "text": json.dumps({"hits": hits})}]}
@@ -145,6 +151,7 @@ class Handler(PlainHandler):
         """Answer a message."""
         message = json.loads(self.rfile.read(int(self.headers["content-length"])))
         self.server.notes.key = self.headers.get("x-key", "")
+        self.server.notes.user = self.headers.get("x-user", "")
         if message["method"] == "initialize" and "stateless" not in BEHAVIOUR:
             self.server.session = f"s{next(SESSIONS)}"
         elif "stateless" not in BEHAVIOUR and self.headers.get("mcp-session-id") != self.server.session:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -49,9 +50,9 @@ def gated(root: Path, transport: str) -> Project:
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_from_green_to_red_and_to_cannot_tell(tmp_path: Path, transport: str) -> None:
+def test_from_green_to_red_and_to_cannot_tell(mcp_project: dict[str, Project], transport: str) -> None:
     """The same server is green, one that lost a note is a regression that names it, one that fails cannot be told."""
-    project = gated(tmp_path, transport)
+    project = mcp_project[transport]
     same = project.command("check")
     assert same.code == 0, same.out + same.err
 
@@ -110,6 +111,26 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are(mcp_project: d
     project.edit("limits:", "limit:")
     assert done.code == 3
     assert "no argument 'limits'; did you mean 'limit'?; it has limit, query, vaults" in done.err
+
+
+@pytest.mark.parametrize(
+    ("transport", "who"),
+    [("http", "headers: {X-User: personal}"), ("stdio", "vaults: [personal]")],
+)
+def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who: str) -> None:
+    """A server that shows everybody's notes breaks the invariant, whether it is told who asks by header or by vault."""
+    project = configured(tmp_path, transport)
+    project.edit("  mcp:\n", f"  probes: {{sample: 24, principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
+    project.promote()
+    assert project.command("check").code == 0
+    assert project.command("check", FAKE_BEHAVIOUR="leaks").code == 4
+    assert "principals_isolated" in [finding["invariant"] for finding in project.verdict()["invariants"]]
+
+
+def test_a_server_that_rolls_dice_is_seen(mcp_project: dict[str, Project]) -> None:
+    """The few questions that are asked twice tell that a tool does not rank alike each time."""
+    done = mcp_project["stdio"].command("check", FAKE_BEHAVIOUR="dice")
+    assert re.search(r"asked twice, [1-9]\d* of 10 questions came back with other chunks", done.out), done.out
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
