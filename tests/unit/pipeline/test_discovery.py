@@ -9,12 +9,17 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import given, strategies as st
 
+from raggate.config import schema
 from raggate.errors import CannotTell, UsageError
 from raggate.pipeline.discovery import Wanted, discover
+from raggate.text.yaml_writing import block
 from tables import each_row
+from tries import tried
 
 URL = "http://api.example:8000"
+PLAIN = schema.load(b"vault: {notes: notes}\napi: {url: 'http://x'}\n", "raggate.yml")
 NOTES = frozenset(("Keys.md", "Food.md"))
 HITS = [
     {"id": "1", "meta": {"file": "/v/Keys.md"}, "text": "a key", "score": 0.9},
@@ -176,6 +181,31 @@ def test_a_huge_answer_is_not_read() -> None:
     big = httpx.Response(200, content=b'{"hits": [' + b" " * (5 << 20) + b"]}")
     with pytest.raises(UsageError, match="no answer holds a list"):
         discovered(Api({"/openapi.json": DESCRIBED}, lambda _: big))
+
+
+NAMES = st.sampled_from(
+    ["hits", "path", "text", "score", "{k}", "a b", '"', "\n", "paths", "/q", "get", "x" * 200, "::error::"]
+)
+LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["Keys.md", "{v}/Keys.md"])
+VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4))
+
+
+@tried(30)
+@given(VALUES, VALUES, st.sampled_from([200, 200, 200, 302, 500]))
+def test_whatever_an_api_says_is_a_configuration_or_an_error(document: Any, answer: Any, status: int) -> None:
+    """No API makes a file that cannot be read, that says more than how it is asked, or a crash."""
+    api = Api({"/openapi.json": document, "/health": {}}, lambda _: httpx.Response(status, json=answer))
+    try:
+        sections = discovered(api, f"{URL}/find")
+    except UsageError:
+        return
+    text = block({"vault": {"notes": "notes"}, **sections}, {"ask": {"mapped": {"response": {}}}})
+    try:
+        loaded = schema.load(text.encode(), "raggate.yml")
+    except UsageError:
+        return
+    assert loaded.model_dump(exclude={"api", "ask"}) == PLAIN.model_dump(exclude={"api", "ask"})
+    assert loaded.api.url == URL
 
 
 def test_nothing_there() -> None:
