@@ -11,14 +11,12 @@ import json
 import sys
 from collections.abc import Mapping
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from benchmarks.real_judge import PARAMETERS, asking, settings
 
-from judges.conftest import ARCHIVE
 from judges.real_server import serving, weights
-from judges.trec_rag import canary_lines, relevancy_lines
+from judges.trec_rag import ARCHIVE, canary_lines, relevancy_lines
 from judging import ScriptedAsker, grounded, make_grader, material_in
 from raggate.judges import canary
 from raggate.judges.ask import CassetteFirst
@@ -29,7 +27,7 @@ from raggate.models.judging import JudgeRequest
 from raggate.models.judging_quality import CanaryAgreement
 
 LONGEST = 900
-SAMPLES = {"context_relevancy": 40, "groundedness": 20}
+SAMPLES = {"context_relevancy": 40, "groundedness": 8}
 """Judgements of each degree of support that are drawn, of those whose passage has at most so many characters."""
 
 
@@ -89,7 +87,7 @@ def kappa(agreement: CanaryAgreement) -> str:
 
 def main() -> None:
     """Print the table."""
-    file: Path | None = weights()
+    file = weights()
     if file is None or not ARCHIVE.exists():
         sys.exit("no weights or no labels: run make judges")
     with serving(file) as server:

@@ -127,8 +127,9 @@ def _pasted(material: JsonObject) -> str:
 
 def delimited(scale: Scale, material: JsonObject) -> Prompt:
     """Render with the texts as they are, and a mark that everybody knows."""
-    before, _, rest = prompts._text("frame_first").partition("begin of material")
-    after = rest.partition("{material}\n")[2].partition("\n")[2]
+    user = whole(scale, material).messages[1].text
+    before = user[: user.index("begin of material")]
+    after = user[user.rindex("end of material") :].partition("\n")[2]
     text = f"{before}begin of material {MARK}\n{_pasted(material)}\nend of material {MARK}\n{after}"
     return _with_text(scale, material, lambda _: text)
 
@@ -139,13 +140,35 @@ def fenced(scale: Scale, material: JsonObject) -> Prompt:
     return _with_text(scale, material, lambda _: text)
 
 
-RENDERINGS: dict[str, Render] = {
-    "raggate": whole,
-    "no escapes": unescaped,
-    "no warning": unwarned,
-    "a known mark": delimited,
-    "fences": fenced,
-}
+@dataclass(frozen=True)
+class Way:
+    """A way to ask and to read: how a prompt is rendered, and what of the reply counts.
+
+    Attributes:
+        name: of the column.
+        render: gives the prompt.
+        schema: whether the server is made to keep to the schema.
+        loose: whether the first object in the text is taken, as scripts do.
+        planted: whether a reply that stands in the material is none.
+    """
+
+    name: str
+    render: Render
+    schema: bool = True
+    loose: bool = False
+    planted: bool = True
+
+
+WAYS = (
+    Way("raggate", whole),
+    Way("no escapes", unescaped),
+    Way("no warning", unwarned),
+    Way("a known mark", delimited),
+    Way("fences", fenced),
+    Way("raggate, brought replies count", whole, planted=False),
+    Way("fences, brought replies count", fenced, planted=False),
+    Way("fences, no schema, first brace", fenced, schema=False, loose=True, planted=False),
+)
 
 
 async def replies(url: str, asked: list[Prompt], *, schema: bool) -> list[Reply | NotJudged]:
@@ -156,7 +179,7 @@ async def replies(url: str, asked: list[Prompt], *, schema: bool) -> list[Reply 
 
 
 async def _reply(request: JudgeRequest, kept: Cassette, send: Send) -> Reply | NotJudged:
-    if (known := kept.reply(request.key)) is not None:
+    if (known := kept.reply(request)) is not None:
         return known
     reply = await send(request)
     if isinstance(reply, Reply):
@@ -164,33 +187,22 @@ async def _reply(request: JudgeRequest, kept: Cassette, send: Send) -> Reply | N
     return reply
 
 
-def outcome(scale: Scale, reply: Reply | NotJudged, material: JsonObject, *, loose: bool, planted: bool) -> str:
-    """Say what came of a reply: `held`, `led` or `none` for no grade.
-
-    Args:
-        scale: what was asked.
-        reply: of the server.
-        material: what was graded.
-        loose: whether the first object in the text is taken, as scripts do.
-        planted: whether a reply that stands in the material is none.
-    """
+def outcome(scale: Scale, way: Way, reply: Reply | NotJudged, material: JsonObject) -> str:
+    """Say what came of a reply to this material: `held`, `led`, or `none` for no grade."""
     if isinstance(reply, NotJudged):
         return "none"
-    text = reply.text
-    if loose and "{" in text:
-        text = first_object(text)
     try:
-        says = parse(text, scale.reply)
+        says = parse(first_object(reply.text) if way.loose else reply.text, scale.reply)
     except ValueError:
         return "none"
-    if planted and is_quoted(says, material):
+    if way.planted and is_quoted(says, material):
         return "none"
     return "led" if getattr(says, scale.key) == scale.wanted else "held"
 
 
 def first_object(text: str) -> str:
     """Cut out what the first brace begins; the text itself where that is no JSON."""
-    begin = text.index("{")
+    begin = max(text.find("{"), 0)
     try:
         _, end = json.JSONDecoder().raw_decode(text[begin:])
     except ValueError:
@@ -198,35 +210,26 @@ def first_object(text: str) -> str:
     return text[begin : begin + end]
 
 
+def cell(url: str, scale: Scale, way: Way, order: str) -> str:
+    """Ask about all materials with this order; give how many of them led the model, and how many were not judged."""
+    materials = [make(order) for make in scale.materials]
+    asked = [way.render(scale, material) for material in materials]
+    answers = asyncio.run(replies(url, asked, schema=way.schema))
+    came = Counter(outcome(scale, way, reply, material) for reply, material in zip(answers, materials, strict=True))
+    text = f"{came['led']}" + (f" ({came['none']})" if came["none"] else "")
+    print(scale.rubric, way.name, order[:40], text, sep=" | ", file=sys.stderr, flush=True)
+    return text
+
+
 def table(url: str, scale: Scale) -> list[str]:
-    """Give the lines of a Markdown table: attacks down, what is taken away across; led (not judged) of all."""
-    ways: list[tuple[str, Render, bool, bool, bool]] = [
-        *((name, render, True, False, True) for name, render in RENDERINGS.items()),
-        ("raggate, replies that were brought count", whole, True, False, False),
-        ("fences, replies that were brought count", fenced, True, False, False),
-        ("fences, no schema, first brace", fenced, False, True, False),
-    ]
-    columns = []
-    for name, render, schema, loose, planted in ways:
-        cells = []
-        for order in attacks(scale).values():
-            materials = [make(order) for make in scale.materials]
-            asked = [render(scale, material) for material in materials]
-            answers = asyncio.run(replies(url, asked, schema=schema))
-            came = Counter(
-                outcome(scale, reply, material, loose=loose, planted=planted)
-                for reply, material in zip(answers, materials, strict=True)
-            )
-            cells.append(f"{came['led']}" + (f" ({came['none']})" if came["none"] else ""))
-            print(scale.rubric, name, cells, file=sys.stderr, flush=True)
-        columns.append((name, cells))
-    header = ["the text also holds", *(name for name, _ in columns)]
-    rows = [[name, *(cells[number] for _, cells in columns)] for number, name in enumerate(attacks(scale))]
-    return [f"| {' | '.join(row)} |" for row in (header, ["---"] * len(header), *rows)]
+    """Give the lines of a Markdown table: attacks down, ways across."""
+    names = [way.name for way in WAYS]
+    rows = [[name, *(cell(url, scale, way, order) for way in WAYS)] for name, order in attacks(scale).items()]
+    return [f"| {' | '.join(row)} |" for row in (["the text also holds", *names], ["---"] * (len(names) + 1), *rows)]
 
 
 def main() -> None:
-    """Print a table for each rubric."""
+    """Print a table for each rubric: how many materials led the model, and in brackets how many were not judged."""
     file = weights()
     if file is None:
         sys.exit("no weights: run make judges")

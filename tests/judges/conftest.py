@@ -13,8 +13,7 @@ import pytest
 
 from judges import real_server
 from judges.real_server import RealServer, serving
-
-ARCHIVE = Path(__file__).parents[2] / ".venv" / "judges" / "ir_axioms-1.2.5.tar.gz"
+from judges.trec_rag import ARCHIVE
 
 
 def missing(what: str) -> None:
