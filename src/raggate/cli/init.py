@@ -84,8 +84,9 @@ def _choose(asked: str, among: Sequence[str]) -> str:
     for number, text in enumerate(among, 1):
         click.echo(f"  {number}  {log_line(text, limit=200)}")
     if not among:
-        return str(click.prompt(log_line(asked)))
-    return among[int(click.prompt(log_line(asked), type=click.IntRange(1, len(among)))) - 1]
+        return str(click.prompt(log_line(asked), prompt_suffix=" "))
+    number = click.prompt(log_line(asked), type=click.IntRange(1, len(among)), prompt_suffix=" ")
+    return among[int(number) - 1]
 
 
 def _advise(directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, configured: bool) -> None:

@@ -213,7 +213,7 @@ class _Discovery:
         hint = f"Name the endpoint too: `--probe {self._base}/search`."
         if self._wanted.choose is None:
             raise UsageError(missing, hint=hint)
-        path = self._wanted.choose(f"{missing}. The path of its search, such as /search:", ()).strip()
+        path = self._wanted.choose(f"{missing}. What is the path of its search, such as /search?", ()).strip()
         if not path.startswith("/") or any(sign in path for sign in "?# {}\\"):
             raise UsageError(f"expected a path such as /search, found {quoted(path)}", hint=hint)
         return path
