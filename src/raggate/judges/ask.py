@@ -52,7 +52,8 @@ class Asker(Protocol):
 class CassetteFirst:
     """Asks the cassette, and then the server. The same request is sent once, however often it is asked.
 
-    A judge in whose place another model has answered is not asked any more: every further call would be for nothing.
+    A judge in whose place another model has answered is not asked any more: every further call would be for nothing. So
+    the first request to each judge goes alone, and the others wait for what comes of it.
 
     Args:
         cassette: the replies so far; new ones are added.
@@ -66,6 +67,8 @@ class CassetteFirst:
         self._fresh = fresh
         self._under_way: dict[str, asyncio.Task[Reply | NotJudged]] = {}
         self._strangers: dict[JudgeModel, NotJudged] = {}
+        self._met: set[JudgeModel] = set()
+        self._first: dict[JudgeModel, asyncio.Lock] = {}
 
     async def __call__(self, request: JudgeRequest, expected: type[F]) -> Opinion[F]:
         """Ask; see `Asker`."""
@@ -104,6 +107,17 @@ class CassetteFirst:
         return await self._under_way[key]
 
     async def _call(self, request: JudgeRequest, send: Send) -> Reply | NotJudged:
+        judge = request.model
+        if judge not in self._met:
+            async with self._first.setdefault(judge, asyncio.Lock()):
+                if judge not in self._met:
+                    outcome = await self._sent(request, send)
+                    # whatever came of it: a server that is silent is waited for by all at once
+                    self._met.add(judge)
+                    return outcome
+        return await self._sent(request, send)
+
+    async def _sent(self, request: JudgeRequest, send: Send) -> Reply | NotJudged:
         if (stranger := self._strangers.get(request.model)) is not None:
             return replace(stranger, detail=f"not asked any more: {stranger.detail}")
         reply = await send(request)

@@ -188,16 +188,38 @@ def test_who_is_another_model_is_asked_no_more(tape: Cassette) -> None:
     server, judge = Server(Reply(text='{"score": 3}', model="stranger")), make_judge("large")
     asker = CassetteFirst(tape, server)
 
-    async def ask_in_turn() -> list[Opinion[Grade]]:
+    async def ask_at_once() -> list[Opinion[Grade]]:
         requests = [make_request(text, judge=judge) for text in ("One.", "Two.")]
-        return [await asker(request, Grade) for request in (*requests, make_request(judge=UNPINNED))]
+        return await asyncio.gather(*(asker(request, Grade) for request in (*requests, make_request(judge=UNPINNED))))
 
-    first, second, other = asyncio.run(ask_in_turn())
+    first, second, other = asyncio.run(ask_at_once())
     assert [request.model.name for request in server.asked] == ["large", "qwen"]
     assert isinstance(first.says, NotJudged)
     assert isinstance(second.says, NotJudged)
     assert second.says == NotJudged(reason="other_model", detail=f"not asked any more: {first.says.detail}")
     assert other.says == Grade(score=3)
+
+
+def test_a_first_request_that_fails_holds_nobody_up(tape: Cassette) -> None:
+    """One after the other is for the first request alone: after it, whatever came of it, all are sent at once."""
+    under_way, most = 0, 0
+
+    async def send(_: JudgeRequest) -> Reply | NotJudged:
+        nonlocal under_way, most
+        under_way += 1
+        most = max(most, under_way)
+        for _turn in range(20):
+            await asyncio.sleep(0)
+        under_way -= 1
+        return NotJudged(reason="timeout")
+
+    asker = CassetteFirst(tape, send)
+
+    async def ask_at_once() -> list[Opinion[Grade]]:
+        return await asyncio.gather(*(asker(make_request(f"{number}."), Grade) for number in range(5)))
+
+    assert len(asyncio.run(ask_at_once())) == 5
+    assert most == 4
 
 
 def test_refreshing_does_not_change_the_model(tape: Cassette, tmp_path: Path) -> None:
