@@ -63,7 +63,7 @@ PROOF = GateProof(
             drop=None,
         ),
     ),
-    untried=(Untried(name="wrong vault told", size="every chunk", why="it changes no answer of this API"),),
+    untried=(Untried(name="wrong vault", size="every chunk", why="it changes no answer of this API"),),
     unasked=tuple(f"work/{letter}.md" for letter in "abcdefghijkl"),
     notes=160,
     duration_s=61.2,

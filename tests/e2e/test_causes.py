@@ -107,7 +107,7 @@ FAULTS = [
     ),
     Fault(
         "a smaller lexical weight",
-        "Most likely cause: the final score is weighed otherwise (weights: vector 0.4 → 0.8, lexical 0.6 → 0.2)",
+        "Most likely cause: the final score has other weights (weights: vector 0.4 → 0.8, lexical 0.6 → 0.2)",
         "demoted",
         "fell among the 10 chunks returned; score 0.",
         {"NOTES_LEXICAL_WEIGHT": "0.1"},
@@ -162,21 +162,21 @@ FAULTS = [
     ),
     Fault(
         "a dropped folder",
-        "Most likely cause: the index holds 150 documents of the same notes, 160 before",
+        "Most likely cause: the index has 150 documents of the same notes, 160 before",
         "folder-not-indexed",
         "is not in the index, as it is not among the 22 available folders",
         {"NOTES_DROP_FOLDERS": "work/Runbooks"},
     ),
     Fault(
         "notes that are not indexed",
-        "Most likely cause: the index holds ",
+        "Most likely cause: the index has ",
         "note-not-indexed",
-        "no answer holds a chunk of the note, and the index holds ",
+        "no answer has a chunk of the note, and the index has ",
         patch=(("scan.go", 'path.Ext(rel) == ".md" &&', 'path.Ext(rel) == ".md" && len(rel)%7 != 0 &&'),),
     ),
     Fault(
         "sections that are not indexed",
-        "Most likely cause: the index holds 490 chunks of the same notes, 718 before, mean length 45.9 → 46.8 tokens",
+        "Most likely cause: the index has 490 chunks of the same notes, 718 before, mean length 45.9 → 46.8 tokens",
         "anchor-gone",
         " any more; of its note the nearest heading that came back is # ",
         patch=(
@@ -209,7 +209,7 @@ FAULTS = [
         "texts that are made up",
         "Most likely cause: the section came back with a text that is not the note's",
         "text-foreign",
-        "but with a text that does not stand in its note",
+        "but with a text that is not in its note",
         patch=(
             (
                 "ask.go",
@@ -255,7 +255,7 @@ FAULTS = [
     ),
     Fault(
         "another weight and another threshold",
-        "Most likely cause: the final score is weighed otherwise (weights: vector 0.4 → 0.8, lexical 0.6 → 0.2)",
+        "Most likely cause: the final score has other weights (weights: vector 0.4 → 0.8, lexical 0.6 → 0.2)",
         "below-threshold",
         "does not pass its threshold, which is between 0.49",
         {"NOTES_LEXICAL_WEIGHT": "0.1", "NOTES_MIN_SCORE": "0.5"},

@@ -91,10 +91,10 @@ def test_no_note_answers_it(project: Project) -> None:
 def test_what_a_check_would_refuse(project: Project) -> None:
     """A snippet that stands elsewhere, a number without a passage and an unknown vault change nothing."""
     first = ("--anchor", "Notes/bicycle.md#First")
-    assert "does not stand in" in refused(project, QUESTION, *first, "--snippet", "weighs").err
+    assert "is not in" in refused(project, QUESTION, *first, "--snippet", "weighs").err
     assert "no passage 11" in refused(project, QUESTION, "--search", "bicycle", "--pick", "11").err
     assert "no vault 'x'; known: personal, work" in refused(project, QUESTION, *first, "--vault", "x").err
-    assert "stands already" in refused(project, QUESTION, *first, "--id", "bicycle-first").err
+    assert "is already in line" in refused(project, QUESTION, *first, "--id", "bicycle-first").err
 
 
 def test_what_lint_would_say_is_said(project: Project) -> None:

@@ -262,8 +262,8 @@ def _no_command(project: Project) -> None:
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (_empty, "golden.jsonl: the golden set holds no case"),
-        (_duplicate, "golden.jsonl:25: id 'anchovy-first' stands already in line 1"),
+        (_empty, "golden.jsonl: the golden set has no case"),
+        (_duplicate, "golden.jsonl:25: id 'anchovy-first' is already in line 1"),
         (_bad_anchor, "golden.jsonl:3: case 'bicycle-first': 'Notes/bicycle.md' has no heading '# Bicycle > ## Frist'"),
         (_unknown_key, "raggate.yml:2: unknown key 'tolerence'"),
         (_unknown_metric, "gate.metrics: no metric 'hit_at_4'"),
@@ -592,7 +592,7 @@ def test_index_that_is_smaller_than_the_baselines(promoted: Project) -> None:
     done = promoted.command("check", FAKE_BEHAVIOUR="counts_early,never_indexed")
     assert done.code == 3, done.out + done.err
     told = " ".join(done.out.split())
-    assert "the index holds 18 chunks of the same notes, 36 in the baseline's run" in told
+    assert "the index has 18 chunks of the same notes, 36 in the baseline's run" in told
     assert "api.ready.settle" in told
 
 

@@ -353,7 +353,7 @@ class TestRefusals:
             (["no-such-command-here", "{port}"], "no command 'no-such-command-here' on PATH"),
             (["./api", "{port}"], "no file './api'"),
             (["./plain", "{port}"], "'./plain' is not executable"),
-            (["./script", "{port}"], "is there, but not the interpreter it names"),
+            (["./script", "{port}"], "exists, but not the interpreter it names"),
             (["", "{port}"], "expected a command"),
             (["a\0b", "{port}"], "NUL"),
         ],

@@ -269,7 +269,7 @@ def test_another_digest(stage: Stage) -> None:
 def test_nothing_measured(stage: Stage) -> None:
     """An artifact without results is refused."""
     stage.files = {"verdict.json": b"{}"}
-    stage.refused("its artifact holds no results")
+    stage.refused("its artifact has no results")
 
 
 @pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl"])

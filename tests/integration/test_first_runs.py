@@ -38,8 +38,8 @@ def rewrite(project: Project, told: Callable[[str], str]) -> None:
     project.write_cases(cases)
 
 
-NO_HEADING = "the API tells no heading_path"
-OTHERWISE = "the API tells headings otherwise: golden set '# Anchovy > ## First *steps* {#first}', API "
+NO_HEADING = "the API returns no heading_path"
+OTHERWISE = "the API writes headings differently: golden set '# Anchovy > ## First *steps* {#first}', API "
 
 
 @each_row(

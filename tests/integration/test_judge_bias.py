@@ -215,7 +215,7 @@ def test_a_judge_that_gives_its_own_kind_more_is_told(project: Project) -> None:
     assert "Partial to its own kind, or lenient to all: gpt-small" in stored["headline"]
     assert other["self_preference"]["rows"] == []
     assert other["self_preference"]["reason"] == "no answer is by a model of the family of a judge"
-    assert unknown["self_preference"]["reason"].startswith("nothing tells which model generated the answers")
+    assert unknown["self_preference"]["reason"].startswith("nothing says which model generated the answers")
     assert unknown["shown"] == 0
 
 

@@ -116,9 +116,9 @@ def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) ->
         ("chatters", "nonsense_abstains", "(hybrid): 10 chunks, the first of Notes/"),
         ("rebuilt", "reindex_idempotent", "chunks after indexing again, before"),
         ("exposes", "private_withheld", "is work/Notes/diary.md"),
-        ("runs_on", "private_withheld", "rank 1, Notes/journal.md, holds text of work/Notes/diary.md"),
+        ("runs_on", "private_withheld", "rank 1, Notes/journal.md, contains text of work/Notes/diary.md"),
         ("leaks", "principals_isolated", "as anna: rank"),
-        ("next_note", "principals_isolated", ", holds text of personal/Notes/sister.md"),
+        ("next_note", "principals_isolated", ", contains text of personal/Notes/sister.md"),
     ],
 )
 def test_a_broken_invariant_is_named(guarded: Project, fault: str, invariant: str, words: str) -> None:
@@ -138,7 +138,7 @@ def test_a_private_text_in_the_place_of_another_note(guarded: Project) -> None:
     assert done.code == 4, done.out + done.err
     examples = {name: finding["examples"] for name, finding in findings(guarded).items()}
     assert examples["private_withheld"] == [
-        "'Bitter Litres' (hybrid): rank 1, Notes/journal.md, holds text of work/Notes/diary.md"
+        "'Bitter Litres' (hybrid): rank 1, Notes/journal.md, contains text of work/Notes/diary.md"
     ]
     assert examples["text_in_note"] == ["'Bitter Litres' (hybrid): the text at rank 1 is not in Notes/journal.md"]
 
@@ -149,7 +149,7 @@ def test_a_private_text_in_a_field_that_nobody_reads(guarded: Project, fault: st
     done = guarded.command("check", FAKE_FAULT=fault)
     assert done.code == 4, done.out + done.err
     examples = findings(guarded)["private_withheld"]["examples"]
-    assert all(example.endswith(f": {part} holds text of work/Notes/diary.md") for example in examples)
+    assert all(example.endswith(f": {part} contains text of work/Notes/diary.md") for example in examples)
 
 
 def test_without_a_call_the_api_is_booted_again(guarded: Project) -> None:

@@ -66,7 +66,7 @@ class PromoteInputs:
         run = _RUN.fullmatch(inputs["run-id"])
         if inputs["run-id"] and run is None:
             raise _unusable(
-                inputs, "run-id", "the number of a workflow run, with `.` and an attempt where one is meant"
+                inputs, "run-id", "the number of a workflow run, optionally followed by `.` and the attempt"
             )
         if not _DAYS.fullmatch(inputs["max-age-days"]):
             raise _unusable(inputs, "max-age-days", "a number of days from 1")

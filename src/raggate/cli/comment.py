@@ -15,7 +15,7 @@ from raggate.interop.options import choice
 @click.command()
 @options.config("The configuration file, in a checkout of the default branch.")
 @click.option("--artifact", default="raggate-run", show_default=True, help="The artifact with the run directory.")
-@choice("--when", "always", "on-change", help="Comment always, or only when there is something to tell.")
+@choice("--when", "always", "on-change", help="Comment always, or only when something changed.")
 @click.option(
     "--bases", default="", metavar="NAMES", help="Branches beside the default one whose pull requests are judged."
 )

@@ -18,7 +18,7 @@ SCHEMA = ".raggate/raggate.schema.json"
 _LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}}}
 _EXAMPLE_NOTES = "golden/vault/notes"
 _PROBE = "`raggate init --probe URL` calls an API."
-_ANY_QUESTION = "What do these notes tell about?"
+_ANY_QUESTION = "What are these notes about?"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,7 +65,7 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
         return None
     if known.preset is not None and (known.fields or known.headers):
         raise UsageError(
-            "--map and --header are not for --preset", hint="It is a file: change in it what yours has otherwise."
+            "--map and --header are not for --preset", hint="It is a file: change it where your API differs."
         )
     notes = _relative_vault(directory, known.vault) if known.vault is not None else _EXAMPLE_NOTES
     text = _head(notes) + (preset(known.preset, known.url) if known.preset is not None else _found(known, choose))

@@ -52,9 +52,9 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
     "headers",
     multiple=True,
     metavar="'NAME: VALUE'",
-    help="What --probe sends with each request, and raggate.yml holds: 'X-API-Key: {env.API_KEY}'.",
+    help="A header that --probe sends with each request, kept in raggate.yml: 'X-API-Key: {env.API_KEY}'.",
 )
-@click.option("--force", is_flag=True, help="Write over files that are there.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
 @click.pass_obj
 def init(
     environment: dict[str, str], /, directory: Path, action: str, owners: str, *, force: bool, **known: Any

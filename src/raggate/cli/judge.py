@@ -44,12 +44,12 @@ _BIAS_N = 50
     "--bias-n",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help=f"On how many answers, at most; {_BIAS_N} unless told.",
+    help=f"Number of answers, at most; {_BIAS_N} unless told.",
 )
 @click.option(
     "--answered-by",
     metavar="MODEL",
-    help="The model that generated the answers, for --bias, where the run does not tell.",
+    help="The model that generated the answers, for --bias, if the run does not say.",
 )
 @click.pass_obj
 def judge(

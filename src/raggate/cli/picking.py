@@ -76,7 +76,7 @@ def supports(rows: Sequence[Row], picks: Iterable[int], vault: Vault) -> tuple[S
         passage = rows[number - 1].passage
         if passage is None:
             raise UsageError(
-                f"--pick: passage {number} stands under no heading of the vault: {plain(rows[number - 1].place)}",
+                f"--pick: passage {number} is under no heading of the vault: {plain(rows[number - 1].place)}",
                 hint="Name the place with --anchor NOTE#HEADING.",
             )
         chosen[passage.support(vault)] = None

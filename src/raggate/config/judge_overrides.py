@@ -19,7 +19,7 @@ _FLAGS = {
     "mode": "--mode",
 }
 
-_HINT = "--judge-base-url tells the address, --judge-build the version; --allow-unpinned takes it without."
+_HINT = "--judge-base-url gives the address, --judge-build the version; --allow-unpinned accepts a judge without one."
 _HINT_OF_SECOND = (
     "The section's spot check is by that model, which cannot be its own second opinion: name another one, or give a "
     "configuration without that spot check with --config."

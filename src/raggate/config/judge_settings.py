@@ -213,7 +213,7 @@ class Judges(SettingsModel):
         for judge in self.asked().values():
             if not judge.pinned and judge.model not in self.allow_unpinned:
                 raise ValueError(
-                    f"expected 'build' with {judge.model!r}, whose name holds no immutable version, or the name in "
+                    f"expected 'build' with {judge.model!r}, whose name has no immutable version, or the name in "
                     "'allow_unpinned'"
                 )
             if self.budget.usd is not None and judge.price is None:

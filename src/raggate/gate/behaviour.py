@@ -38,7 +38,7 @@ def _paid_for(operations: Operations) -> Iterator[Reason]:
     if folders.get("p50", 0.0) >= FOLDERS_MS:
         message = (
             f"choosing folders took p50 {fixed(folders['p50'], 0)} ms: a language model may rank them, which costs one "
-            "of its calls for each question and may come out otherwise each time; give the API a stub of it in `env`"
+            "of its calls for each question and may give another answer each time; give the API a stub of it in `env`"
         )
         yield Reason("slow-folders", message)
 

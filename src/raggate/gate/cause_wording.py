@@ -16,7 +16,7 @@ GROUPS: dict[CauseCode, str] = {
     "not-asked": "not asked",
     "api-error": "the call failed",
     "note-not-in-vault": "the note is not in the vault",
-    "note-not-indexed": "no answer holds anything of the note, and the index has lost documents",
+    "note-not-indexed": "no answer has anything of the note, and the index has lost documents",
     "folder-not-indexed": "the note's folder is not among those available",
     "anchor-gone": "nothing comes back under the heading any more, only under others of its note",
     "anchor-moved": "the section came back under another heading",
@@ -48,7 +48,7 @@ GROUPS: dict[CauseCode, str] = {
 _LACKS: dict[CauseCode, str] = {
     "snippet-gone": "without the gold snippet (another piece, or reworded)",
     "text-missing": "without any text",
-    "text-foreign": "with a text that does not stand in its note",
+    "text-foreign": "with a text that is not in its note",
     "text-cut": "with a cut text, in which the gold snippet cannot be looked for",
 }
 
@@ -77,7 +77,7 @@ def _note_not_in_vault(cause: Cause) -> str:
 def _note_not_indexed(cause: Cause) -> str:
     before, now = cause.documents or (0, 0)
     return (
-        f"no answer holds a chunk of the note, and the index holds {counted(now, 'document')}, "
+        f"no answer has a chunk of the note, and the index has {counted(now, 'document')}, "
         f"{before} in the baseline's run"
     )
 
@@ -90,7 +90,7 @@ def _folder_not_indexed(cause: Cause) -> str:
 
 def _anchor_gone(cause: Cause) -> str:
     return (
-        f"no answer holds a chunk under {cause.subject} any more; of its note the nearest heading that came back is "
+        f"no answer has a chunk under {cause.subject} any more; of its note the nearest heading that came back is "
         f"{cause.other}"
     )
 

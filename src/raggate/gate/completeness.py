@@ -113,7 +113,7 @@ def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Rea
     versions = [side.get("chunker_version") for side in (before, now)]
     if same_chunker == (versions[0] is not None and versions[0] == versions[1]):
         message = (
-            f"the index holds {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
+            f"the index has {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
             "was still growing, raise api.ready.settle"
         )
         yield Reason("index-smaller", message)

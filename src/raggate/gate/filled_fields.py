@@ -34,7 +34,7 @@ _OF_CHUNKS = {
     ),
     "text": _Part(
         lambda chunk: chunk.text,
-        "labels with snippets never match, and whether a text stands in its note is not checked",
+        "labels with snippets never match, and whether a text is in its note is not checked",
     ),
     "score": _Part(
         lambda chunk: chunk.score_final, "whether scores fall down the list is not checked, and they explain no loss"
@@ -148,7 +148,7 @@ def _violations(level: str, item: LabelledResult, response: Response, settings: 
         yield from _strangers(response, notes)
     for rule, positions, what in (
         (rules.headings_exist, item.labels.strange_headings, "headings that their note does not have"),
-        (rules.text_in_note, item.labels.strange_texts, "a text that does not stand in their note"),
+        (rules.text_in_note, item.labels.strange_texts, "a text that is not in their note"),
     ):
         if rule == level and positions:
             chunk = response.chunks[positions[0]]

@@ -117,7 +117,7 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
         rank = _rank(own, metric)
         if not _within(rank, flip_at):
             flip = _described("absent", Asked(item=item, metric=metric, before=None, after=rank, evidence=evidence))
-            below = f"stands below rank {flip_at}, within which a question counts as found"
+            below = f"is below rank {flip_at}, within which a question counts as found"
             yield flip if rank is None else replace(flip, cause=None, why=below)
 
 

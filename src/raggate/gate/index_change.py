@@ -61,7 +61,7 @@ class IndexChange:
         """Say that it holds fewer documents, or more; empty where not."""
         if not self.documents or not self.lost:
             return ""
-        return f"the index holds {self.documents[1]} documents of the same notes, {self.documents[0]} before"
+        return f"the index has {self.documents[1]} documents of the same notes, {self.documents[0]} before"
 
     @property
     def chunks_words(self) -> str:
@@ -77,7 +77,7 @@ class IndexChange:
         texts = [count * mean for count, mean in zip(chunks, tokens, strict=True)] if self.documents and tokens else []
         if texts and texts[1] >= WHOLE * texts[0]:
             return f"the same notes are cut into other chunks ({number(chunks[0])} → {number(chunks[1])}{length})"
-        return f"the index holds {number(chunks[1])} chunks of the same notes, {number(chunks[0])} before{length}"
+        return f"the index has {number(chunks[1])} chunks of the same notes, {number(chunks[0])} before{length}"
 
     @property
     def versions(self) -> Iterator[str]:

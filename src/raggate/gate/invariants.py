@@ -240,7 +240,7 @@ def _index_complete(run: Run) -> Iterator[str]:
     without_private = expected - len(run.probes.private)
     for count in sorted(counts - {str(expected), str(without_private)}):
         yield (
-            f"the index holds {count} of the vault's {expected} notes with text; if it was still growing, "
+            f"the index has {count} of the vault's {expected} notes with text; if it was still growing, "
             "raise api.ready.settle"
         )
 

@@ -37,10 +37,10 @@ def _texts(response: Response, leaks: Iterable[Leak]) -> Iterator[str]:
     for leak in leaks:
         chunk = response.chunks[leak.rank - 1] if leak.rank else None
         if chunk is None:
-            yield f"{leak.part or 'the answer'} holds text of {cut(leak.note)}"
+            yield f"{leak.part or 'the answer'} contains text of {cut(leak.note)}"
         else:
             part = f" in its {leak.part}" if leak.part else ""
-            yield f"rank {leak.rank}, {cut(chunk.rel_path or chunk.chunk_id)}, holds text of {cut(leak.note)}{part}"
+            yield f"rank {leak.rank}, {cut(chunk.rel_path or chunk.chunk_id)}, contains text of {cut(leak.note)}{part}"
 
 
 def _first(place: str, clues: Iterator[str]) -> Iterator[str]:
@@ -78,7 +78,7 @@ def _private_clues(
             yield f"{where} is {cut(possible[0])}"
         # a private note under another spelling of its path is private still
         elif notes and chunk.rel_path and notes.isdisjoint(possible):
-            yield f"{where} is {cut(chunk.rel_path)}, a path that no vault holds, so it may be any note"
+            yield f"{where} is {cut(chunk.rel_path)}, a path that is in no vault, so it may be any note"
     yield from _texts(response, (leak for leak in leaks if leak.note in private))
 
 

@@ -220,7 +220,7 @@ def _agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSumm
     name = _CANARY_OF.get(score, score)
     agreement = summary.canary.scores.get(name) if summary.canary is not None else None
     if summary.canary is None or agreement is None:
-        return "no canary set tells whether its judges agree with people"
+        return "no canary set shows whether its judges agree with people"
     past = earlier.canary if earlier is not None else None
     known = past.scores.get(name) if past is not None and past.hash == summary.canary.hash else None
     return _disagreement(agreement, summary.canary.floor, known)
@@ -230,7 +230,7 @@ def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | 
     if _too_few(now):
         return f"only {now.judged} of {now.cases} canary cases were judged, and at least {LEAST_CANARY} must be"
     if now.kappa is None:
-        return "its judges gave every canary case the same grade as people did, so nothing tells them apart"
+        return "its judges gave every canary case the same grade as people did, so nothing distinguishes them"
     interval = "" if now.low is None or now.high is None else f" [{written(now.low)}, {written(now.high)}]"
     kappa = f"kappa {written(now.kappa, beside=floor)}{interval} with people on {now.judged} canary cases"
     if now.kappa < floor - EPSILON:

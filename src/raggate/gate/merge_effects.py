@@ -65,7 +65,11 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
         message = "merging this change removes the baseline: every run then ends with exit 3 until one is promoted"
         yield Reason("baseline-removed", message)
     if preview.baseline == "replaced":
-        less = f", which holds later changes to less: {wording.some(preview.lowered)}" if preview.lowered else ""
+        less = (
+            f", which makes the gate weaker for later changes: {wording.some(preview.lowered)}"
+            if preview.lowered
+            else ""
+        )
         yield Reason("baseline-replaced", f"merging this change replaces the baseline{less}")
     if any(preview.replies):
         gone, new = preview.replies

@@ -38,7 +38,7 @@ def doubts(run: Run) -> dict[tuple[str, str], str]:
         if first is None or second is None:
             reasons[key] = "the question itself got no answer when asked unchanged"
         elif difference(first.chunks, second.chunks) is not None:
-            reasons[key] = "the question is ranked otherwise when asked again unchanged"
+            reasons[key] = "the question is ranked differently when asked again unchanged"
     return reasons
 
 
@@ -115,7 +115,7 @@ def _recounted(first: Response, again: Response) -> Iterator[tuple[str, str]]:
     for key, noun in _COUNTS.items():
         before, now = ((response.coverage or {}).get(key) for response in (first, again))
         if type(before) is int and type(now) is int and before != now:
-            yield key, f"the index holds {now} {noun} after indexing again, before {before}"
+            yield key, f"the index has {now} {noun} after indexing again, before {before}"
 
 
 def _headings_findable(run: Run) -> Iterator[str]:

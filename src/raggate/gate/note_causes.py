@@ -89,7 +89,7 @@ class _Name:
         if chunk.vault is not None:
             return f"{self._plain} of vault {chunk.vault}"
         note = "a note" if self._plain == "the note" else self._plain
-        return f"{note} of this path (the API does not tell of which vault: {' or '.join(self._vaults)})"
+        return f"{note} of this path (the API does not say which vault: {' or '.join(self._vaults)})"
 
     def of_section(self, chunk: Chunk) -> str:
         """Name the section of it that was expected, or the whole note."""

@@ -177,7 +177,7 @@ def _of_weights(lists: ListEvidence, mode: str) -> Iterator[Change]:
         before, now = (weights or {} for weights in lists.weights)
         gone = [part for part in parts if part in before and abs(now.get(part, 0.0)) <= OTHER_WEIGHT]
         names = " and the ".join(gone)
-        words = f"the {names} score no longer counts" if gone else "the final score is weighed otherwise"
+        words = f"the {names} score no longer counts" if gone else "the final score has other weights"
         pairs = (f"{part} {number(before.get(part))} → {number(now.get(part))}" for part in parts)
         # where the others weigh what they did, it is the scores that are gone, and not their weight
         silent = gone == parts and not set(gone) & set(now)
@@ -208,7 +208,7 @@ def _weighs_otherwise(part: str, before: Mapping[str, float], now: Mapping[str, 
 def _of_folders(evidence: CauseEvidence, mode: str) -> Iterator[Change]:
     before, now = evidence.folders.get(mode, ({}, {}))
     if first_is_skipped(evidence, mode):
-        what = f"none of {now['several']} answers holds anything from the folder that it selects first"
+        what = f"none of {now['several']} answers has anything from the folder that it selects first"
         facts = f"{before['served']} of {before['several']} did before"
         yield Change(what=what, facts=facts, fits=_UNSEARCHED, sort="first folder", mode=mode)
     means = [side["selected"] / side["answers"] for side in (before, now) if side.get("answers") and "selected" in side]

@@ -64,7 +64,7 @@ def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
     """Say that questions got no answer when asked again: an API could fail whenever it would rank them otherwise."""
     repeated = Repeated.of(run.fingerprint)
     if repeated is None or not repeated.compared:
-        return True, "no question was answered twice, so nothing tells"
+        return True, "no question was answered twice, so nothing shows"
     # of questions that are all asked several times, each may be answered twice and some not every time
     later, lost = len(run.repeats), sum(item.result.response is None for item in run.repeats)
     questions = f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer when asked again"

@@ -100,16 +100,16 @@ def _why_no_note(left: Sequence[LabelledResult], _: Sequence[LabelledResult]) ->
         return "nothing comes back at all"
     chunks = [(item, chunk) for item in answered for _, _, chunk in ranked(item)]
     if all(support.rel_path == "" for item in left for support in item.case.gold_supports):
-        return "the API tells other ids" + _example(*_first_ids(left))
+        return "the API returns other ids" + _example(*_first_ids(left))
     if not any(chunk.rel_path for _, chunk in chunks):
-        return "the API tells no path of a note"
+        return "the API returns no path of a note"
     for item, chunk in chunks:
         for support in item.case.gold_supports:
             if support.rel_path and chunk.rel_path == support.rel_path:
                 wanted = " or ".join(vaults_of(support, item.case))
-                return "the API tells another vault" + _example(wanted, chunk.vault or "")
+                return "the API returns another vault" + _example(wanted, chunk.vault or "")
             if _tails(support.rel_path, chunk.rel_path):
-                return "the API tells paths otherwise" + _example(support.rel_path, chunk.rel_path)
+                return "the API writes paths differently" + _example(support.rel_path, chunk.rel_path)
     return "other notes come back"
 
 
@@ -130,15 +130,15 @@ def _tails(one: str, other: str) -> bool:
 def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     if not any(chunk.heading_path.strip() for item in items for _, _, chunk in ranked(item)):
         return (
-            "the API tells no heading_path: let it tell the headings above each chunk, or leave heading_path out of "
-            "the golden set, and whole notes count"
+            "the API returns no heading_path: let it return the headings above each chunk, or leave heading_path "
+            "out of the golden set, and whole notes count"
         )
     nearest = [next(filter(_told_otherwise, _of_note(item)), None) for item in left]
     told = [stage for stage in nearest if stage is not None]
     if not _most(told, left):
-        return "other sections of these notes come back, or the API tells their headings otherwise"
+        return "other sections of these notes come back, or the API writes their headings differently"
     _, support, (_, _, chunk) = told[0]
-    return "the API tells headings otherwise" + _example(support.heading_path or "", chunk.heading_path)
+    return "the API writes headings differently" + _example(support.heading_path or "", chunk.heading_path)
 
 
 def _told_otherwise(stage: Stage) -> bool:
@@ -159,13 +159,13 @@ def _slug(path: str) -> str:
 
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
-        return "the API tells no text, in which the snippets of the golden set could stand"
+        return "the API returns no text that could contain the snippets of the golden set"
     short = [
         item for item in left if any(position in item.labels.empty for _, _, (_, position, _) in _of_section(item))
     ]
     if _most(short, left):
         return "these chunks come back without text"
-    return "the text of these chunks does not hold the snippets of the golden set"
+    return "the text of these chunks does not contain the snippets of the golden set"
 
 
 def _without_text(stage: Stage) -> bool:

@@ -25,7 +25,7 @@ from raggate.text.quote import cut, quoted
 
 _MARK = "Raggate-Promotion"
 _ORDER = re.compile(rf"^{_MARK}: ([1-9][0-9]{{0,18}})\.([1-9][0-9]{{0,8}})$", re.MULTILINE)
-_AGAIN = "Start the promotion again: it is then computed against what stands there now."
+_AGAIN = "Start the promotion again: it is then computed against the present state."
 _OVERTAKEN = (
     "Two promotions wrote into this pull request at the same time. Its baseline is that of its last commit, whose "
     "message says where it comes from. Start the promotion again for a full description."
@@ -222,7 +222,7 @@ def _own(pull: dict[str, Any], change: Change, commit: Committed) -> None:
             change.branch,
             commit.sha,
             commit_id if isinstance(commit_id, str) else None,
-            hint="Another promotion followed this one at once, and its baseline stands in the pull request. " + _AGAIN,
+            hint="Another promotion followed this one at once, and its baseline is in the pull request. " + _AGAIN,
         )
 
 

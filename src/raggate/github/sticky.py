@@ -253,7 +253,7 @@ class _Upsert:
         try:
             self._alert_made = self._thread.create(body, find_existing)
         except GitHubError as error:
-            self._notes.append(f"the comment that tells of the lost pass was not posted: {error.message}")
+            self._notes.append(f"the comment about the lost pass was not posted: {error.message}")
         return self._alert_made
 
     def _stale(self, newest: Comment, state: State | None) -> Published:

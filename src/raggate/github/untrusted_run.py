@@ -50,7 +50,7 @@ _MEASURED_NOTHING = {
     int(ExitCode.INTERNAL): ("internal error", "The untrusted run reports an internal error and measured nothing."),
     int(ExitCode.INTERRUPTED): ("interrupted", "The untrusted run reports an interruption and measured nothing."),
 }
-_NO_RESULTS = ("cannot tell", "The artifact holds no results, and does not say why.")
+_NO_RESULTS = ("cannot tell", "The artifact has no results, and does not say why.")
 # what the API told of its index while it was measured, beside what the inputs say
 _OF_THE_INDEX = ("index_version", "chunker_version")
 _UPDATE = "Update the branch, so that both are measured by the same files."
@@ -129,7 +129,7 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
         answer = by_probe.get(probe)
         if answer is None or answer.result.failure is not None:
             # its own words would stand in a sentence of raggate's
-            failure = Failure(kind="aborted", message="the run holds no answer to it")
+            failure = Failure(kind="aborted", message="the run has no answer to it")
             result = Result(
                 case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0
             )
@@ -212,7 +212,7 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
         raise CannotTell(f"the run holds {len(given - due)} answers that were not asked for", hint=_UPDATE)
     missing = due - given
     if missing and claimed.stopped is None:
-        raise CannotTell(f"the run holds no answer to {len(missing)} of {len(due)} questions, and does not say why")
+        raise CannotTell(f"the run has no answer to {len(missing)} of {len(due)} questions, and does not say why")
 
 
 def _refuse_wild_numbers(claimed: Run) -> None:

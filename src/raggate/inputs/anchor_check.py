@@ -78,7 +78,7 @@ def _missing(
     for snippet in support.snippets:
         if not any(headings.holds(text, snippet) for text in texts):
             elsewhere = _elsewhere(snippet, [vault.texts[key] for key in keys]) if hints else ""
-            return f"snippet {quoted(snippet, limit=80)} does not stand in {where}{elsewhere}"
+            return f"snippet {quoted(snippet, limit=80)} is not in {where}{elsewhere}"
     return None
 
 
@@ -102,7 +102,7 @@ def _nearest_heading(wanted: str, notes: Sequence[SectionNames]) -> str:
 def _elsewhere(snippet: str, texts: Sequence[str]) -> str:
     """Say where in its note a snippet stands that is not in its section."""
     line = next((headings.line_with(text, snippet) for text in texts if headings.holds(text, snippet)), None)
-    return "" if line is None else f", but in line {line} of the note; name the section it stands in"
+    return "" if line is None else f", but in line {line} of the note; name the section that it is in"
 
 
 def _nearest(wanted: str, candidates: list[str]) -> str:

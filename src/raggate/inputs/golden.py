@@ -99,11 +99,11 @@ def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
             problems += [Problem(name, number, problem) for problem in problems_of(error)]
             continue
         if case.id in seen:
-            problems.append(Problem(name, number, f"id {quoted(case.id)} stands already in line {seen[case.id]}"))
+            problems.append(Problem(name, number, f"id {quoted(case.id)} is already in line {seen[case.id]}"))
         seen[case.id] = number
         cases.append(case)
     if not cases and not problems:
-        raise UsageError(f"{name}: the golden set holds no case", hint="Add at least one question, one JSON per line.")
+        raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
     if len(cases) > MAX_CASES:
         problems.append(Problem(name, 0, f"{len(cases)} cases, expected at most {MAX_CASES}"))
     refuse("invalid-golden", problems)

@@ -158,7 +158,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
     seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
-    late = f"{cases.name}: its questions could not be held against the notes within {fixed(seconds, 0)} s"
+    late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         anchor_check.check_anchors(cases, notes)
     check_must_pass_asked(cases, settings.ask.modes)

@@ -30,7 +30,7 @@ def load(directories: dict[str, Path]) -> Vault:
         texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
         notes[f"{name}/{rel_path}"] = _hash(content)
     if not texts:
-        raise UsageError("the vault holds no note", hint="Key 'vault' names directories that hold *.md files.")
+        raise UsageError("the vault has no note", hint="Key 'vault' names directories with *.md files.")
     whole = hashlib.sha256()
     for note in sorted(notes):
         whole.update(f"{note}\0{notes[note]}\0".encode(errors="surrogateescape"))
@@ -86,7 +86,7 @@ def _check_name(rel_path: Path, name: str) -> None:
     except UnicodeDecodeError as error:
         path = ascii(written)[2:-1]
         raise UsageError(
-            f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}; no API can tell it in JSON",
+            f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}; no API can return it in JSON",
             hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
         ) from None
 

@@ -13,7 +13,7 @@ from raggate.text.escape import log_line
 from raggate.text.files import writing
 
 _PATH = click.Path(path_type=Path)
-_FORCE = click.option("--force", is_flag=True, help="Replace a file that is there.")
+_FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
 
 
 @click.group()

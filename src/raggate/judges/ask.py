@@ -101,7 +101,7 @@ class CassetteFirst:
         if (known := self._cassette.reply(request, fresh=self._fresh)) is not None:
             return known
         if self._send is None:
-            return NotJudged(reason="replay_miss", detail="the cassette does not hold the reply, and none is asked for")
+            return NotJudged(reason="replay_miss", detail="the cassette does not have the reply, and none is asked for")
         if key not in self._under_way:
             self._under_way[key] = asyncio.create_task(self._call(request, self._send))
         return await self._under_way[key]

@@ -211,7 +211,7 @@ def _unusable(error: Exception) -> str:
         return f"the certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {cut(error, limit=200)}"
     if isinstance(error, ImportError):
         return "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names a SOCKS proxy: expected one with http or https"
-    return "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY holds no address: expected one such as http://proxy:3128"
+    return "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY has no address: expected one such as http://proxy:3128"
 
 
 def _late(settings: Judges, lost: _Lost | None) -> NotJudged:

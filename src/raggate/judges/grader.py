@@ -31,7 +31,7 @@ class Grader:
         prompt = render(rubric, material, expected, frame=self.frame, limited=limited)
         opinion = await self.ask(JudgeRequest(model=self.model, prompt=prompt, parameters=self.parameters), expected)
         if not isinstance(opinion.says, NotJudged) and is_quoted(opinion.says, material):
-            problem = NotJudged(reason="unusable_score", detail="the reply is one that stands in what is graded")
+            problem = NotJudged(reason="unusable_score", detail="the reply is copied from what is graded")
             return replace(opinion, says=problem)
         return opinion
 

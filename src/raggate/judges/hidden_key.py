@@ -37,7 +37,9 @@ class KeyScrubber:
         clean = self._scrub(outcome)
         decoded = _decoded(clean.text)
         if self._scrub(decoded) != decoded:
-            return NotJudged(reason="invalid_reply", detail="the reply holds the judge's own key, spelt with escapes")
+            return NotJudged(
+                reason="invalid_reply", detail="the reply contains the judge's own key, spelt with escapes"
+            )
         return clean
 
 

@@ -53,7 +53,7 @@ def parse(text: str, expected: type[F]) -> F:
         # JSON can spell half a character, which no file and no request can hold
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:
-        raise ValueError("expected text that UTF-8 can hold, found a lone surrogate") from None
+        raise ValueError("expected text that can be written as UTF-8, found a lone surrogate") from None
     except RecursionError:
         raise ValueError("expected one JSON object, found nesting without end") from None
     except ValueError as error:

@@ -97,13 +97,13 @@ LABEL_METRICS: dict[str, LabelMetric] = {
     ),
     "mean_reciprocal_rank_at_k": _of_chunks(
         "topically_relevant",
-        "How high does the first chunk on topic stand?",
+        "How high is the first chunk on topic?",
         "1 / rank of the first chunk among the first K with topically_relevant; 0 without one.",
         "mrr_at_k (raggate, substrate), mrr_avg (helloworld), mrr (kebab), reciprocal rank (TREC).",
     ),
     "ndcg_at_k": _of_chunks(
         "topically_relevant evidence_sufficient",
-        "Do the best chunks stand first?",
+        "Are the best chunks first?",
         "sum of (2^w - 1) / log2(rank + 1) over the first K, divided by that of the best order; w is 2 for a "
         "sufficient chunk, 1 for one that is only on topic; 0 where no chunk has a grade.",
         "ndcg_exp_at_k (raggate), ndcg_burges (ranx).",

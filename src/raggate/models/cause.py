@@ -155,7 +155,7 @@ class CauseEvidence:
         changes: notes added and changed since the baseline, with which of the two.
         lists: by mode.
         retrieved: by path, the headings under which any answer at all holds a chunk of the note.
-        gone: the notes of passages that the baseline's lists hold, and that no answer holds a chunk of.
+        gone: the notes of passages that the baseline's lists hold, and that no answer has a chunk of.
         recut: whether the index says that it holds other chunks of the same notes, or is of another version.
         documents: how many the index held in the baseline's run and holds now, of the same notes; None where the API
             does not say.

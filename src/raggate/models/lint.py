@@ -56,13 +56,13 @@ CHECKS: dict[str, Check] = {
     ),
     "leaked-answer": Check(
         "warning",
-        "A question holds a snippet of its gold support, so it asks for what it says already.",
+        "A question contains a snippet of its gold support, so it asks for what it says already.",
         "Ask for the snippet without quoting it.",
     ),
     "ambiguous-anchor": Check(
         "warning",
         "A gold support names several places at once, so that any of them counts as found.",
-        "Add a snippet that stands in the meant place alone, name its vault, or rename a heading.",
+        "Add a snippet that is in the meant place alone, name its vault, or rename a heading.",
     ),
     "look-alike-heading": Check(
         "warning",
@@ -117,7 +117,7 @@ CHECKS: dict[str, Check] = {
         "note", "So small a loss can pass unseen.", "Ask more questions, in more groups, to see smaller ones."
     ),
     "no-visible-loss": Check(
-        "warning", "No loss can be told from chance, whatever its size.", "Ask more questions, in more groups."
+        "warning", "No loss can be distinguished from chance, whatever its size.", "Ask more questions, in more groups."
     ),
     "heavy-group": Check(
         "warning", "One group has so many of the questions that losing it whole is no evidence.", "Ask of other groups."

@@ -41,7 +41,7 @@ class PolicyOdds:
 class Outlook:
     """What a suite can show, and which policy suits it.
 
-    `odds` are empty, and nothing is `recommended`, without a baseline that holds single questions; `gated` counts the
+    `odds` are empty, and nothing is `recommended`, without a baseline that has single questions; `gated` counts the
     metrics that were gated in it, `finest` is the smallest tolerance of them. `slices_fail` says that slices are judged
     too, which the odds leave out.
     """

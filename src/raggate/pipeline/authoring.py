@@ -124,7 +124,7 @@ def in_time(bench: Workbench) -> Iterator[None]:
         UsageError: when it does.
     """
     megabytes = (len(bench.data) + sum(map(len, bench.vault.texts.values()))) / (1 << 20)
-    late = UsageError("the questions could not be held against the notes in time", hint="Take fewer at once.")
+    late = UsageError("the questions could not be compared with the notes in time", hint="Take fewer at once.")
     with within(4 * (LINT_S + LINT_PER_MIB_S * megabytes), late):
         yield
 

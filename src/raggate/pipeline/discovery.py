@@ -228,9 +228,9 @@ class _Discovery:
             asked = f"{request.method} {request.path} ({', '.join((*request.query, *(request.body or {})))})"
             self._tried.append(f"{asked}: {self._said(status, root)}")
         raise UsageError(
-            [f"{self._base}: no answer holds a list of chunks that could be read", *self._tried],
-            hint="`--question` asks what the index knows, `--map list=data.hits` says where the chunks stand; "
-            "docs/adapters.md shows how to write it by hand.",
+            [f"{self._base}: no answer has a list of chunks that raggate can read", *self._tried],
+            hint="`--question` asks something that the index can answer, `--map list=data.hits` says where the chunks "
+            "are; docs/adapters.md shows how to write it by hand.",
         )
 
     def _said(self, status: int, root: Any) -> str:

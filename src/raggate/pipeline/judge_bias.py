@@ -70,7 +70,7 @@ def measure_bias(
     run, judges = rejudge.stored_run(directory, config_file, instead, environment, say)
     answers = eligible(run.results)
     if not answers:
-        raise UsageError(f"run {run.run_id} holds no answer with a text, so judges have nothing to grade")
+        raise UsageError(f"run {run.run_id} has no answer with a text, so judges have nothing to grade")
     judges.warn_of_missing_keys()
     answering = _answering(run, answered_by)
     drawn = draw(answers, n, SEED)
@@ -171,7 +171,7 @@ def _why_none(models: set[str], judges: Sequence[str]) -> str:
     """Say why no judge could be held against others of another family."""
     if not models:
         return (
-            "nothing tells which model generated the answers: --answered-by names it, or ask.mapped.response.model "
+            "nothing says which model generated the answers: --answered-by names it, or ask.mapped.response.model "
             "says where answers do"
         )
     if len(judges) < 2:

@@ -95,7 +95,7 @@ class Jury:
             missing = session.missing_key(model, self.environment)
             if missing is not None and self.settings.mode != "replay":
                 self.say(
-                    f"{model.name} is not asked, as {missing.detail}: what the cassette does not hold is not judged"
+                    f"{model.name} is not asked, as {missing.detail}: what the cassette does not have is not judged"
                 )
 
     def judge(self, run: Run) -> Run:

@@ -187,7 +187,7 @@ def _ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[R
     first = repeats.sample(results, inputs.config.ask.repeat_sample)
     if not up.adapter.repeatable:
         if inputs.config.ask.repeat_sample:
-            request.say("nothing is asked twice of a program, so nothing tells whether it ranks alike each time")
+            request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
         return None
     cases = {case.id: case for case in inputs.golden.cases}
     questions = [(cases[result.case_id], result.mode) for result in first]

@@ -64,7 +64,7 @@ def read(data: bytes, name: str, cases: Golden) -> tuple[LabelledResult, ...]:
         item = _read_row(line, f"{name}:{number}", by_id)
         first = seen.setdefault((item.result.repeat, item.result.mode, item.case.id), number)
         if first != number:
-            raise UsageError(f"{name}:{number}: {quoted(item.case.id)} stands already in line {first}")
+            raise UsageError(f"{name}:{number}: {quoted(item.case.id)} is already in line {first}")
         if (1, item.result.mode, item.case.id) not in seen:
             raise UsageError(f"{name}:{number}: an answer of {quoted(item.case.id)} before its first")
         items.append(item)

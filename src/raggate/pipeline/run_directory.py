@@ -126,7 +126,7 @@ def of_suite(run: Run, suite: str) -> Run:
     except ValidationError:
         raise UsageError(
             f"--suite: expected letters, digits, '.', '_' and '-', found {quoted(suite)}",
-            hint="It is the name that `suite` in raggate.yml tells.",
+            hint="It is the name given by `suite` in raggate.yml.",
         ) from None
     return replace(run, suite=name, config=run.config.model_copy(update={"suite": name}))
 

@@ -140,7 +140,7 @@ FAULTS: tuple[AnswerFault, ...] = (
     *_of_notes("notes as they were before", _outdated, 0.05, 0.2, 1.0),
     *_of_questions("a removed note comes back", contents.removed_note_back, 0.02, 0.2),
     AnswerFault(name="a vault is not searched", size="the last", apply=_last_vault_lost, notes=_last_vault),
-    AnswerFault(name="wrong vault told", size="every chunk", apply=_misnamed),
+    AnswerFault(name="wrong vault", size="every chunk", apply=_misnamed),
     _shuffled(3),
     _shuffled(10),
     _of_all("ranks reversed", "the whole list", rankings.reversed_list),

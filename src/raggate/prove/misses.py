@@ -116,7 +116,7 @@ def _together(trial: Trial) -> str:
         return "no test decides beside the tolerances"
     test = min(tests, key=lambda each: each.adjusted)
     if test.fewest_losses is None:
-        return f"{counted(test.units, 'unit')} are too few to tell a loss from chance"
+        return f"{counted(test.units, 'unit')} are too few to distinguish a loss from chance"
     if not test.lost:
         return f"no question got worse in {enumerated(test.metrics)}"
     needs = [f"p < {setting(ALPHA)}"] if test.adjusted >= ALPHA else []

@@ -64,7 +64,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
                     raise
                 run_directory.write_reports(directory, OF_PROOF, work.proof(interrupted=True))
                 message = f"interrupted after {len(work.repeats)} runs without a fault and {len(work.trials)} with one"
-                raise Interrupted(message, hint="proof.md of the run directory tells what they gave.") from None
+                raise Interrupted(message, hint="proof.md of the run directory has their results.") from None
             result = work.proof()
             run_directory.write_reports(directory, OF_PROOF, result)
             return directory, result

@@ -130,6 +130,6 @@ def _rankings(calibration: Calibration) -> Iterator[str]:
         return
     share = share_not_seen(repeated.compared, repeated.times)
     yield (
-        f"Every ranking was the same each time: with 95% confidence the API ranks otherwise for at most "
+        f"Every ranking was the same each time: with 95% confidence the API ranks differently for at most "
         f"{fixed(share * 100, 1)}% of such questions. invariants.must_be_deterministic can hold it to that."
     )

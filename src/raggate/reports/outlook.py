@@ -48,7 +48,7 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
     units = f" in {counted(mode.units, 'group')}" if mode.units != mode.questions else ""
     questions = f"with {counted(mode.questions, 'question')}{units}"
     if mode.visible_drop is None:
-        text = f"{where}{questions} no loss can be told from chance, so it takes a tolerance that is exceeded"
+        text = f"{where}{questions} no loss can be distinguished from chance, so it takes a tolerance that is exceeded"
         yield Sentence(text, "no-visible-loss")
     else:
         text = f"{where}{questions} a drop under {points(mode.visible_drop)} can pass unseen"
@@ -76,9 +76,7 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
 
 def _odds(outlook: Outlook) -> Iterator[Sentence]:
     if not outlook.odds:
-        yield Sentence(
-            "how often the gate is red by chance is not known without a baseline that holds single questions"
-        )
+        yield Sentence("how often the gate is red by chance is not known without a baseline that has single questions")
         return
     odds = {policy.policy: policy for policy in outlook.odds}
     neutral = ", ".join(f"`{name}` {percent(policy.neutral)}" for name, policy in odds.items())

@@ -148,7 +148,7 @@ def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
         )
     if means:
         lines.append(
-            'Where "means" stands, the change is that of the values; other cases or settings can be part of it.'
+            'Where it says "means", the change is that of the values; other cases or settings can be part of it.'
         )
     return " ".join(lines)
 
@@ -221,7 +221,7 @@ def _cases(proposal: BaselineCandidate) -> Section:
     kinds = {
         "added": golden.added,
         "removed": golden.removed,
-        "asked or labelled otherwise": golden.relabelled,
+        "asked or labelled differently": golden.relabelled,
         "in other slices": golden.refiled,
         "no longer must-pass": golden.released,
     }

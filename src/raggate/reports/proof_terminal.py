@@ -37,7 +37,7 @@ def render(proof: GateProof, *, width: int, color: bool) -> str:
     console.print(_table(proof))
     _misses(proof, console)
     if proof.untried:
-        _line(console, f"\n{proof_words.untried(proof)}; proof.md tells why")
+        _line(console, f"\n{proof_words.untried(proof)}; proof.md says why")
     _unasked(proof, console)
     console.print()
     _line(console, proof_words.headline(proof))

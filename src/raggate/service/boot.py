@@ -246,7 +246,7 @@ class _Wait:
         """Say where the path of a request stands that no API has."""
         path = exchange.request.partition(" ")[2]
         if path not in {self._ready.health_path, self._ready.index_path}:
-            return f"Is {path} a path of this API? It stands in the section `ask`."
+            return f"Is {path} a path of this API? It belongs in the section `ask`."
         return (
             f"Is `api.ready.health_path` ({cut(self._ready.health_path)}) a path of this API? "
             f"`api.ready.index_path` can be null."
@@ -303,7 +303,7 @@ class _Wait:
             port = self._api.container.port
             return f"It must listen on port {port} of all addresses (0.0.0.0), not of localhost alone. {longer}"
         if refused:
-            return f"It must listen on 127.0.0.1 at the port that {{port}} stands for. {longer}"
+            return f"It must listen on 127.0.0.1 at the port given as {{port}}. {longer}"
         return f"{longer} Its whole output is in api.log of the run directory."
 
     def _announce(self) -> None:

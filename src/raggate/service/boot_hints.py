@@ -31,7 +31,7 @@ def why_it_ended(ended: ProcessExit, log: Iterable[str] = (), *, contained: bool
             "`api.container.tmpfs` (it is then empty at every start), or set `api.container.read_only: false`."
         )
     if ended.service is not None:
-        return "Its whole output is in the log of its name in the run directory; its limits stand under `services`."
+        return "Its whole output is in the log of its name in the run directory; its limits are under `services`."
     if ended.code == 0:
         return "The command must stay in the foreground for as long as it serves."
     if ended.out_of_memory:

@@ -116,7 +116,7 @@ def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...
         ),
         pytest.param(
             answer(SNIPPET, make_chunk("x"), labels={"strange_texts": (0,)}),
-            "the section is at rank 1, but with a text that does not stand in its note",
+            "the section is at rank 1, but with a text that is not in its note",
             id="invented-text",
         ),
         pytest.param(
@@ -159,7 +159,7 @@ def test_what_is_said(item: LabelledResult, sentence: str) -> None:
         pytest.param(
             {**SNIPPET, "vaults": ("work",)},
             make_chunk(),
-            "the section of a note of this path (the API does not tell of which vault: home or work) is at rank 1, "
+            "the section of a note of this path (the API does not say which vault: home or work) is at rank 1, "
             "but without the gold snippet (another piece, or reworded)",
             id="vault-not-told",
         ),
@@ -449,7 +449,7 @@ class TestNotes:
         cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, gone=gone)
         assert cause.code == code
         if code == "note-not-indexed":
-            words = "no answer holds a chunk of the note, and the index holds 7 documents, 9 in the baseline's run"
+            words = "no answer has a chunk of the note, and the index has 7 documents, 9 in the baseline's run"
             assert in_words(cause) == words
 
     def test_a_passage_that_others_outrank_is_not_missed_in_the_index(self) -> None:
@@ -477,7 +477,7 @@ class TestNotes:
         cause = explained(answer({}, OTHERS[0]), GOLD, retrieved={"a.md": headings}, recut=recut)
         assert cause.code == code
         if code == "anchor-gone":
-            words = "no answer holds a chunk under # A any more; of its note the nearest heading that came back is # Ab"
+            words = "no answer has a chunk under # A any more; of its note the nearest heading that came back is # Ab"
             assert in_words(cause) == words
 
     def test_headings_of_several_notes(self) -> None:

@@ -109,7 +109,7 @@ def test_what_is_no_part_of_it() -> None:
         pytest.param(
             ("demoted", "demoted", "api-error"),
             {"lists": {**REWEIGHED, "weights": ({"vector": 0.7, "lexical": 0.3}, {"vector": 0.5, "lexical": 0.5})}},
-            "the final score is weighed otherwise (weights: vector 0.7 → 0.5, lexical 0.3 → 0.5); it fits 2 of the 3",
+            "the final score has other weights (weights: vector 0.7 → 0.5, lexical 0.3 → 0.5); it fits 2 of the 3",
             id="other-weights",
         ),
         pytest.param(
@@ -140,7 +140,7 @@ def test_what_is_no_part_of_it() -> None:
         pytest.param(
             ("folder-not-indexed", "note-not-indexed"),
             {"now": {"documents": 7, "chunks": 80}},
-            "the index holds 7 documents of the same notes, 9 before; it fits all 2",
+            "the index has 7 documents of the same notes, 9 before; it fits all 2",
             id="a-dropped-folder",
         ),
         pytest.param(
@@ -152,7 +152,7 @@ def test_what_is_no_part_of_it() -> None:
         pytest.param(
             ("folder-not-searched", "folder-not-searched", "not-listed"),
             {"folders": {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 0})}},
-            "none of 40 answers holds anything from the folder that it selects first (30 of 40 did before); it fits 2 "
+            "none of 40 answers has anything from the folder that it selects first (30 of 40 did before); it fits 2 "
             "of the 3",
             id="the-first-folder-is-skipped",
         ),
@@ -381,7 +381,7 @@ class TestIndex:
 
     def test_one_document_does_not_explain_nine_notes(self) -> None:
         """Documents that are gone are the cause of no more different notes than there are of them."""
-        words = "the index holds 8 documents of the same notes, 9 before"
+        words = "the index has 8 documents of the same notes, 9 before"
         few = diagnosis([*self.NOTES], now={"documents": 8})
         assert few is not None
         assert few.changes == (words,)
@@ -439,7 +439,7 @@ class TestCoincidence:
         flips = [make_flip(f"q{number}", cause=Cause(code="not-listed", stood_clear=True)) for number in range(9)]
         found = diagnosis(flips, now={"documents": 10})
         assert found is not None
-        assert found.changes == ("the index holds 10 documents of the same notes, 9 before",)
+        assert found.changes == ("the index has 10 documents of the same notes, 9 before",)
         assert found.likely == self.DOES_NOT_SHOW
 
     @pytest.mark.parametrize(

@@ -70,7 +70,7 @@ def test_places_are_those_of_the_configuration() -> None:
         ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what stands before"),
         ({"rel_path": "b.md"}, "1 of 1 chunk name no note of the vault, such as 'b.md'"),
         ({"heading_path": "# Zebra"}, "headings that their note does not have, such as a.md, '# Zebra'"),
-        ({"text": "zebras graze on wide plains of grass"}, "a text that does not stand in their note"),
+        ({"text": "zebras graze on wide plains of grass"}, "a text that is not in their note"),
     ],
 )
 def test_what_the_notes_say_against_it_breaks_the_gate(chunk: dict[str, Any], said: str) -> None:

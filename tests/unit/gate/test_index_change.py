@@ -28,17 +28,17 @@ def change(**now: Any) -> IndexChange:
     [
         pytest.param({}, "", "", id="the-same"),
         pytest.param(
-            {"documents": 8, "chunks": 80}, "the index holds 8 documents of the same notes, 9 before", "", id="fewer"
+            {"documents": 8, "chunks": 80}, "the index has 8 documents of the same notes, 9 before", "", id="fewer"
         ),
         pytest.param(
             {"documents": 18, "chunks": 180},
-            "the index holds 18 documents of the same notes, 9 before",
+            "the index has 18 documents of the same notes, 9 before",
             "",
             id="notes-twice",
         ),
         pytest.param(
             {"documents": 8, "chunks": 190, "chunk_tokens": 22.0},
-            "the index holds 8 documents of the same notes, 9 before",
+            "the index has 8 documents of the same notes, 9 before",
             "the same notes are cut into other chunks (90 → 190, mean length 50 → 22 tokens)",
             id="fewer-documents-in-more-chunks",
         ),
@@ -51,19 +51,19 @@ def change(**now: Any) -> IndexChange:
         pytest.param(
             {"chunks": 60},
             "",
-            "the index holds 60 chunks of the same notes, 90 before, mean length 50 → 50 tokens",
+            "the index has 60 chunks of the same notes, 90 before, mean length 50 → 50 tokens",
             id="text-is-gone",
         ),
         pytest.param(
             {"documents": None, "chunks": 60, "chunk_tokens": 75.0},
             "",
-            "the index holds 60 chunks of the same notes, 90 before, mean length 50 → 75 tokens",
+            "the index has 60 chunks of the same notes, 90 before, mean length 50 → 75 tokens",
             id="documents-are-not-told",
         ),
         pytest.param(
             {"chunks": 60, "chunk_tokens": None},
             "",
-            "the index holds 60 chunks of the same notes, 90 before",
+            "the index has 60 chunks of the same notes, 90 before",
             id="no-lengths",
         ),
         pytest.param({"vault": "w", "documents": 8, "chunks": 200}, "", "", id="other-notes"),

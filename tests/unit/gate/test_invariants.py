@@ -269,14 +269,14 @@ BROKEN = [
         "index_complete",
         [covered(docs_processed=2)],
         IN_VAULT,
-        "the index holds 2 of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
+        "the index has 2 of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
         id="documents-missing",
     ),
     pytest.param(
         "index_complete",
         [covered(docs_processed=["3"])],
         IN_VAULT,
-        "the index holds ['3'] of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
+        "the index has ['3'] of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
         id="documents-not-a-number",
     ),
     pytest.param(

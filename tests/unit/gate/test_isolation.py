@@ -55,16 +55,16 @@ def test_a_private_text_is_told_in_whatever_place() -> None:
         results=(suite, replace(suite, labels=replace(suite.labels, leaks=(other,)))),
     )
     assert sorted(examples("private_withheld", run)) == [
-        "'Question q1?' (hybrid as anna): available_folders holds text of home/diary.md",
-        "'Question q1?' (hybrid as anna): rank 1, a.md, holds text of home/diary.md in its chunk_id",
-        "'Question q1?' (hybrid as anna): the answer holds text of home/diary.md",
-        "q1 (hybrid): rank 2, a.md, holds text of home/diary.md",
+        "'Question q1?' (hybrid as anna): available_folders contains text of home/diary.md",
+        "'Question q1?' (hybrid as anna): rank 1, a.md, contains text of home/diary.md in its chunk_id",
+        "'Question q1?' (hybrid as anna): the answer contains text of home/diary.md",
+        "q1 (hybrid): rank 2, a.md, contains text of home/diary.md",
     ]
 
 
 @pytest.mark.parametrize(
     ("note", "expected"),
-    [("home/diary.md", []), ("work/b.md", ["q1 (hybrid) as anna: rank 1, a.md, holds text of work/b.md"])],
+    [("home/diary.md", []), ("work/b.md", ["q1 (hybrid) as anna: rank 1, a.md, contains text of work/b.md"])],
 )
 def test_a_text_that_a_principal_may_not_see(note: str, expected: list[str]) -> None:
     """A chunk of a note that they may see is told where its text is of another."""
@@ -77,7 +77,7 @@ def test_a_probe_that_brings_a_note_of_no_vault(path: str) -> None:
     """Under another spelling of its path a private note is private still, so a path of no vault is no excuse."""
     run = probed(make_probe("private", make_chunk(rel_path=path), question="My diary", case_id=""), **PRIVATE)
     (example,) = examples("private_withheld", run)
-    assert example.endswith(f"{path}, a path that no vault holds, so it may be any note")
+    assert example.endswith(f"{path}, a path that is in no vault, so it may be any note")
 
 
 @pytest.mark.parametrize(

@@ -95,8 +95,8 @@ def test_fit_judges_decide() -> None:
             summary(agreement=replace(AGREEMENT, kappa=0.05, low=-0.2, high=0.3)),
             "kappa 0.0500 [-0.2000, 0.3000] with people on 24 canary cases, below the floor 0.4",
         ),
-        (summary(agreement=None), "no canary set tells whether its judges agree with people"),
-        (summary(canary=None), "no canary set tells whether its judges agree with people"),
+        (summary(agreement=None), "no canary set shows whether its judges agree with people"),
+        (summary(canary=None), "no canary set shows whether its judges agree with people"),
         (
             summary(judged=10, agreement=replace(AGREEMENT, judged=19), missing="no_key"),
             "only 10 of 12 answers were judged (2 no_key)",

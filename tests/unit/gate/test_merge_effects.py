@@ -72,7 +72,8 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
         ),
         (
             Preview(baseline="replaced", lowered=("hit_at_5", "1 question fewer")),
-            "merging this change replaces the baseline, which holds later changes to less: hit_at_5, 1 question fewer",
+            "merging this change replaces the baseline, which makes the gate weaker for later changes: hit_at_5, 1 "
+            "question fewer",
         ),
         (Preview(baseline="replaced"), "merging this change replaces the baseline"),
         (

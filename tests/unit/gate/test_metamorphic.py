@@ -100,7 +100,7 @@ def test_an_index_that_grows_when_it_is_made_again() -> None:
     """As many documents and chunks as before must be there after indexing again; each is told once."""
     again = [make_probe("reindex", A, response__coverage={"docs_processed": 2, "chunks_embedded": 8})] * 2
     run = probed(make_probe("control", A), *again, suite=(A,), coverage={"docs_processed": 2, "chunks_embedded": 4})
-    assert examples("reindex_idempotent", run) == ["the index holds 8 chunks after indexing again, before 4"]
+    assert examples("reindex_idempotent", run) == ["the index has 8 chunks after indexing again, before 4"]
 
 
 @pytest.mark.parametrize(

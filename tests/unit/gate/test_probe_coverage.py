@@ -53,7 +53,7 @@ HEADING = {"case_id": "", "note": "work/a.md", "heading_path": "# A"}
             (make_probe("control", A), make_probe("spelling", B, variant="capitals")),
             {"suite": (B,)},
             "error",
-            "1 of 1 answer left out: the question is ranked otherwise when asked again unchanged",
+            "1 of 1 answer left out: the question is ranked differently when asked again unchanged",
             id="noise",
         ),
         pytest.param(
@@ -97,7 +97,7 @@ HEADING = {"case_id": "", "note": "work/a.md", "heading_path": "# A"}
             {"suite": (B,)},
             "error",
             "1 of 2 questions got no answer: no answer within 60 s; "
-            "1 of 2 answers left out: the question is ranked otherwise when asked again unchanged",
+            "1 of 2 answers left out: the question is ranked differently when asked again unchanged",
             id="half-not-answered-and-half-noise",
         ),
         pytest.param(
@@ -188,7 +188,7 @@ def test_what_was_seen(name: str, answers: tuple[ProbeAnswer, ...], run: dict[st
     assert broken(name, probed(*answers, **run)) == ()
 
 
-NOTHING_TELLS = "no question was answered twice, so nothing tells"
+NOTHING_TELLS = "no question was answered twice, so nothing shows"
 LIMIT = "gate.max_error_rate allows 0.02"
 
 

@@ -49,37 +49,42 @@ def reach(*items: LabelledResult) -> Reach:
     ("fields", "counts", "why"),
     [
         pytest.param({}, (4, 4, 4), "", id="all is right"),
-        pytest.param({"heading_path": ""}, (4, 0, 0), "the API tells no heading_path: let it tell", id="no headings"),
+        pytest.param(
+            {"heading_path": ""}, (4, 0, 0), "the API returns no heading_path: let it return", id="no headings"
+        ),
         pytest.param(
             {"heading_path": "## Unit tests"},
             (4, 0, 0),
-            "the API tells headings otherwise: golden set '# N0 {#n} > ## Unit tests', API '## Unit tests'",
+            "the API writes headings differently: golden set '# N0 {#n} > ## Unit tests', API '## Unit tests'",
             id="the last heading alone",
         ),
-        pytest.param({"heading_path": "unit-tests"}, (4, 0, 0), "headings otherwise: golden set", id="slugs"),
+        pytest.param({"heading_path": "unit-tests"}, (4, 0, 0), "headings differently: golden set", id="slugs"),
         pytest.param(
-            {"heading_path": "/N{}/Unit tests/"}, (4, 0, 0), "headings otherwise: golden set", id="another delimiter"
+            {"heading_path": "/N{}/Unit tests/"}, (4, 0, 0), "headings differently: golden set", id="another delimiter"
         ),
         pytest.param(
             {"heading_path": "# Other", "text": "b"}, (4, 0, 0), "other sections of these", id="other sections"
         ),
         pytest.param(
-            {"heading_path": "# Other"}, (4, 0, 0), "headings otherwise: golden set", id="the section's text elsewhere"
+            {"heading_path": "# Other"},
+            (4, 0, 0),
+            "headings differently: golden set",
+            id="the section's text elsewhere",
         ),
-        pytest.param({"text": ""}, (4, 4, 0), "the API tells no text", id="no text"),
-        pytest.param({"text": "another piece"}, (4, 4, 0), "does not hold the snippets", id="other text"),
-        pytest.param({"rel_path": ""}, (0, 0, 0), "the API tells no path of a note", id="no paths"),
+        pytest.param({"text": ""}, (4, 4, 0), "the API returns no text", id="no text"),
+        pytest.param({"text": "another piece"}, (4, 4, 0), "does not contain the snippets", id="other text"),
+        pytest.param({"rel_path": ""}, (0, 0, 0), "the API returns no path of a note", id="no paths"),
         pytest.param(
             {"rel_path": "/data/dir/n{}.md"},
             (0, 0, 0),
-            "the API tells paths otherwise: golden set 'dir/n0.md', API '/data/dir/n0.md'",
+            "the API writes paths differently: golden set 'dir/n0.md', API '/data/dir/n0.md'",
             id="paths from elsewhere",
         ),
-        pytest.param({"rel_path": "n{}"}, (0, 0, 0), "paths otherwise: golden set 'dir/n0.md', API 'n0'", id="names"),
+        pytest.param({"rel_path": "n{}"}, (0, 0, 0), "paths differently: golden set 'dir/n0.md', API 'n0'", id="names"),
         pytest.param(
             {"vault": "personal"},
             (0, 0, 0),
-            "the API tells another vault: golden set 'work', API 'personal'",
+            "the API returns another vault: golden set 'work', API 'personal'",
             id="another vault",
         ),
         pytest.param({"rel_path": "x{}.md"}, (0, 0, 0), "other notes come back", id="other notes"),
@@ -99,7 +104,7 @@ def test_what_few_have_in_common_is_not_said(right: int, *, said: bool) -> None:
     texts = ["a fact {}" if number < right else "another piece" for number in range(len(CASES))]
     own = reach(*(item(case, chunk(number, text=texts[number])) for number, case in enumerate(CASES)))
     assert (own.sections, own.matches) == (4, right)
-    assert ("does not hold the snippets" in own.why) is said
+    assert ("does not contain the snippets" in own.why) is said
 
 
 def test_failed_calls_and_empty_lists() -> None:
@@ -112,7 +117,7 @@ def test_failed_calls_and_empty_lists() -> None:
 def test_ids() -> None:
     """Where the golden set names chunks by ids, an id of each side is shown."""
     case = make_case(gold_supports=(make_support("", None, chunk_id="17"),))
-    assert reach(item(case, chunk(0))).why == "the API tells other ids: golden set '17', API 'c0'"
+    assert reach(item(case, chunk(0))).why == "the API returns other ids: golden set '17', API 'c0'"
 
 
 def test_questions_without_an_answer_do_not_count() -> None:

@@ -28,7 +28,7 @@ def test_without_a_baseline() -> None:
 
 
 def test_groups_are_what_counts() -> None:
-    """Ten questions of each of four notes are four units, of which no loss can be told from chance."""
+    """Ten questions of each of four notes are four units, of which no loss can be distinguished from chance."""
     (mode,) = suite_outlook(make_config(), golden(40, per_note=10), None).modes
     assert mode == ModeOutlook(mode="hybrid", questions=40, units=4, visible_drop=None)
 

@@ -42,7 +42,7 @@ def test_no_claim_passes_or_speaks(verdict: bytes | None) -> None:
     ended = untrusted_run.without_results(verdict, "small")
     assert LABELS[ended.exit_code] == ended.label
     assert " ".join(ended.lines) in {
-        "The artifact holds no results, and does not say why.",
+        "The artifact has no results, and does not say why.",
         *(f"The untrusted run reports {what} and measured nothing." for what in WHATS),
     }
     assert (ended.hint, ended.suite) == ("", "small")

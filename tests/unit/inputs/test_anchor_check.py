@@ -67,7 +67,7 @@ def test_anchor_stands(support: Support) -> None:
         pytest.param(
             make_support("a.md", "# Costs", snippets=("one euro", "two euro")),
             (),
-            "snippet 'two euro' does not stand in the section '# Costs' of 'a.md'",
+            "snippet 'two euro' is not in the section '# Costs' of 'a.md'",
             id="one of two snippets",
         ),
         pytest.param(
@@ -89,7 +89,7 @@ def test_anchor_stands(support: Support) -> None:
     ],
 )
 def test_anchor_is_missing(support: Support, vaults: tuple[str, ...], message: str) -> None:
-    """A support that does not stand in the vault is named with line, case and the nearest thing that does."""
+    """A support that is not in the vault is named with line, case and the nearest thing that does."""
     case = make_case(gold_supports=(support,), vaults=vaults, line=3)
     with pytest.raises(UsageError) as caught:
         check_anchors(make_golden(case), vault(a=NOTE))
@@ -131,8 +131,8 @@ def test_snippets_stand_in_their_section(heading: str | None, snippet: str, else
         return
     with pytest.raises(UsageError) as caught:
         check_anchors(make_golden(make_case(gold_supports=(support,), vaults=("work",), line=3)), notes)
-    hint = f", but in line {elsewhere} of the note; name the section it stands in" if elsewhere else ""
-    wanted = f"snippet {snippet!r} does not stand in the section {heading!r} of 'a.md'{hint}"
+    hint = f", but in line {elsewhere} of the note; name the section that it is in" if elsewhere else ""
+    wanted = f"snippet {snippet!r} is not in the section {heading!r} of 'a.md'{hint}"
     assert str(caught.value) == f"eval_set.jsonl:3: case 'q1': {wanted}"
 
 
@@ -175,7 +175,7 @@ def test_a_heading_is_accepted_as_people_read_it(heading: str, snippet: str) -> 
         if inside:
             check_anchors(make_golden(case), vault(a=WRITTEN))
         else:
-            with pytest.raises(UsageError, match="does not stand in the section"):
+            with pytest.raises(UsageError, match="is not in the section"):
                 check_anchors(make_golden(case), vault(a=WRITTEN))
 
 

@@ -219,8 +219,8 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
 @each_row(
     ("data", "message"),
     [
-        pytest.param(b"", "g.jsonl: the golden set holds no case", id="empty"),
-        pytest.param(b"\n \r\n\n", "g.jsonl: the golden set holds no case", id="blank lines"),
+        pytest.param(b"", "g.jsonl: the golden set has no case", id="empty"),
+        pytest.param(b"\n \r\n\n", "g.jsonl: the golden set has no case", id="blank lines"),
         pytest.param(b"{\n", "g.jsonl:1: not valid JSON", id="syntax"),
         pytest.param(b"[1]\n", "g.jsonl:1: expected a JSON object, found [1]", id="a list"),
         pytest.param(b"<<<<<<< HEAD\n", "g.jsonl:1: unresolved merge conflict", id="conflict, ours"),
@@ -235,7 +235,7 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
             b'"' + b"x" * golden.MAX_LINE_BYTES + b'"', "g.jsonl:1: the line has 1048578 bytes", id="line too long"
         ),
         pytest.param(
-            lines(ROW, {**ROW, "id": "q2"}, ROW), "g.jsonl:3: id 'q1' stands already in line 1", id="duplicate id"
+            lines(ROW, {**ROW, "id": "q2"}, ROW), "g.jsonl:3: id 'q1' is already in line 1", id="duplicate id"
         ),
         pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' occurs twice", id="duplicate key"),
         pytest.param(

@@ -98,7 +98,7 @@ def test_hash_covers_names(tmp_path: Path) -> None:
 
 def test_no_note_at_all(tmp_path: Path) -> None:
     """Vaults without a single note measure nothing and are refused."""
-    assert refusal(write(tmp_path, {"a.txt": b"x", "b.md": b""})) == "the vault holds no note"
+    assert refusal(write(tmp_path, {"a.txt": b"x", "b.md": b""})) == "the vault has no note"
 
 
 def test_link_out_of_the_vault(tmp_path: Path) -> None:

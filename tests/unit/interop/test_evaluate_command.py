@@ -132,7 +132,7 @@ def test_keep_first(folder: Path) -> None:
     """A document given twice is an error unless the first is to count."""
     (folder / "run").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
     done = CliRunner().invoke(evaluate, ["--qrels", "qrels", "--run", "run"])
-    assert "run:2: document 'a' of query 'q1' stands already in line 1" in str(done.exception)
+    assert "run:2: document 'a' of query 'q1' is already in line 1" in str(done.exception)
     assert "1 entries left out" in output("--qrels", "qrels", "--run", "run", "--keep-first")
 
 

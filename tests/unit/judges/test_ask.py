@@ -65,7 +65,7 @@ def test_a_reply_is_read_and_recorded(tape: Cassette, tmp_path: Path) -> None:
 
 
 def test_a_miss_in_replay_is_not_judged_and_not_asked(tape: Cassette) -> None:
-    """Without a server, what the cassette does not hold is not judged."""
+    """Without a server, what the cassette does not have is not judged."""
     (opinion,) = ask(tape, None)
     assert isinstance(opinion.says, NotJudged)
     assert opinion.says.reason == "replay_miss"

@@ -238,8 +238,8 @@ def test_a_server_that_is_not_there_is_told() -> None:
     ("variable", "value", "detail"),
     [
         ("HTTPS_PROXY", "socks5://127.0.0.1:1", "names a SOCKS proxy: expected one with http or https"),
-        ("HTTPS_PROXY", "nonsense://me:pa55word@127.0.0.1:1", "holds no address"),
-        ("HTTPS_PROXY", "http://me:pa55word/@127.0.0.1:1", "holds no address"),
+        ("HTTPS_PROXY", "nonsense://me:pa55word@127.0.0.1:1", "has no address"),
+        ("HTTPS_PROXY", "http://me:pa55word/@127.0.0.1:1", "has no address"),
         ("SSL_CERT_FILE", "/nowhere/ca.pem", "of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: [Errno 2] No such file"),
         ("SSL_CERT_FILE", __file__, "of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: "),
     ],

@@ -171,7 +171,7 @@ def test_only_the_host_that_was_named_is_called() -> None:
     elsewhere = {**DESCRIBED, "servers": [{"url": "http://evil.example"}]}
     redirect = httpx.Response(302, headers={"location": "http://evil.example/find"})
     api = Api({"/openapi.json": elsewhere}, lambda _: redirect)
-    with pytest.raises(UsageError, match="no answer holds a list"):
+    with pytest.raises(UsageError, match="no answer has a list"):
         discovered(api)
     assert {request.url.host for request in api.heard} == {"api.example"}
 
@@ -179,7 +179,7 @@ def test_only_the_host_that_was_named_is_called() -> None:
 def test_a_huge_answer_is_not_read() -> None:
     """What is larger than an answer may be is no answer."""
     big = httpx.Response(200, content=b'{"hits": [' + b" " * (5 << 20) + b"]}")
-    with pytest.raises(UsageError, match="no answer holds a list"):
+    with pytest.raises(UsageError, match="no answer has a list"):
         discovered(Api({"/openapi.json": DESCRIBED}, lambda _: big))
 
 

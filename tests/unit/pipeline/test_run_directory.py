@@ -267,7 +267,7 @@ INCOMPLETE = "not a complete run configuration "
     ("number", "path", "value", "message"),
     [
         pytest.param(2, ("test_case_id",), "q9", "no case 'q9' in golden.jsonl", id="case-unknown"),
-        pytest.param(2, ("test_case_id",), "q1", "'q1' stands already in line 1", id="case-twice"),
+        pytest.param(2, ("test_case_id",), "q1", "'q1' is already in line 1", id="case-twice"),
         pytest.param(1, ("test_case_id",), MISSING, "no case 'None' in golden.jsonl", id="case-missing"),
         pytest.param(1, ("mode",), MISSING, "not a result row: KeyError('mode')", id="mode-missing"),
         pytest.param(1, ("result",), MISSING, "not a result row: KeyError('result')", id="result-missing"),
@@ -595,7 +595,7 @@ def test_later_answers_are_kept_beside_the_first(tmp_path: Path) -> None:
     ("repeats", "message"),
     [
         ([2], "results.jsonl:1: an answer of 'q1' before its first"),
-        ([1, 2, 2], "results.jsonl:3: 'q1' stands already in line 2"),
+        ([1, 2, 2], "results.jsonl:3: 'q1' is already in line 2"),
         ([1, 0], "results.jsonl:2: repeat: expected 1 to 20, found 0"),
         ([1, 10**6], "results.jsonl:2: repeat: expected 1 to 20, found 1000000"),
         ([1, "x"], "results.jsonl:2: not a result row: repeat: "),

@@ -99,7 +99,7 @@ def test_a_miss_is_explained(fields: dict[str, Any], sentence: str) -> None:
         pytest.param(replace(evidence(), tests=()), "no test decides beside the tolerances", id="no-test"),
         pytest.param(None, "no test decides beside the tolerances", id="not-judged"),
         pytest.param(
-            evidence(units=3, fewest_losses=None), "3 units are too few to tell a loss from chance", id="too-few"
+            evidence(units=3, fewest_losses=None), "3 units are too few to distinguish a loss from chance", id="too-few"
         ),
         pytest.param(
             evidence(adjusted=0.01, drop=0.015),

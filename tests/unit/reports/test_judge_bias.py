@@ -71,7 +71,7 @@ NOT_KNOWN = replace(
     BIAS,
     shifts=(BIAS.shifts[0], BIAS.shifts[3]),
     lengths=(),
-    self_preferences=SelfPreferences(reason="nothing tells which model generated the answers"),
+    self_preferences=SelfPreferences(reason="nothing says which model generated the answers"),
 )
 CASES = {"shown": BIAS, "not known": NOT_KNOWN}
 
@@ -138,7 +138,7 @@ def test_the_document_has_every_number() -> None:
 def test_nothing_is_claimed_of_too_few() -> None:
     """Where every row has too few questions, the headline says that and no more; where some have, it counts them."""
     assert bias_words.headline(NOT_KNOWN) == (
-        "Too few questions to tell whether anything sways the judges: at least 20 are needed."
+        "Too few questions to see whether anything sways the judges: at least 20 are needed."
     )
     assert bias_words.headline(replace(NOT_KNOWN, shifts=(BIAS.shifts[2], BIAS.shifts[3]))) == (
         "No bias is shown by 1 comparison. Too few questions for 1 more."

@@ -61,14 +61,17 @@ def test_slices_that_are_red_too() -> None:
 
 
 def test_small_suite_without_a_baseline() -> None:
-    """Where no loss can be told from chance that is a warning, and of several modes each is named."""
+    """Where no loss can be distinguished from chance that is a warning, and of several modes each is named."""
     blind = replace(MODE, questions=8, units=4, visible_drop=None, fine=(), small=())
     outlook = Outlook(suite="x", policy="either", questions=8, modes=(blind, replace(blind, mode="lexical")))
-    blindness = "with 8 questions in 4 groups no loss can be told from chance, so it takes a tolerance that is exceeded"
+    blindness = (
+        "with 8 questions in 4 groups no loss can be distinguished from chance, so it takes a tolerance that is "
+        "exceeded"
+    )
     assert render(outlook).splitlines()[1:] == [
         f"warning: mode hybrid: {blindness}",
         f"warning: mode lexical: {blindness}",
-        "how often the gate is red by chance is not known without a baseline that holds single questions",
+        "how often the gate is red by chance is not known without a baseline that has single questions",
     ]
 
 

@@ -472,7 +472,7 @@ class TestHopeless:
 
         outcome = bring_up(elsewhere, respond=lambda _: httpx.Response(404))
         assert "cannot become ready: POST /mcp answers 404" in outcome.message
-        assert outcome.error.hint == "Is /mcp a path of this API? It stands in the section `ask`."
+        assert outcome.error.hint == "Is /mcp a path of this API? It belongs in the section `ask`."
 
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_not_given_up(self, bring_up, status):

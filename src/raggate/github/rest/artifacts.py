@@ -217,7 +217,7 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
     for entry in entries:
         problem = _problem(entry)
         if entry.orig_filename in names:
-            problem = "the name is there twice"
+            problem = "the name occurs twice"
         if problem:
             raise _refusal(f"entry {quoted(entry.orig_filename, limit=80)}: {problem}")
         names.add(entry.orig_filename)
@@ -269,7 +269,7 @@ def _chosen(entries: Sequence[zipfile.ZipInfo]) -> dict[str, zipfile.ZipInfo]:
         taken = {name: files[prefix + name] for name in FILES if prefix + name in files}
         if taken:
             return taken
-    raise _refusal("it holds no file of a run directory, at its top or in the one folder at its top")
+    raise _refusal("it has no file of a run directory, at its top or in the one folder at its top")
 
 
 def _read(archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo]) -> Iterator[tuple[str, bytes]]:

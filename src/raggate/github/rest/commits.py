@@ -62,7 +62,7 @@ class Moved(CannotTell):
         super().__init__(
             f"the branch {quoted(branch)} moved meanwhile: expected {_named(expected)}, found {_named(actual)}; "
             "nothing was written onto it",
-            hint=hint or "Somebody else wrote at the same time. Look at what stands there, then start again.",
+            hint=hint or "Somebody else wrote at the same time. Look at what was written, then start again.",
         )
         self.expected = expected
         self.actual = actual

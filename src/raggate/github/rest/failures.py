@@ -32,7 +32,7 @@ _SCOPES = (
 _REPOSITORY = re.compile(r"/repos/[^/]+/[^/]+")
 _READING = frozenset(("GET", "HEAD"))
 _GRANT = "Give the job `{}` under `permissions:`."
-_HIDDEN = "If the permission is there, it does not exist: GitHub hides what a token may not see."
+_HIDDEN = "If the token has the permission, it does not exist: GitHub hides what a token may not see."
 
 
 class GitHubError(CannotTell):

@@ -91,7 +91,7 @@ def _note(anchor: str, vault: Vault) -> tuple[_Note, str]:
             return notes[0], heading
         if notes:
             choices = enumerated([f"{name}/{path}" for name, path in notes])
-            raise UsageError(f"--anchor: {quoted(written_note)} stands in several vaults: {choices}")
+            raise UsageError(f"--anchor: {quoted(written_note)} is in several vaults: {choices}")
     name = anchor.partition("#")[0].strip()
     close = nearest(name, (*short, *names), cutoff=0.5)
     raise UsageError(

@@ -63,7 +63,7 @@ def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Se
     holding = [note for note in notes if _holds(vault.texts[note], support)]
     if len(holding) > 1:
         names = enumerated([name for name, _ in holding])
-        return f"{quoted(support.rel_path)} stands in the vaults {names}"
+        return f"{quoted(support.rel_path)} is in the vaults {names}"
     if not holding or support.heading_path is None:
         return ""
     text = vault.texts[holding[0]]

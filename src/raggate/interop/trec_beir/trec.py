@@ -263,6 +263,6 @@ def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
     for block in read_blocks(path, columns):
         for line, query, doc_id in zip(block.lines, block.column(0), block.column(2), strict=True):
             if query == query_id and seen.setdefault(doc_id, line) != line:
-                problem = f"document {quoted(doc_id)} of query {quoted(query_id)} stands already in line {seen[doc_id]}"
+                problem = f"document {quoted(doc_id)} of query {quoted(query_id)} is already in line {seen[doc_id]}"
                 return UsageError(f"{name}:{line}: {problem}", hint=hint)
     return UsageError(f"{name}: query {quoted(query_id)} has a document twice", hint=hint)

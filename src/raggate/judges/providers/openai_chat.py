@@ -43,7 +43,7 @@ class OpenAIChat:
             return answer
         choices = answer.get("choices")
         if not isinstance(choices, list) or not choices:
-            return NotJudged(reason="refused", detail="the server's answer holds no choice")
+            return NotJudged(reason="refused", detail="the server's answer has no choice")
         choice = fields(choices[0])
         message = fields(choice.get("message"))
         if (problem := _refusal(choice, message)) is not None:

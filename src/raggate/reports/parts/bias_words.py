@@ -50,7 +50,7 @@ def headline(bias: JudgeBias) -> str:
     lenient = [_named(row) for row in rows if row.finding == "lenient or partial"]
     few = sum(row.finding == "too few" for row in rows)
     if few == len(rows):
-        return f"Too few questions to tell whether anything sways the judges: at least {LEAST_QUESTIONS} are needed."
+        return f"Too few questions to see whether anything sways the judges: at least {LEAST_QUESTIONS} are needed."
     sentences = [
         f"Judges are swayed: {_listed(shown)}." if shown else "",
         f"Partial to its own kind, or lenient to all: {_listed(lenient)}." if lenient else "",
@@ -70,7 +70,7 @@ def measured(bias: JudgeBias) -> str:
     spending = bias.spending
     cost = "cost not known" if spending.usd is None else dollars(spending.usd)
     refused = f", {spending.refused} not made because of the budget" if spending.refused else ""
-    untold = f", usage not told of {counted(spending.untold, 'call')}" if spending.untold else ""
+    untold = f", usage not reported for {counted(spending.untold, 'call')}" if spending.untold else ""
     tokens = bias.usage.input_tokens + bias.usage.output_tokens
     replies = f", without those of which no server told it ({bias.usage.untold})" if bias.usage.untold else ""
     return (
@@ -121,7 +121,7 @@ def _lengths(bias: JudgeBias) -> Table:
         "show one.",
     )
     if not bias.lengths:
-        notes = ("The run holds no grades, so nothing is known of how they go with the length of its answers.",)
+        notes = ("The run has no grades, so nothing is known of how they go with the length of its answers.",)
     return Table(
         title="Grades in the run, and the length of its answers",
         head=("judge", "score", "answers", "rank correlation with length"),
@@ -142,7 +142,7 @@ def _self_preferences(bias: JudgeBias) -> Table:
     models = ", ".join(f"{model} {number}" for model, number in part.answered_by.items())
     by = (f"Answered by, as {source}: {models}.",) if models else ()
     lenient = (
-        "Without a preference it cannot be told whether a judge is lenient to its own kind or to everybody: answers to "
+        "Without a preference nobody can see whether a judge is lenient to its own kind or to everybody: answers to "
         f"{LEAST_QUESTIONS} questions by another family would tell.",
     )
     if part.rows:

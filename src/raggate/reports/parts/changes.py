@@ -143,9 +143,8 @@ def _baseline(preview: Preview) -> str:
         "replaced": "**Baseline**: replaced.",
     }[preview.baseline]
     if preview.lowered:
-        sentence = (
-            f"**Baseline**: ⚠️ replaced, and holds later changes to less: {listed(preview.lowered, most=SHOWN_NAMES)}."
-        )
+        names = listed(preview.lowered, most=SHOWN_NAMES)
+        sentence = f"**Baseline**: ⚠️ replaced, and makes the gate weaker for later changes: {names}."
     if not preview.values:
         return sentence
     lines = [[safe(metric, limit=120), written(before), written(now)] for metric, before, now in preview.values[:60]]

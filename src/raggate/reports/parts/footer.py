@@ -21,7 +21,7 @@ NAMED = 3
 """Metrics that an offer names."""
 
 
-_LOOK_FIRST = "Look at the numbers and the questions behind them: they become what later changes are held against."
+_LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
 _MATCH_FIRST = (
     "Let the API and the golden set name places alike: until then nothing is measured, and promoting is refused."
 )

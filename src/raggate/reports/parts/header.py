@@ -51,7 +51,7 @@ def opening(review: Review) -> Section:
     """Write the heading and the verdict. A first run is greeted instead, as long as it went well."""
     verdict = review.verdict
     if greeted(review):
-        lines = ["**This pull request introduces raggate.** There is no baseline yet to hold it against."]
+        lines = ["**This pull request introduces raggate.** There is no baseline yet to compare it with."]
         variants = tuple(head("", safe(review.run.suite, limit=width), lines, first_run=True) for width in (300, 60))
     else:
         variants = tuple(

@@ -98,7 +98,7 @@ def _agreement(agreement: CanaryAgreement) -> str:
 
 def _spent(spending: Spending) -> str:
     cost = "cost not known" if spending.usd is None else dollars(spending.usd)
-    untold = f", usage not told of {counted(spending.untold, 'call')}" if spending.untold else ""
+    untold = f", usage not reported for {counted(spending.untold, 'call')}" if spending.untold else ""
     refused = f", {spending.refused} not made because of the budget" if spending.refused else ""
     return (
         f"Spent on judges in this run: {counted(spending.calls, 'call')}, {spending.retries} of them retries{refused}, "

@@ -27,7 +27,7 @@ MAX_COVERAGE = 100
 
 _PATH = "/api/v1/ask"
 _TOLD = ("docs_processed", "chunks_embedded", "docs_with_0_chunks")
-_PROBE = Case(id="readiness", question="What do these notes tell about?", answerable=True, k=3)
+_PROBE = Case(id="readiness", question="What are these notes about?", answerable=True, k=3)
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 _COUNTS = ("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped")
 _TEXTS = ("chunk_id", "rel_path", "heading_path", "text")

@@ -56,7 +56,7 @@ def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
         return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
     is_indexing = _mapping(body).get("is_indexing")
     if type(is_indexing) is not bool:
-        return False, f"GET {path}: the API does not tell is_indexing"
+        return False, f"GET {path}: the API does not report is_indexing"
     return is_indexing, ""
 
 

@@ -36,6 +36,6 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
                     hint="Pull requests from forks get no secrets.",
                 )
             if not _SENDABLE.fullmatch(value):
-                raise UsageError(f"the environment variable {variable} holds characters that no header can")
+                raise UsageError(f"the environment variable {variable} has characters that no header can have")
             values[name] = value
     return values

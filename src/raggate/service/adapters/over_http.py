@@ -22,7 +22,7 @@ from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by
 from raggate.text.quote import cut
 
-_ANY = Case(id="reindex", question="What do these notes tell about?", answerable=True)
+_ANY = Case(id="reindex", question="What are these notes about?", answerable=True)
 
 
 class HttpAdapter(HttpProtocol, Protocol):

@@ -257,7 +257,7 @@ def _why_not(words: tuple[str, ...], cwd: Path, error: OSError | ValueError) -> 
         if "/" not in words[0]:
             return f"no command {command} on PATH"
         if (cwd / words[0]).exists():
-            return f"{command} is there, but not the interpreter it names"
+            return f"{command} exists, but not the interpreter it names"
         return f"no file {command}"
     if isinstance(error, PermissionError):
         return f"{command} is not executable"

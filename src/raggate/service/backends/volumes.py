@@ -77,7 +77,7 @@ def _link(path: Path, root: Path, name: str) -> str:
     if not target.is_relative_to(root):
         raise UsageError(
             f"vault {name!r}: {cut(path.relative_to(root).as_posix())} is a link out of the vault",
-            hint="Replace it by a copy of what it stands for.",
+            hint="Replace it by a copy of its target.",
         )
     return PurePosixPath(os.path.relpath(target, path.parent)).as_posix()
 

@@ -43,7 +43,7 @@ def headers_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Head
     if written is not None:
         raise UsageError(
             f"--header: {written}: expected the name of a variable, such as {{env.API_KEY}}",
-            hint="What is given here stands in raggate.yml, which is committed.",
+            hint="Values given here are written into raggate.yml, which is committed.",
         )
     filled = variables(given, environment, "--header")
     values = {name: filled_text(template, filled) for name, template in given.items()}

@@ -99,7 +99,7 @@ def test_anchors(anchor: str, wanted: Support) -> None:
     "anchor, message",
     [
         ("T.md#Trip", "no note 'T.md' in the vault; nearest: 't.md'"),
-        ("x/h.md#Costs", "'x/h.md' stands in several vaults: a/x/h.md and b/x/h.md"),
+        ("x/h.md#Costs", "'x/h.md' is in several vaults: a/x/h.md and b/x/h.md"),
         ("t.md#Cost", "'t.md' has no heading '#Cost'; nearest: 'Costs'"),
     ],
 )

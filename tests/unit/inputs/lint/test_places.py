@@ -45,7 +45,7 @@ def test_text_before_the_title_is_no_other_place() -> None:
 def test_a_note_of_several_vaults() -> None:
     """A path that two vaults have is two places, until the support or the case names one."""
     notes = vault(a={"t.md": "# A\n"}, b={"t.md": "# A\n"})
-    assert found(make_support("t.md"), notes) == [("ambiguous-anchor", "g", 4, "'t.md' stands in the vaults a and b")]
+    assert found(make_support("t.md"), notes) == [("ambiguous-anchor", "g", 4, "'t.md' is in the vaults a and b")]
     unasked = ("unasked-note", "vault/b/t.md", 1, "no question names this note")
     assert found(make_support("t.md", vault="a"), notes) == [unasked]
     assert found(make_support("t.md"), notes, vaults=("a",)) == [unasked]

@@ -94,9 +94,7 @@ def test_qrels_may_be_scattered(file: Path) -> None:
         pytest.param("q1 0 a １\n", "1: grade '１', expected an integer from -1000 to 1000", id="other digits"),
         pytest.param("q1 0 a 1001\n", "1: grade '1001', expected an integer from -1000 to 1000", id="too large"),
         pytest.param("q1 0 a " + "9" * 5000, "1: grade '", id="thousands of digits"),
-        pytest.param(
-            "q1 0 a 1\nq1 0 b 1\nq1 0 a 1\n", "3: document 'a' of query 'q1' stands already in line 1", id="2x"
-        ),
+        pytest.param("q1 0 a 1\nq1 0 b 1\nq1 0 a 1\n", "3: document 'a' of query 'q1' is already in line 1", id="2x"),
         pytest.param(b"q1 0 a 1\nq1 0 \xff 1\n", "2: is not UTF-8", id="bytes"),
         pytest.param("q1 0 \x1b[31m 1.5\n", "1: grade '1.5'", id="escape code in an id"),
         pytest.param("q1 0 a \x1b[31mx\n", "1: grade '\\x1b[31mx'", id="escape code in a grade"),
@@ -117,7 +115,7 @@ def test_duplicate_across_blocks(file: Path) -> None:
     """What occurs twice is found however far apart, with both lines, or the first is kept on request."""
     lines = ["q1 0 a 1", *(f"q{number} 0 d{number} 1" for number in range(2, 9000)), "q1 0 a 2"]
     put(file, "\n".join(lines))
-    with pytest.raises(UsageError, match=":9000: document 'a' of query 'q1' stands already in line 1"):
+    with pytest.raises(UsageError, match=":9000: document 'a' of query 'q1' is already in line 1"):
         trec.read_qrels(file)
     assert trec.read_qrels(file, keep_first=True)["q1"] == {"a": 1}
     put(file, "q1 0 a 1\nq1 0 a 2\n")
@@ -166,7 +164,7 @@ def test_order_of_a_run(file: Path, lines: list[str], expected: Ranking) -> None
 def test_document_twice_in_a_run(file: Path) -> None:
     """A document that occurs twice is an error with both lines; on request the better place counts."""
     lines = ("a 1 3", "b 2 2", "a 3 1", "c 4 0.5")
-    with pytest.raises(UsageError, match=":3: document 'a' of query 'q' stands already in line 1") as caught:
+    with pytest.raises(UsageError, match=":3: document 'a' of query 'q' is already in line 1") as caught:
         run_of(file, *lines)
     assert "--keep-first" in caught.value.hint
     assert run_of(file, *lines, keep_first=True) == Ranking("q", ["a", "b", "c"], 1, repeated=1)

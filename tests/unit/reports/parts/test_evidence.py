@@ -100,16 +100,19 @@ def test_too_few_questions() -> None:
     """Where no loss can be significant, that is said instead; of several modes the smallest one is named."""
     old = make_ranked_run(1, 1, 1, 1)
     (sentence,) = evidence.sentences(compared(old, old))
-    assert sentence == "With 4 questions no loss can be told from chance, so it takes a tolerance that is exceeded."
+    assert (
+        sentence
+        == "With 4 questions no loss can be distinguished from chance, so it takes a tolerance that is exceeded."
+    )
     both = make_run(*old.results, *make_ranked_run(*[1] * 40, mode="lexical").results)
     (sentence,) = evidence.sentences(compared(both, both))
-    assert sentence.startswith("With 4 questions (hybrid) no loss can be told from chance")
+    assert sentence.startswith("With 4 questions (hybrid) no loss can be distinguished from chance")
 
 
 def test_without_single_questions() -> None:
     """Where there are only means, or nothing that the composite is made of, tolerances are said to decide alone."""
     assert evidence.sentences(review("bare-metrics-file")) == [
-        "The baseline holds no single questions that could be compared, so tolerances alone decide."
+        "The baseline has no single questions that could be compared, so tolerances alone decide."
     ]
     old, new = sides()
     assert evidence.sentences(compared(old, new, composite=["answer_contains"])) == [

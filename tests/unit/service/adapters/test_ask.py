@@ -410,8 +410,8 @@ def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
     [
         (httpx.Response(404, text="no"), False, "GET /api/index/status: HTTP 404 no"),
         (httpx.Response(503, text="later"), True, "GET /api/index/status: HTTP 503 later"),
-        (httpx.Response(200, json={"status": "idle"}), False, "does not tell is_indexing"),
-        (httpx.Response(200, json={"is_indexing": "no"}), False, "does not tell is_indexing"),
+        (httpx.Response(200, json={"status": "idle"}), False, "does not report is_indexing"),
+        (httpx.Response(200, json={"is_indexing": "no"}), False, "does not report is_indexing"),
     ],
 )
 def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, detail: str) -> None:
