@@ -10,8 +10,8 @@ from functools import cache, cached_property
 from itertools import combinations
 
 from raggate.inputs.headings import Form, Section, sections, titled_sections
-from raggate.text.anchors import Same, covers, written
-from raggate.text.titles import CLOSENESS, same_letters
+from raggate.text.anchors import Same, covers, covers_as_written, last_headings, written
+from raggate.text.titles import CLOSENESS, readings, same_letters
 
 _AS_WRITTEN: tuple[Form, ...] = ("source",)
 
@@ -31,13 +31,23 @@ class SectionNames:
         """All sections: by their headings as they are shown and as they are written, and by the file's name."""
         return tuple(sorted(sections(self._text, self._rel_path) | titled_sections(self._text, _AS_WRITTEN)))
 
+    @cached_property
+    def _by_reading(self) -> dict[str, list[Section]]:
+        """Sections by each way in which their own heading reads: most of a note need not be looked at."""
+        index: dict[str, list[Section]] = {}
+        for section in self.sections:
+            for reading in _readings(written(section.path)):
+                index.setdefault(reading, []).append(section)
+        return index
+
     def _named(self, path: str) -> tuple[Section, ...]:
         """Give the sections that a path names, without those below them."""
         return next(filter(None, (self._equal(path, same) for same in CLOSENESS)), ())
 
     def _inside(self, path: str) -> tuple[Section, ...]:
-        """Give the sections that a path names, and those below them."""
-        return next(filter(None, (self._covered(path, same) for same in CLOSENESS)), ())
+        """Give the sections that a path names, which hold those below them, or else those below it by their letters."""
+        below = (section for section in self.sections if covers_as_written(path, _as(path, section)))
+        return self.named(path) or tuple(below)
 
     def is_inside(self, gold: str, told: str) -> bool:
         """Say whether all sections that `told` names are those of `gold` or lie in them; so where it names none."""
@@ -62,12 +72,18 @@ class SectionNames:
         return tuple(sorted(line + 1 for line in alike - own))
 
     def _equal(self, path: str, same: Same) -> tuple[Section, ...]:
-        equal = tuple(section for section in self._covered(path, same) if covers(_as(path, section), path, same))
+        candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
+        equal = tuple(
+            section
+            for section in sorted(candidates)
+            if covers(path, _as(path, section), same) and covers(_as(path, section), path, same)
+        )
         # what is filed under the file's name is meant where no heading is
         return tuple(section for section in equal if section.levels) or equal
 
-    def _covered(self, path: str, same: Same) -> tuple[Section, ...]:
-        return tuple(section for section in self.sections if covers(path, _as(path, section), same))
+
+def _readings(path: str) -> frozenset[str]:
+    return frozenset(reading for heading in last_headings(path) for reading in readings(heading))
 
 
 def _as(path: str, section: Section) -> str:

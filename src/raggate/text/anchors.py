@@ -64,6 +64,12 @@ def covers_as_written(gold: str, retrieved: str) -> bool:
     return covers(gold, retrieved, eq)
 
 
+def last_headings(path: str) -> frozenset[str]:
+    """Give the innermost heading of a path, and what that may be where nobody knows which `>` is a delimiter."""
+    paths = map(elements, _with_spaced_marks(path))
+    return frozenset(end for headings in paths if headings for end in (headings[-1], *_flat(headings)[-1:]))
+
+
 def is_end_of(gold: str, cited: str, same: Same) -> bool:
     """Say whether a path names the last headings of `gold`, all or some of them."""
     wanted, last = elements(gold), elements(cited)

@@ -42,7 +42,7 @@ def same_title(one: str, other: str) -> bool:
 
     Not transitive: what one heading is as it is written may be what another one is as it is rendered.
     """
-    return same_letters(one, other) or not _readings(one).isdisjoint(_readings(other))
+    return same_letters(one, other) or not readings(one).isdisjoint(readings(other))
 
 
 def same_bare(one: str, other: str) -> bool:
@@ -52,7 +52,7 @@ def same_bare(one: str, other: str) -> bool:
 
 def same_letters(one: str, other: str) -> bool:
     """Say whether they are so but for capitals too."""
-    return _caseless(without_attributes(one)) == _caseless(without_attributes(other))
+    return _letters(one) == _letters(other)
 
 
 def rule(*, as_read: bool) -> Callable[[str, str], bool]:
@@ -65,12 +65,17 @@ CLOSENESS: tuple[Callable[[str, str], bool], ...] = (eq, same_bare, same_letters
 
 
 @lru_cache(maxsize=8192)
-def _readings(title: str) -> frozenset[str]:
+def readings(title: str) -> frozenset[str]:
     """Give how a heading reads: as it stands, and as a renderer shows it. Empty for one without any text."""
-    bare = without_attributes(title)
-    return frozenset(filter(None, (_caseless(bare), _caseless(rendered(bare)))))
+    return frozenset(filter(None, (_letters(title), _caseless(rendered(without_attributes(title))))))
 
 
+@lru_cache(maxsize=8192)
+def _letters(title: str) -> str:
+    return _caseless(without_attributes(title))
+
+
+@lru_cache(maxsize=8192)
 def without_attributes(title: str) -> str:
     """Drop what ends a heading and is not shown: an id and classes in braces, and closing marks."""
     text = " ".join(title.split())
