@@ -98,7 +98,7 @@ def test_adapter_and_program_go_together(project: Project, old: str, new: str) -
     project.edit(old, new)
     done = project.command("check")
     assert done.code == 2
-    assert "go together" in done.err
+    assert "expected both `api.program` and `ask.adapter: kebab`, or neither" in " ".join(done.err.split())
 
 
 def test_stored_runs_are_compared_and_promoted(tmp_path: Path) -> None:
