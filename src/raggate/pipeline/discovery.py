@@ -29,6 +29,7 @@ from raggate.text import deadlines, jsonio, redact
 from raggate.text.certificates import checked_by
 from raggate.text.field_paths import find, find_all, parse
 from raggate.text.nearest import suggestion
+from raggate.text.numbers import setting
 from raggate.text.quote import cut, enumerated, quoted
 
 SECONDS = 30.0
@@ -90,7 +91,7 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
     base, path = f"{parts.scheme}://{parts.netloc}", wanted.url.partition(parts.netloc)[2]
     seconds = SECONDS if wanted.choose is None else WITH_SOMEBODY_S
     hint = "Is it slow, or does it drip its answers?"
-    late = CannotTell(f"{base} was not looked at within {seconds:.0f} s", hint=hint)
+    late = CannotTell(f"{base} was not looked at within {setting(seconds)} s", hint=hint)
     with deadlines.within(seconds, late), _calls(base, seconds, transport) as calls:
         return _Discovery(wanted, base, calls).sections(path)
 
