@@ -82,8 +82,8 @@ def _why(
     lost, before, after, find = max(losses, key=lambda loss: loss[0])
     if not lost or 2 * lost < len(before):
         return ""
-    left = [item for item in before if not any(item is other for other in after)]
-    return find(left, items)
+    kept = set(map(id, after))
+    return find([item for item in before if id(item) not in kept], items)
 
 
 def _most(cases: Collection[object], of: Collection[object]) -> bool:
@@ -98,19 +98,31 @@ def _why_no_note(left: Sequence[LabelledResult], _: Sequence[LabelledResult]) ->
     answered = [item for item in left if item.result.response is not None]
     if _most([item for item in answered if not ranked(item)], left):
         return "nothing comes back at all"
-    chunks = [(item, chunk) for item in answered for _, _, chunk in ranked(item)]
     if all(support.rel_path == "" for item in left for support in item.case.gold_supports):
         return "the API returns other ids" + _example(*_first_ids(left))
-    if not any(chunk.rel_path for _, chunk in chunks):
+    if not any(chunk.rel_path for item in answered for _, _, chunk in ranked(item)):
         return "the API returns no path of a note"
-    for item, chunk in chunks:
-        for support in item.case.gold_supports:
-            if support.rel_path and chunk.rel_path == support.rel_path:
-                wanted = " or ".join(vaults_of(support, item.case))
-                return "the API returns another vault" + _example(wanted, chunk.vault or "")
-            if _tails(support.rel_path, chunk.rel_path):
-                return "the API writes paths differently" + _example(support.rel_path, chunk.rel_path)
+    for words, differ in (("returns another vault", _other_vault), ("writes paths differently", _other_path)):
+        examples = [example for item in answered if (example := next(differ(item), None)) is not None]
+        # a note of the same name elsewhere may come back to any question
+        if _most(examples, answered):
+            return f"the API {words}" + _example(*examples[0])
     return "other notes come back"
+
+
+def _other_vault(item: LabelledResult) -> Iterator[tuple[str, str]]:
+    """Give the vaults that a gold note may be in, and the one that a chunk of its path is said to be from."""
+    for support in item.case.gold_supports:
+        for _, _, chunk in of_path(support, ranked(item)):
+            yield " or ".join(vaults_of(support, item.case)), chunk.vault or ""
+
+
+def _other_path(item: LabelledResult) -> Iterator[tuple[str, str]]:
+    """Give the path of a gold note, and that of a chunk which is the end of it, or the other way round."""
+    for support in item.case.gold_supports:
+        for _, _, chunk in ranked(item):
+            if _tails(support.rel_path, chunk.rel_path):
+                yield support.rel_path, chunk.rel_path
 
 
 def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
@@ -160,10 +172,7 @@ def _slug(path: str) -> str:
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
         return "the API returns no text that could contain the snippets of the golden set"
-    short = [
-        item for item in left if any(position in item.labels.empty for _, _, (_, position, _) in _of_section(item))
-    ]
-    if _most(short, left):
+    if _most([item for item in left if any(map(_without_text, _of_section(item)))], left):
         return "these chunks come back without text"
     return "the text of these chunks does not contain the snippets of the golden set"
 

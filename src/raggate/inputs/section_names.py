@@ -13,6 +13,9 @@ from raggate.inputs.headings import Form, Section, sections, titled_sections
 from raggate.text.anchors import Same, covers, covers_as_written, last_headings, written
 from raggate.text.titles import CLOSENESS, readings, same_letters
 
+MOST_ALIKE = 100
+"""Headings of a note that are compared with each other where they read the same."""
+
 _AS_WRITTEN: tuple[Form, ...] = ("source",)
 
 
@@ -25,6 +28,7 @@ class SectionNames:
         self._rel_path = rel_path
         self.named = cache(self._named)
         self.inside = cache(self._inside)
+        self.is_inside = cache(self._is_inside)
 
     @cached_property
     def sections(self) -> tuple[Section, ...]:
@@ -49,12 +53,12 @@ class SectionNames:
         below = (section for section in self.sections if covers_as_written(path, _as(path, section)))
         return self.named(path) or tuple(below)
 
-    def is_inside(self, gold: str, told: str) -> bool:
+    def _is_inside(self, gold: str, told: str) -> bool:
         """Say whether all sections that `told` names are those of `gold` or lie in them; so where it names none."""
         wanted = self.inside(gold)
-        return all(
-            any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in self.named(told)
-        )
+        # a note may have one heading very often
+        others = set(self.named(told)).difference(wanted)
+        return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
 
     def ambiguous(self, path: str) -> tuple[int, ...]:
         """Give the lines, from 1, of headings that a path names alike, though they are not; none where it names one."""
@@ -62,8 +66,13 @@ class SectionNames:
         for section in self.named(path):
             if section.levels:
                 titles.setdefault(section.begin, set()).add(section.path)
-        apart = (lines for lines in combinations(sorted(titles), 2) if titles[lines[0]].isdisjoint(titles[lines[1]]))
-        return tuple(sorted({line + 1 for lines in apart for line in lines}))
+        if not titles or set.intersection(*titles.values()):
+            return ()
+        # of very many the first are enough to be told
+        pairs = combinations(sorted(titles)[:MOST_ALIKE], 2)
+        return tuple(
+            sorted({line + 1 for pair in pairs if titles[pair[0]].isdisjoint(titles[pair[1]]) for line in pair})
+        )
 
     def look_alikes(self, path: str) -> tuple[int, ...]:
         """Give the lines, from 1, of other headings that differ from those that a path names in capitals or markup."""

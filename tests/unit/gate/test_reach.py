@@ -141,3 +141,9 @@ def test_sentence(counts: tuple[int, int, int], words: str) -> None:
     notes, sections, matches = counts
     own = Reach(mode="hybrid", questions=22, notes=notes, sections=sections, matches=matches)
     assert own.sentence == words
+
+
+def test_a_note_of_the_same_name_elsewhere_is_no_other_spelling() -> None:
+    """One answer with a path that ends alike does not say that the API writes paths otherwise: most have to."""
+    alike = [chunk(number, rel_path=f"copy/dir/n{number}.md" if number == 0 else "other.md") for number in range(4)]
+    assert reach(*(item(case, alike[number]) for number, case in enumerate(CASES))).why == "other notes come back"
