@@ -98,7 +98,7 @@ def test_what_a_check_would_refuse(project: Project) -> None:
 
 
 def test_what_lint_would_say_is_said(project: Project) -> None:
-    """A question that is there already is added with a warning: a person may mean it."""
+    """A question that exists already is added with a warning: a person may mean it."""
     question = project.cases()[0]["question"]
     done = project.command(
         "golden", "add", question, "--anchor", "Notes/anchovy.md#First", "--vault", "personal", "--dry-run"

@@ -257,7 +257,7 @@ def broken(files: Files) -> None:
     ("change", "reason"),
     [
         (without_a_question, "another golden set"),
-        (without_a_result, "holds no answer to 1 of"),
+        (without_a_result, "has no answer to 1 of"),
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
         (one_more_answer, "1 answers that were not asked for"),
@@ -323,7 +323,7 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
 
 @pytest.mark.parametrize("files", [None, {}, {"verdict.json": b"[]"}, {"verdict.json": CLAIM}])
 def test_without_a_measurement_nothing_passes(stage: Stage, files: Files | None) -> None:
-    """An artifact that is missing or holds no results is told as what it is."""
+    """An artifact that is missing or has no results is told as what it is."""
     told = stage.judge(files)
     assert (told.code, told.review, told.suite) == (3, None, "small")
 

@@ -167,7 +167,7 @@ def test_a_budget_that_ends_in_the_middle_is_told(project: Project) -> None:
     assert [row["answers"] for row in stored["shifts"]] == [9, 9, 9, 9]
     assert sum(row["not_judged"]["budget"] for row in stored["shifts"]) == 60
     assert set(findings(stored).values()) == {"too few"}
-    assert stored["headline"].startswith("Too few questions to tell")
+    assert stored["headline"].startswith("Too few questions to see")
 
 
 def test_a_measurement_that_is_killed_asks_nothing_twice(project: Project) -> None:

@@ -281,7 +281,7 @@ def test_a_judge_without_a_key_is_told_first(project: Project) -> None:
     done = project.command("run", OPENAI_API_KEY="")
     assert done.code == 0
     warning = (
-        "openai:gpt-4o-2024-08-06 is not asked, as OPENAI_API_KEY is empty: what the cassette does not hold is not"
+        "openai:gpt-4o-2024-08-06 is not asked, as OPENAI_API_KEY is empty: what the cassette does not have is not"
     )
     assert warning in done.err
     assert {judgement["reason"] for judgement in judgements(project)} == {"no_key"}
@@ -348,7 +348,7 @@ def test_a_cassette_is_pruned_to_what_a_run_takes(project: Project) -> None:
     project.edit("model: small", "model: other")
     done = project.command(*prune)
     assert done.code == 2
-    assert "holds no reply that was asked for, so nothing is dropped" in done.err
+    assert "has no reply that was asked for, so nothing is dropped" in done.err
     assert len(cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE)) == 48
 
 

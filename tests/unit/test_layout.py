@@ -272,7 +272,7 @@ def loaded_by(modules: str, libraries: set[str]) -> list[str]:
 
 @pytest.mark.parametrize("entry", ["cli", "action"])
 def test_an_entry_point_is_light(entry: str) -> None:
-    """What every command and step imports holds no heavy library: `raggate --help` and a post step answer at once."""
+    """What every command and step imports has no heavy library: `raggate --help` and a post step answer at once."""
     assert loaded_by(f"raggate.{entry}.main", {"pydantic", "httpx", "yaml", "docker"}) == []
 
 

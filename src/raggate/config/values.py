@@ -69,7 +69,7 @@ def _may_be_passed(name: str) -> str:
 
 def _no_token(name: str) -> str:
     if name.startswith(("INPUT_", "ACTIONS_")) or name in {"GITHUB_TOKEN", "GH_TOKEN"}:
-        raise ValueError("expected a variable that holds no token of the runner's")
+        raise ValueError("expected a variable that has no token of the runner's")
     return name
 
 

@@ -277,7 +277,7 @@ def _over(row: MetricChange, comparison: Comparison) -> str:
     if row.shared:
         shared = row.change.current.n or row.change.baseline.n
         return f" over {counted(shared, 'shared question')}"
-    # of a baseline that cannot be compared with, or holds no cases, that is said once and for all
+    # of a baseline that cannot be compared with, or has no cases, that is said once and for all
     return ", means over different questions" if present_baseline.paired and not comparison.incomparable else ""
 
 

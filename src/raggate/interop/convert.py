@@ -50,7 +50,7 @@ def convert(
         overwrite: whether files that are there may be replaced.
 
     Raises:
-        UsageError: for a source that cannot be read, a target that is there already, and cases it cannot hold.
+        UsageError: for a source that cannot be read, a target that exists already, and cases it cannot hold.
         OSError: when the target cannot be written.
     """
     writer = FORMATS[to_format](options)
@@ -94,7 +94,9 @@ def through(writer: Format, cases: tuple[Case, ...]) -> tuple[Any, tuple[Note, .
     native = writer.encode(cases)
     back = writer.decode(native)
     if not back:
-        raise UsageError("no case has a label that the target can hold", hint="docs/convert.md says what each can.")
+        raise UsageError(
+            "no case has a label that the target format can express", hint="docs/convert.md says what each can."
+        )
     return native, (*writer.asides(cases), *compared(rows_of(cases), rows_of(back)))
 
 

@@ -305,7 +305,7 @@ def evaluate(
     counts = totals.counts
     counts.extra = len(extra)
     if not counts.queries:
-        raise UsageError("the judgements hold no query with a relevant document (grade 1 or more): nothing to measure")
+        raise UsageError("the judgements have no query with a relevant document (grade 1 or more): nothing to measure")
     if counts.missing == counts.queries:
         raise UsageError(
             f"none of the {counts.queries} judged queries has a result list; {counts.extra} lists are of other queries",

@@ -105,7 +105,7 @@ def _table(evaluation: Evaluation) -> list[str]:
     lines.append(f"{'map':9}{_formatted(evaluation.means['map'].value):>9}")
     lines += [
         "",
-        f"{counts.queries} queries with a relevant document; means are over all, judged over lists that hold any",
+        f"{counts.queries} queries with a relevant document; means are over all, judged over lists that contain any",
     ]
     odd = {
         "without a result list, counted as 0": counts.missing,

@@ -272,11 +272,11 @@ def read_pragmata(path: Path, options: Options) -> tuple[tuple[Case, ...], tuple
         options: with `records`, if there are any.
 
     Raises:
-        UsageError: naming file and line; for records, which hold no labels; and for no retrieval labels at all.
+        UsageError: naming file and line; for records, which have no labels; and for no retrieval labels at all.
     """
     if path.suffix.lower() in {".json", ".jsonl"}:
         raise UsageError(
-            f"{path}: canonical records hold no labels",
+            f"{path}: canonical records have no labels",
             hint="Give the CSV of retrieval labels as SOURCE, and this file with --records.",
         )
     if path.is_dir():

@@ -33,6 +33,6 @@ def choice(flag: str, *values: str, help: str, name: str = "", default: str = ""
 DIRECTORY = click.Path(path_type=Path, file_okay=False)
 OUT = click.option("--out", type=DIRECTORY, required=True, help="Where the run directory goes; it must not exist.")
 SUITE = click.option(
-    "--suite", default="default", show_default=True, help="The suite whose baseline it is held against."
+    "--suite", default="default", show_default=True, help="The suite whose baseline it is compared with."
 )
 MODE = click.option("--mode", help="Which retrieval mode; needed when the run has several.")

@@ -16,7 +16,7 @@ def warn(text: str) -> None:
 
 
 def refuse_existing(out: Path) -> None:
-    """Refuse a directory for output that is there already; an empty one is taken.
+    """Refuse a directory for output that exists already; an empty one is taken.
 
     Raises:
         UsageError: when it is there and holds something, or is a file.

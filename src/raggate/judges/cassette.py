@@ -211,7 +211,7 @@ class Cassette:
             CannotTell: when there is no space left for it.
         """
         if not self._taken:
-            message = f"{self.path}: holds no reply that was asked for, so nothing is dropped from it"
+            message = f"{self.path}: has no reply that was asked for, so nothing is dropped from it"
             raise UsageError(message, hint="It belongs to other answers, judges or prompts. Judge the run first.")
         with _alone(self.path.parent):
             lines = read(read_file(self.path, most_bytes=MOST_BYTES, stored=True), str(self.path))

@@ -61,7 +61,7 @@ def _of_answer(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tupl
 
 
 def _of_passages(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
-    """Give texts and labels of each chunk. One that stands higher up already holds no rank of its own."""
+    """Give texts and labels of each chunk. One that stands higher up already has no rank of its own."""
     chunks = item.result.response.chunks if item.result.response else ()
     distinct = [place for place in range(len(chunks)) if place not in item.labels.duplicates]
     for rank, place in enumerate(distinct, 1):

@@ -56,7 +56,7 @@ def _packed(reading: str) -> str:
 
 
 def _telling(reply: ReplyFormat) -> list[str]:
-    """Give the texts that nobody but its author would have written like that; none of a reply that holds no text."""
+    """Give the texts that nobody but its author would have written like that; none of a reply that has no text."""
     content = reply.model_dump()
     if "reasoning" in content:
         return [reasons] if (reasons := _spaced(content["reasoning"])) else []

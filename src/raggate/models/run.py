@@ -135,7 +135,7 @@ class Labels:
         matches: per chunk, in rank order, the indices of the gold supports it matches.
         heading_only: per chunk, whether the question meets its heading but not its body.
         bodiless: per chunk, whether it is a heading without any text below it.
-        duplicates: positions of chunks whose id stood higher up already; they hold no rank of their own.
+        duplicates: positions of chunks whose id stood higher up already; they have no rank of their own.
         truncated: whether the text was cut before labelling, so that a missing snippet proves nothing.
         empty: positions of chunks without any text.
         strange_headings: positions of chunks whose heading path their note in the vault does not have.

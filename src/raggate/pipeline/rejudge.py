@@ -86,7 +86,7 @@ def prune_cassette(
         The cassette, how many replies are dropped, and how many stay.
 
     Raises:
-        UsageError: as `judge_directory`; for a cassette that holds no reply that the run takes.
+        UsageError: as `judge_directory`; for a cassette that has no reply that the run takes.
     """
     # a run directory's own section, which counts without a configuration, is about its own cassette alone
     read_file(config_file)

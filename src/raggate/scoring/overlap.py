@@ -14,7 +14,7 @@ def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p
     Source: Webber, Moffat, Zobel, "A similarity measure for indefinite rankings", ACM TOIS 28(4), 2010, equation 32.
 
     Args:
-        first: a ranking; what stands in it again, further down, holds no rank.
+        first: a ranking; what stands in it again, further down, has no rank.
         second: another, of any length. Two empty ones are the same.
         p: persistence, above 0 and below 1.
     """

@@ -13,7 +13,7 @@ _MARK = b"\xef\xbb\xbf"
 
 
 class Events:
-    """Takes the pieces of one stream. It holds no more than the piece of an event that is not whole yet."""
+    """Takes the pieces of one stream. It has no more than the piece of an event that is not whole yet."""
 
     def __init__(self) -> None:
         self._line = bytearray()

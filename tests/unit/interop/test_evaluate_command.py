@@ -25,7 +25,7 @@ judged      0.5000   0.5000
 unjudged    0.5000   0.5000
 map         0.2500
 
-3 queries with a relevant document; means are over all, judged over lists that hold any
+3 queries with a relevant document; means are over all, judged over lists that contain any
   1 without a result list, counted as 0
   1 in the result lists only, ignored
   1 with equal scores on both sides of a cut-off

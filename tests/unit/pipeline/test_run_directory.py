@@ -226,7 +226,7 @@ class TestCreate:
         assert all((tmp_path / name).read_text() == "*\n" for name in marker)
 
     def test_own_gitignore_stays(self, tmp_path: Path) -> None:
-        """A `.gitignore` that is there already stays as it is."""
+        """A `.gitignore` that exists already stays as it is."""
         (tmp_path / ".raggate").mkdir()
         (tmp_path / ".raggate" / ".gitignore").write_text("mine\n")
         run_directory.create(tmp_path / ".raggate", "2026-01-02T03:04:05Z")

@@ -21,7 +21,7 @@ RANKINGS = st.lists(st.integers(0, 6), max_size=8)
         pytest.param("abc", "acb", 0.1 / 0.9 * (0.9 + 0.81 / 2 + 0.729) + 0.729, id="second and third swapped"),
         pytest.param("a", "ab", 1.0, id="a prefix is taken to go on as it agreed"),
         pytest.param("b", "ab", 0.1 / 0.9 * (0.81 / 2) + 0.81 / 2, id="a shorter list that misses the first"),
-        pytest.param("aab", "ab", 1.0, id="what stands there again holds no rank"),
+        pytest.param("aab", "ab", 1.0, id="what stands there again has no rank"),
     ],
 )
 def test_by_hand(first: str, second: str, overlap: float) -> None:

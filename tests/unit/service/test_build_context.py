@@ -87,7 +87,7 @@ def test_what_init_writes_keeps_them_apart(tmp_path: Path) -> None:
 
 
 def test_init_leaves_a_dockerignore_alone(tmp_path: Path) -> None:
-    """One that is there already is the owner's, and is not touched."""
+    """One that exists already is the owner's, and is not touched."""
     (tmp_path / ".dockerignore").write_text("node_modules\n")
     assert tmp_path / ".dockerignore" not in write_example(tmp_path)
     assert (tmp_path / ".dockerignore").read_text() == "node_modules\n"

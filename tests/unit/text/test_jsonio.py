@@ -112,7 +112,7 @@ def test_killed_writer_leaves_the_old_or_the_new_file(tmp_path: Path) -> None:
 @example({"##[error]": "##[group]\u009b31m\u202e\u2028\x7f\U000e0001"})
 @example({"\\": "\\##[x]"})
 def test_pretty_json_is_harmless_in_a_log(value: dict[str, object]) -> None:
-    """What is written for programs shows every character and holds no runner's command, and says the same."""
+    """What is written for programs shows every character and has no runner's command, and says the same."""
     document = jsonio.dumps(value, pretty=True).decode()
     assert "##[" not in document
     assert not re.search(r"^\s*::", document, re.MULTILINE)

@@ -23,7 +23,7 @@ from tables import each_row
         pytest.param("Testing {#t data-x=\"a b\" y='z'}", "Testing", True, id="with attributes"),
         pytest.param("Testing ## {#t}", "Testing", True, id="closing marks before an id"),
         pytest.param("Testing {#t} ##", "Testing", True, id="closing marks after an id"),
-        pytest.param("Set {x}", "Set", False, id="braces that hold no id"),
+        pytest.param("Set {x}", "Set", False, id="braces that have no id"),
         pytest.param("Set {}", "Set", False, id="empty braces"),
         pytest.param("{#a} Testing", "Testing", False, id="an id that is not at the end"),
         pytest.param("{#a}", "{#b}", False, id="nothing but ids"),

@@ -187,7 +187,7 @@ def write_run(files: Mapping[str, bytes], directory: Path) -> None:
 
     Raises:
         ValueError: for a name that is not one of `FILES`; nothing is then written.
-        OSError: when a file cannot be written, or is there already.
+        OSError: when a file cannot be written, or exists already.
     """
     strange = sorted(set(files) - set(FILES))
     if strange:

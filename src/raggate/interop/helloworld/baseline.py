@@ -43,14 +43,14 @@ def converted(metrics: dict[str, Any], source: str, beside: Path | None) -> dict
     if not overall["n"]:
         raise FileError(
             source,
-            "holds no scores that can be compared",
+            "has no scores that can be compared",
             hint="Their scripts leave the operational metrics alone there: import the run with `raggate helloworld "
             "import`, and compare with that directory.",
         )
     if not k and any(name in metrics["aggregate_metrics"] for name in _AT_K):
         raise FileError(
             source,
-            "does not tell at which K it was scored",
+            "does not say at which K it was scored",
             hint='Keep its config.json beside it, or write "k" (as in "k": 5) beside aggregate_metrics.',
         )
     return content

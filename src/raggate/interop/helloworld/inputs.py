@@ -90,7 +90,7 @@ def sides(directories: Sequence[Path], golden_file: Path | None, say: Say, *, le
         elif golden_file is not None:
             say(f"{files.run_id}: results.jsonl is missing or empty, so the means of metrics.json count")
         elif not files.scored:
-            say(f"{files.run_id}: metrics.json holds no scores; with --golden they are computed from results.jsonl")
+            say(f"{files.run_id}: metrics.json has no scores; with --golden they are computed from results.jsonl")
         metrics = {**files.metrics, "aggregate_metrics": aggregates}
         result.append(Side(run_id=files.run_id, config=files.config, metrics=metrics, rows=rows))
     return result

@@ -33,7 +33,7 @@ PROMPT_VERSION = "v1.0"
 _HASHED_TEXT = 500
 _SHOWN_TEXT = 200
 _VERSION_LENGTH = 12
-_NOT_THERE = "their results hold no score of it"
+_NOT_THERE = "their results have no score of it"
 
 Cache = Mapping[str, Mapping[str, Any]]
 """Their results by cache key."""

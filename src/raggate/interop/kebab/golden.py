@@ -90,7 +90,7 @@ def read_golden(data: bytes, name: str) -> GoldenFile:
         ignored += _unknown_keys(entry, index, document)
     _raise_all(problems)
     if not queries:
-        raise UsageError(f"{name}: the golden set holds no query")
+        raise UsageError(f"{name}: the golden set has no query")
     _raise_all([*_duplicates(queries, name), *_torn_groups(queries, name)])
     return GoldenFile(name=name, queries=tuple(queries), hash=digest(queries), ignored=tuple(ignored))
 

@@ -64,7 +64,7 @@ def reworded(run: StoredRun, asked: GoldenFile) -> list[str]:
     """Name the questions that were asked in other words than the golden set has now.
 
     Raises:
-        CannotTell: when the run holds no row, or none of a golden query.
+        CannotTell: when the run has no row, or none of a golden query.
     """
     words = {query.id: query.query for query in asked.queries}
     if not any(row["query_id"] in words for row in run.rows):

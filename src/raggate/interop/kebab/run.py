@@ -46,7 +46,7 @@ def to_run(stored: StoredRun, golden: Golden, *, k: int | None = None) -> Run:
         k: how many hits were asked for, where the run does not say; without it the deepest rank is taken for that.
 
     Raises:
-        UsageError: when the run holds no row, or rows of several modes, or asked for another k.
+        UsageError: when the run has no row, or rows of several modes, or asked for another k.
     """
     modes = {row.get("mode", DEFAULT_MODE) for row in stored.rows}
     if len(modes) != 1:

@@ -50,7 +50,7 @@ def _unmeasured(report: Mapping[str, Any]) -> list[str]:
         values = report[f"aggregate_{side}"]
         total, failed = values["total_queries"], values["failed_queries"]
         if not total:
-            reasons.append(f"run {side} holds no query")
+            reasons.append(f"run {side} has no query")
         elif failed / total > MAX_ERROR_RATE:
             reasons.append(f"{failed} of {total} queries of run {side} failed, at most {percent(MAX_ERROR_RATE)} may")
     common = report["raggate"]["common"]

@@ -72,7 +72,7 @@ def result_lists(
         key = item.case.id if item.case.id in records else fold(item.case.question)
         if key in lists:
             raise UsageError(
-                f"{directory}: {quoted(key)} is asked twice, so its labels cannot be told apart",
+                f"{directory}: {quoted(key)} is asked twice, so its labels are ambiguous",
                 hint="Name the cases by the record_uuid of their labels.",
             )
         lists[key] = _chunks(item)

@@ -24,7 +24,7 @@ from raggate.labels.models import (
 from raggate.text.quote import quoted
 
 META = ".meta.json"
-"""How the files end that describe an export. They hold no labels, and are ignored."""
+"""How the files end that describe an export. They have no labels, and are ignored."""
 
 _COLUMNS: dict[Task, tuple[str, ...]] = {
     "retrieval": ("record_uuid", "query", "chunk", "chunk_id", "chunk_rank"),

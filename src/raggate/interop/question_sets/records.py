@@ -25,7 +25,7 @@ def read(path: Path) -> list[Placed]:
     """Read the records of a file, whose suffix says what it is.
 
     Raises:
-        UsageError: naming file and line, for what cannot be read, is too large, or holds no records.
+        UsageError: naming file and line, for what cannot be read, is too large, or has no records.
     """
     data, name, suffix = read_file(path, most_bytes=MAX_BYTES), str(path), path.suffix.lower()
     if suffix in TABLES:

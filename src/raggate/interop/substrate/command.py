@@ -171,7 +171,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
     """Copy METRICS into the directory of baselines.
 
     The file is named by the corpus, queries and settings of its run record. What would change is shown; a baseline that
-    is there already is replaced with --force alone.
+    exists already is replaced with --force alone.
     """
     from raggate.interop.substrate import gate, records
     from raggate.interop.substrate.files import read_bytes
@@ -190,7 +190,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
         flat = (stored_shape != "seed", shape != "seed")
         _say_comparison(gate.compare(before, table, flat=flat))
         if not force:
-            raise UsageError(f"{target} is there already", hint="Review the changes above, then repeat with --force.")
+            raise UsageError(f"{target} exists already", hint="Review the changes above, then repeat with --force.")
     if run_record is not None and run_record["git"]["dirty"]:
         click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
     write_file(target, data)

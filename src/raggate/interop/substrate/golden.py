@@ -122,7 +122,7 @@ def read_queries(path: Path) -> QuerySet:
         raise UsageError(f"{path}: expected an array of queries, or an object with the key 'queries'")
     items = check(_LIST, wrapped["queries"], f"{path}: queries")
     if not items:
-        raise UsageError(f"{path}: holds no query")
+        raise UsageError(f"{path}: has no query")
     queries = tuple(_query(item, f"{path}: query {number}") for number, item in enumerate(items, 1))
     _refuse_repeated(queries, str(path))
     version, description = wrapped.get("version"), wrapped.get("description")
@@ -189,12 +189,12 @@ def _refuse_repeated(queries: Sequence[Query], name: str) -> None:
     ids: dict[str, int] = {}
     for number, query in enumerate(queries, 1):
         if query.id is not None and ids.setdefault(query.id, number) != number:
-            raise UsageError(f"{name}: query {number}: id {quoted(query.id)} stands already in {ids[query.id]}")
+            raise UsageError(f"{name}: query {number}: id {quoted(query.id)} is already in {ids[query.id]}")
         modes = None if query.retriever_types is None else frozenset(query.retriever_types)
         for other, taken in texts.setdefault(query.query, []):
             if modes is None or taken is None or modes & taken:
                 raise UsageError(
-                    f"{name}: query {number}: {quoted(query.query, limit=80)} stands already in {other}",
+                    f"{name}: query {number}: {quoted(query.query, limit=80)} is already in {other}",
                     hint="A query is known by its text and mode: let retriever_types keep the two apart.",
                 )
         texts[query.query].append((number, modes))

@@ -68,7 +68,7 @@ def to_table(value: object, name: str) -> Table:
         table[mode_name(mode)] = buckets
     if not any(metric != "count" for buckets in table.values() for bucket in buckets.values() for metric in bucket):
         raise UsageError(
-            f"{name}: holds no metric",
+            f"{name}: has no metric",
             hint="Expected by_retriever (the seed's shape), by_mode, or modes with difficulties.",
         )
     return table

@@ -73,11 +73,11 @@ def read_results(path: Path) -> tuple[dict[str, Any], ...]:
         first = seen.setdefault((row["query"], row["mode"]), place)
         if first != place:
             raise UsageError(
-                f"{place}: {quoted(row['query'], limit=80)} in mode {cut(row['mode'])} stands already in {first}"
+                f"{place}: {quoted(row['query'], limit=80)} in mode {cut(row['mode'])} is already in {first}"
             )
         rows.append(row)
     if not rows:
-        raise UsageError(f"{path}: holds no result")
+        raise UsageError(f"{path}: has no result")
     return tuple(rows)
 
 

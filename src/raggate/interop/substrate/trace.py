@@ -94,7 +94,7 @@ def _checked(rows: Iterable[tuple[str, Any]]) -> tuple[TraceLine, ...]:
         line = _line(check(_LINE, value, place), place)
         first = seen.setdefault((line.query, line.mode, line.rank), place)
         if first != place:
-            raise UsageError(f"{place}: rank {line.rank} of this query and mode stands already in {cut(first)}")
+            raise UsageError(f"{place}: rank {line.rank} of this query and mode is already in {cut(first)}")
         lines.append(line)
     return tuple(lines)
 

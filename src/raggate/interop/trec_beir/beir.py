@@ -175,7 +175,7 @@ def _cell(text: str) -> bytes:
     except UnicodeEncodeError:
         raise UsageError(f"id {quoted(text)} is not Unicode text") from None
     if not written or set(text) & set("\t\r\n"):
-        raise UsageError(f"id {quoted(text)} is empty or holds a tab or a line end, which qrels cannot say")
+        raise UsageError(f"id {quoted(text)} is empty or contains a tab or a line end, which qrels cannot say")
     return written
 
 

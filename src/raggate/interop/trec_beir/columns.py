@@ -74,7 +74,7 @@ def _chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:
         else:
             rest += chunk
         if len(rest) > MAX_LINE_BYTES:
-            raise UsageError(f"{name}: holds a line of more than {MAX_LINE_BYTES} bytes")
+            raise UsageError(f"{name}: has a line of more than {MAX_LINE_BYTES} bytes")
     if rest:
         yield rest + b"\n"
 

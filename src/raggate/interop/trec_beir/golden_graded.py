@@ -60,11 +60,11 @@ def write_trec(graded: Graded, qrels: Path, topics: Path) -> None:
     """
     for name, text in graded.queries.items():
         if not name or any(sign.isspace() for sign in name):
-            raise UsageError(f"id {quoted(name)} is empty or holds white space, which topics cannot say")
+            raise UsageError(f"id {quoted(name)} is empty or contains white space, which topics cannot say")
         if not text.strip() or text != text.strip() or set(text) & set("\t\r\n"):
             raise UsageError(
-                f"case {quoted(name)}: the question is blank, holds a tab or a line end, or begins or ends with white "
-                "space, which topics cannot say"
+                f"case {quoted(name)}: the question is blank, contains a tab or a line end, or begins or ends with "
+                "white space, which topics cannot say"
             )
     with write_whole(topics) as stream:
         for name, text in graded.queries.items():
@@ -194,7 +194,7 @@ def _topics(path: Path) -> dict[str, str]:
         raise UsageError(f"{path}: not UTF-8 at byte {error.start}") from None
     topics = _blocks(text, path) if text.lstrip()[:5].lower() == "<top>" else _lines(text, path)
     if not topics:
-        raise UsageError(f"{path}: holds no topic")
+        raise UsageError(f"{path}: has no topic")
     return topics
 
 

@@ -162,7 +162,7 @@ def _token(text: str) -> bytes:
     # a byte order mark at the very beginning of a file would be lost
     if written.split() != [written] or text.startswith("\ufeff"):
         raise UsageError(
-            f"id {quoted(text)} is empty or holds white space, which TREC files cannot say",
+            f"id {quoted(text)} is empty or contains white space, which TREC files cannot say",
             hint="Use JSON lines or a BEIR folder for such ids.",
         )
     return written

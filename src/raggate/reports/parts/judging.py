@@ -82,7 +82,7 @@ def _coverage(name: str, summary: JudgingSummary) -> str:
 
 def _canary(canary: Canary) -> str:
     if not canary.scores:
-        return "The canary set holds no case of what was judged."
+        return "The canary set has no case of what was judged."
     agreements = ", ".join(f"{name} {_agreement(agreement)}" for name, agreement in canary.scores.items())
     replayed = "; answered by the cassette" if canary.replayed else ""
     floor = setting(canary.floor)

@@ -9,7 +9,7 @@ from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, LabelledResult
 
 Ranking = list[tuple[int, ...]]
-"""Per rank, the indices of the gold supports that the chunk matches; chunks seen before hold no rank."""
+"""Per rank, the indices of the gold supports that the chunk matches; chunks seen before have no rank."""
 
 
 def ranking(item: LabelledResult) -> Ranking:

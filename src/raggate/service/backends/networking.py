@@ -100,7 +100,7 @@ def loopback(own: Own, host: str, platform: str = sys.platform) -> str | None:
 
 
 def join(client: Client, network: str, own: Own) -> None:
-    """Bring raggate into the network. On the engine's own machine, and with its network, it is there already.
+    """Bring raggate into the network. On the engine's own machine, and with its network, it is in it already.
 
     Raises:
         CannotTell: when the container cannot be connected.

@@ -11,7 +11,7 @@ from pathlib import Path
 from raggate.service.backends.engine import Client, engine_errors
 
 # Docker keeps the files it mounts over these in a directory named after the container; Podman does the same. cgroup
-# paths, which others look at, hold no id where the cgroup namespace is private. Other mounts prove nothing: on the
+# paths, which others look at, have no id where the cgroup namespace is private. Other mounts prove nothing: on the
 # engine's own machine those of every container with a shareable /dev/shm can be seen.
 _FILES = {"/etc/hostname": "HostnamePath", "/etc/hosts": "HostsPath", "/etc/resolv.conf": "ResolvConfPath"}
 _KEPT = re.compile(r"/[^/]*containers/([0-9a-f]{64})/(?:userdata/)?[^/]+\Z")

@@ -42,7 +42,7 @@ class Shape:
 
 
 def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shape | None:
-    """Recognise an answer; None when it holds no list of chunks.
+    """Recognise an answer; None when it has no list of chunks.
 
     Args:
         root: the parsed answer.

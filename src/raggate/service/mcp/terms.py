@@ -71,7 +71,7 @@ class Terms:
 
 
 def _in_header(text: str) -> str:
-    """Write a text as this protocol does in a header, which holds no other characters."""
+    """Write a text as this protocol does in a header, which has no other characters."""
     if _PLAIN.fullmatch(text) and not text.startswith(_ENCODED):
         return text
     return f"{_ENCODED}{base64.b64encode(text.encode('utf-8', 'replace')).decode()}?="

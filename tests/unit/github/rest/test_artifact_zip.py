@@ -172,7 +172,7 @@ def test_only_known_names_are_written(tmp_path: Path, name: str) -> None:
 
 
 def test_nothing_is_written_over(tmp_path: Path) -> None:
-    """A file or link that is there already is not written over."""
+    """A file or link that exists already is not written over."""
     (tmp_path / "config.json").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(FileExistsError):
         write_run({"config.json": b""}, tmp_path)

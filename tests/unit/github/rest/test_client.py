@@ -464,7 +464,7 @@ def test_urls_that_are_none(url: str) -> None:
 
 
 def test_certificates_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A CA file that is missing or holds no certificate is a usage error, and so is the environment's."""
+    """A CA file that is missing or has no certificate is a usage error, and so is the environment's."""
     (tmp_path / "ca.pem").write_text("no certificate")
     for path in (tmp_path / "ca.pem", tmp_path / "nowhere.pem"):
         with pytest.raises(UsageError, match="no connection"):

@@ -155,7 +155,7 @@ def test_compare_scores_again(tmp_path: Path) -> None:
     new = write_run(tmp_path, "b", rows=worse)
     code, out, notes = run("compare", before, new)
     assert code == 3
-    assert "metrics.json holds no scores" in notes
+    assert "metrics.json has no scores" in notes
     assert "recall_at_k_avg is missing on a side and not gated" in notes
     assert "cannot tell: no gated mean is on both sides" in notes
     code, out, _ = run("compare", before, new, "--golden", write_golden(tmp_path))
@@ -369,7 +369,7 @@ def test_score_updates_the_run_in_place(tmp_path: Path) -> None:
 
 
 def test_redact_keeps_the_structure(tmp_path: Path) -> None:
-    """A redacted run holds no text of question, answer, chunk or judge, and its stored scores still give the means."""
+    """A redacted run has no text of question, answer, chunk or judge, and its stored scores still give the means."""
     golden, directory = write_golden(tmp_path), write_run(tmp_path)
     run("score", directory, "--golden", golden, "--update")
     run("redact", directory, "--out", tmp_path / "public")

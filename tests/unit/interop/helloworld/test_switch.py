@@ -169,11 +169,11 @@ def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
 
     assert set(names(content, written.parent)) == {"hit_at_8", "precision_at_8", "mrr_at_8"}
     assert set(names({**content, "k": 3}, written.parent)) == {"hit_at_3", "precision_at_3", "mrr_at_3"}
-    with pytest.raises(UsageError, match=r"old\.json: does not tell at which K"):
+    with pytest.raises(UsageError, match=r"old\.json: does not say at which K"):
         names(content, None)
     with pytest.raises(UsageError, match=r"old\.json: k: "):
         names({**content, "k": "5"}, None)
-    with pytest.raises(UsageError, match=r"old\.json: holds no scores"):
+    with pytest.raises(UsageError, match=r"old\.json: has no scores"):
         names({**content, "aggregate_metrics": OPERATIONAL}, written.parent)
     with pytest.raises(UsageError, match=r"old\.json: aggregate_metrics\.mrr_avg: "):
         names({**content, "aggregate_metrics": {"mrr_avg": "high"}}, written.parent)

@@ -81,8 +81,8 @@ def test_golden() -> None:
 @each_row(
     ("text", "problem"),
     [
-        ("", "the golden set holds no query"),
-        ("[]", "the golden set holds no query"),
+        ("", "the golden set has no query"),
+        ("[]", "the golden set has no query"),
         ("id: q1", "expected a list of queries"),
         ("- q1", r"golden.yaml:1: expected a mapping with 'id' and 'query'"),
         ("- id: q1", r"golden.yaml:1: key '\[0\].query' is missing"),

@@ -274,7 +274,7 @@ def test_a_baseline_without_a_record(tmp_path: Path) -> None:
 
 def test_a_baseline_that_is_no_metrics_file_is_refused(tmp_path: Path) -> None:
     """What cannot be compared later is not kept."""
-    with pytest.raises(UsageError, match="holds no metric"):
+    with pytest.raises(UsageError, match="has no metric"):
         run("baseline", "update", put(tmp_path / "x.json", {}), "--dir", tmp_path / "baselines", "--key", "k")
     assert not (tmp_path / "baselines").exists()
 

@@ -59,15 +59,13 @@ def put(path: Path, value: Any) -> Path:
     [
         pytest.param("text", "expected an array of queries", id="neither form"),
         pytest.param({"items": []}, "with the key 'queries'", id="no queries"),
-        pytest.param([], "holds no query", id="empty"),
+        pytest.param([], "has no query", id="empty"),
         pytest.param([QUERY, 1], "queries: 1", id="not an object"),
         pytest.param([{"query": "Where?"}], "query 1: expected_docs", id="no expected_docs"),
         pytest.param([{**QUERY, "query": " "}], "query 1: query", id="blank query"),
         pytest.param([{**QUERY, "expected_docs": "a.md"}], "query 1: expected_docs", id="a text for a list"),
         pytest.param([{**QUERY, "relevance": {"a": -1}}], "query 1: relevance.a", id="a negative grade"),
-        pytest.param(
-            [QUERY, {**QUERY, "retriever_types": ["fts"]}], "query 2: 'Where?' stands already in 1", id="twice"
-        ),
+        pytest.param([QUERY, {**QUERY, "retriever_types": ["fts"]}], "query 2: 'Where?' is already in 1", id="twice"),
         pytest.param([QUERY, {**QUERY, "retriever_types": None}], "query 2", id="twice, once in all modes"),
         pytest.param([{**QUERY, "id": "x"}, {**QUERY, "query": "Who?", "id": "x"}], "query 2: id 'x'", id="id twice"),
     ],
@@ -180,11 +178,9 @@ def test_every_converted_case_is_a_valid_one() -> None:
 @pytest.mark.parametrize(
     ("rows", "message"),
     [
-        pytest.param([], "holds no result", id="empty"),
+        pytest.param([], "has no result", id="empty"),
         pytest.param([{"mode": "fts"}], r"results\.jsonl:1: query", id="no query"),
-        pytest.param(
-            [ROW, {**ROW, "mode": "bm25"}], r"results\.jsonl:2: .* stands already in .*:1", id="twice by alias"
-        ),
+        pytest.param([ROW, {**ROW, "mode": "bm25"}], r"results\.jsonl:2: .* is already in .*:1", id="twice by alias"),
         pytest.param([{**ROW, "results": [{"rank": 2, "doc_id": "a"}]}], "expected ranks from 1 on", id="ranks"),
         pytest.param([{**ROW, "results": [{"rank": 1}]}], r"results\.0\.doc_id", id="no doc_id"),
         pytest.param([{**ROW, "results": [{"rank": 0, "doc_id": "a"}]}], r"results\.0\.rank", id="rank 0"),
@@ -323,8 +319,8 @@ def test_a_trace_becomes_rows(tmp_path: Path) -> None:
     ("value", "message"),
     [
         pytest.param([], "Input should be a valid dictionary", id="an array"),
-        pytest.param({}, "holds no metric", id="empty"),
-        pytest.param({"by_mode": {"fts": {"easy": {"count": 1}}}}, "holds no metric", id="counts alone"),
+        pytest.param({}, "has no metric", id="empty"),
+        pytest.param({"by_mode": {"fts": {"easy": {"count": 1}}}}, "has no metric", id="counts alone"),
         pytest.param({"fts": {"easy": BUCKET}, "bm25": {"easy": BUCKET}}, "its other name", id="both names"),
         pytest.param({"bm25": {"easy": {"hit_at_1": "0.5"}}}, r"bm25\.easy: hit_at_1", id="a text"),
         pytest.param({"by_retriever": {"bm25": 1}}, r"by_retriever\.bm25", id="no levels"),

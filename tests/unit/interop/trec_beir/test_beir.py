@@ -151,7 +151,7 @@ def test_round_trip(
 @pytest.mark.parametrize(
     ("queries", "qrels", "message"),
     [
-        pytest.param({"q": "x"}, {"q": {"a\tb": 1}}, "holds a tab", id="tab in an id"),
+        pytest.param({"q": "x"}, {"q": {"a\tb": 1}}, "contains a tab", id="tab in an id"),
         pytest.param({"": "x"}, {}, "id is empty", id="empty id"),
         pytest.param({"q": "\ud800"}, {}, "cannot be written as JSON", id="not Unicode"),
         pytest.param({"q": "x"}, {"p": {"a": 1}}, "query 'p', which is not there", id="unknown query"),

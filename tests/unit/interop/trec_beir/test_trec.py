@@ -206,7 +206,7 @@ def test_blocks_do_not_matter(file: Path, monkeypatch: pytest.MonkeyPatch, size:
 def test_endless_line(file: Path) -> None:
     """A line of more than 1 MiB is refused before all of it is in memory."""
     put(file, b"x" * (columns.MAX_LINE_BYTES + columns.BLOCK_BYTES + 1))
-    with pytest.raises(UsageError, match="holds a line of more than 1048576 bytes"):
+    with pytest.raises(UsageError, match="has a line of more than 1048576 bytes"):
         trec.read_run(file)
 
 

@@ -17,13 +17,13 @@ from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, 
     [
         pytest.param([(0,), (), (1,)], [], [(0,), (), (1,)], id="no duplicates"),
         pytest.param([(0,), (0,), (1,)], [1], [(0,), (1,)], id="what follows a duplicate moves up"),
-        pytest.param([(), (), (0,)], [1], [(), (0,)], id="a duplicate that matches nothing holds no rank either"),
+        pytest.param([(), (), (0,)], [1], [(), (0,)], id="a duplicate that matches nothing has no rank either"),
         pytest.param([(0,), (0,), (0,)], [1, 2], [(0,)], id="only the first of three is kept"),
         pytest.param([], [], [], id="empty list"),
     ],
 )
 def test_ranking(matches: list[tuple[int, ...]], duplicates: list[int], expected: list[tuple[int, ...]]) -> None:
-    """Chunks that stood higher up already hold no rank."""
+    """Chunks that stood higher up already have no rank."""
     assert ranking(make_ranked(matches, grades=(1, 1), duplicates=duplicates)) == expected
 
 

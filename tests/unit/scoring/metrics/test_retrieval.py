@@ -144,7 +144,7 @@ TABLE: list[tuple[str, LabelledResult, dict[str, tuple[float, ...]]]] = [
     ),
     (
         "a copy of noise above the hit",
-        # the copy holds no rank, so the hit moves from position 4 to rank 3
+        # the copy has no rank, so the hit moves from position 4 to rank 3
         make_ranked([(), (), (), (0,)], duplicates=[2]),
         {
             "hit": (0, 1, 1, 1),
