@@ -172,7 +172,7 @@ class Finding:
     @property
     def state(self) -> str:
         """What is said of the invariant."""
-        return "was not seen to hold" if self.unseen else "does not hold"
+        return "could not be checked" if self.unseen else "is not met"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -400,7 +400,7 @@ def test_one_warning_a_slice() -> None:
         pytest.param(
             with_gated(),
             (make_finding(level="warn"),),
-            "“Final scores never rise” does not hold: q1 (hybrid): rank 2",
+            "“Final scores never rise” is not met: q1 (hybrid): rank 2",
             id="invariant-broken-once",
         ),
     ],
@@ -415,7 +415,7 @@ def test_broken_invariant() -> None:
     verdict = decide(with_gated(), (make_finding(count=3),), PLAIN)
     assert (verdict.outcome, verdict.exit_code) == ("invariant broken", 4)
     assert verdict.headline == (
-        "The API's answers cannot be right: “Final scores never rise” does not hold (3 times): q1 (hybrid): rank 2."
+        "The API's answers cannot be right: “Final scores never rise” is not met (3 times): q1 (hybrid): rank 2."
     )
 
 

@@ -66,7 +66,7 @@ class TestHostileText:
         headings = [parsed[place + 1].content for place, token in enumerate(parsed) if token.type == "heading_open"]
         assert [heading.split(" (")[0] for heading in headings] == [
             "⛔ raggate: invariant broken",
-            "Invariants that do not hold",
+            "Invariants not met",
             "Metrics",
             "Causes",
             "Questions that broke",

@@ -184,14 +184,14 @@ def invariants(review: Review) -> Section:
     """Write the invariants that do not hold, those that break the gate first."""
     if not review.findings:
         return Section(name="invariants", rank=KEPT, variants=())
-    title = f"### Invariants that do not hold ({len(review.findings)})\n\n"
+    title = f"### Invariants not met ({len(review.findings)})\n\n"
     full = "\n".join(_finding(finding, examples=5, width=300) for finding in review.findings)
     middle = "\n".join(_finding(finding, examples=1, width=120) for finding in review.findings)
     short = ", ".join(f"{_level(finding)} {safe(finding.invariant, limit=40)}" for finding in review.findings[:20])
     return Section(
         name="invariants",
         rank=KEPT,
-        variants=(title + full, title + middle, f"**Invariants that do not hold**: {short}"),
+        variants=(title + full, title + middle, f"**Invariants not met**: {short}"),
     )
 
 
