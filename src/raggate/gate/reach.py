@@ -90,38 +90,45 @@ def _most(cases: Collection[object], of: Collection[object]) -> bool:
     return 2 * len(cases) > len(of)
 
 
-def _why_no_note(left: Sequence[LabelledResult], _: Sequence[LabelledResult]) -> str:
+def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     failed = [item for item in left if item.result.response is None]
     if _most(failed, left):
         failure = failed[0].result.failure
-        return f"the calls failed: {failure.message}" if failure is not None else ""
+        which = "the calls failed" if len(failed) == len(items) else "most of the other calls failed"
+        return f"{which}: {failure.message}" if failure is not None else ""
     answered = [item for item in left if item.result.response is not None]
-    if _most([item for item in answered if not ranked(item)], left):
-        return "nothing comes back at all"
+    empty = [item for item in answered if not ranked(item)]
+    if _most(empty, left):
+        return "nothing comes back at all" if len(empty) == len(items) else "nothing comes back to most of the others"
+    if len(failed) + len(empty) == len(left):
+        return "nothing comes back to half of the others, and the calls of the other half failed"
     if all(support.rel_path == "" for item in left for support in item.case.gold_supports):
         return "the API returns other ids" + _example(*_first_ids(left))
     if not any(chunk.rel_path for item in answered for _, _, chunk in ranked(item)):
         return "the API returns no path of a note"
+    known = {support.rel_path for item in items for support in item.case.gold_supports}
     for words, differ in (("returns another vault", _other_vault), ("writes paths differently", _other_path)):
-        examples = [example for item in answered if (example := next(differ(item), None)) is not None]
+        pairs = [next(differ(item, known), None) for item in answered]
+        examples = [pair for pair in pairs if pair is not None]
         # a note of the same name elsewhere may come back to any question
         if _most(examples, answered):
             return f"the API {words}" + _example(*examples[0])
     return "other notes come back"
 
 
-def _other_vault(item: LabelledResult) -> Iterator[tuple[str, str]]:
+def _other_vault(item: LabelledResult, _known: Collection[str]) -> Iterator[tuple[str, str]]:
     """Give the vaults that a gold note may be in, and the one that a chunk of its path is said to be from."""
     for support in item.case.gold_supports:
         for _, _, chunk in of_path(support, ranked(item)):
             yield " or ".join(vaults_of(support, item.case)), chunk.vault or ""
 
 
-def _other_path(item: LabelledResult) -> Iterator[tuple[str, str]]:
+def _other_path(item: LabelledResult, known: Collection[str]) -> Iterator[tuple[str, str]]:
     """Give the path of a gold note, and that of a chunk which is the end of it, or the other way round."""
     for support in item.case.gold_supports:
         for _, _, chunk in ranked(item):
-            if _tails(support.rel_path, chunk.rel_path):
+            # a path that the golden set has is that of a note of its own
+            if chunk.rel_path not in known and _tails(support.rel_path, chunk.rel_path):
                 yield support.rel_path, chunk.rel_path
 
 
@@ -160,13 +167,21 @@ def _told_otherwise(stage: Stage) -> bool:
     if not told.strip():
         return False
     known = position in {*item.labels.filed_elsewhere, *item.labels.strange_headings, *item.labels.ambiguous}
-    return known or is_end_of(gold, told, same_letters) or _slug(gold) == _slug(told)
+    return known or is_end_of(gold, told, same_letters) or _same_slugs(gold, told)
 
 
-def _slug(path: str) -> str:
-    """Give the letters and digits of the last heading of a path, which slugs and other spellings keep."""
-    last = elements(path)[-1:]
-    return "".join(filter(str.isalnum, last[0].casefold())) if last else ""
+def _same_slugs(gold: str, told: str) -> bool:
+    """Say whether two paths end in the same headings but for what slugs and other spellings do not keep.
+
+    One heading is not enough where both tell more: notes have the same heading below several others.
+    """
+    pairs = list(zip(reversed(elements(gold)), reversed(elements(told)), strict=False))
+    return bool(pairs) and all(_slug(one) == _slug(other) != "" for one, other in pairs)
+
+
+def _slug(heading: str) -> str:
+    """Give the letters and digits of a heading."""
+    return "".join(filter(str.isalnum, heading.casefold()))
 
 
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:

@@ -8,7 +8,7 @@ import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
 from raggate.gate.reach import reaches
-from raggate.models.golden import Case
+from raggate.models.golden import Case, Support
 from raggate.models.reach import Reach
 from raggate.models.run import Chunk, LabelledResult
 from tables import each_row
@@ -112,6 +112,63 @@ def test_failed_calls_and_empty_lists() -> None:
     failed = [make_labelled(case, make_result(case.id, failure=make_failure())) for case in CASES]
     assert reach(*failed).why == "the calls failed: no answer within 60 s"
     assert reach(*(item(case) for case in CASES)).why == "nothing comes back at all"
+
+
+def test_what_one_of_several_lacks_is_not_told_of_all() -> None:
+    """Where some answers do hold the note, it is said that most of the others are empty or failed."""
+    right = item(CASES[0], chunk(0))
+    assert reach(right, *(item(case) for case in CASES[1:])).why == "nothing comes back to most of the others"
+    failed = [make_labelled(case, make_result(case.id, failure=make_failure())) for case in CASES[1:]]
+    assert reach(right, *failed).why == "most of the other calls failed: no answer within 60 s"
+    assert reach(*(item(case) for case in CASES[:3]), item(CASES[3], chunk(0))).why.endswith("to most of the others")
+
+
+@each_row("support", [make_support("dir/n0.md"), make_support("", None, chunk_id="17")])
+def test_half_failed_and_half_empty(support: Support) -> None:
+    """Where half of the calls failed and the other half is empty, nothing is said of paths and ids: none came."""
+    case = make_case(gold_supports=(support,))
+    failed = make_labelled(case, make_result(case.id, failure=make_failure()))
+    assert reach(failed, item(case)).why == (
+        "nothing comes back to half of the others, and the calls of the other half failed"
+    )
+
+
+@each_row(
+    ("paths", "why"), [(["/data/dir/n{}.md"] * 3, "paths differently"), (["n{}.md", "x.md", "y.md"], "other notes")]
+)
+def test_a_path_that_is_like_the_note_s_by_chance(paths: list[str], why: str) -> None:
+    """Paths are said to be written differently where most answers that lack the note have one like its own."""
+    others = [item(case, chunk(number, rel_path=paths[number])) for number, case in enumerate(CASES[:3])]
+    assert why in reach(*others, item(CASES[3], chunk(3))).why
+
+
+def test_the_path_of_another_note_is_not_the_note_s_written_differently() -> None:
+    """A path that the golden set itself has is that of a note of its own, whatever it ends in."""
+    cases = [
+        make_case(f"q{path}", gold_supports=(make_support(path, None),)) for path in ("README.md", "docs/README.md")
+    ]
+    assert reach(*(item(case, chunk(0, rel_path="docs/README.md")) for case in [cases[0]] * 2)).why.startswith(
+        "the API writes paths differently"
+    )
+    assert reach(*(item(case, chunk(0, rel_path="docs/README.md")) for case in [cases[0], *cases])).why == (
+        "other notes come back"
+    )
+
+
+@each_row(
+    ("told", "why"),
+    [
+        ("# Log > ## Tuesday > ### Actions", "other sections of these notes come back"),
+        ("## Tuesday > ### Actions", "other sections of these notes come back"),
+        ("# Log > ## mon-day > ### actions!", "the API writes headings differently"),
+        ("Log.md > # Log > ## Monday: > ### Actions", "the API writes headings differently"),
+        ("actions-", "the API writes headings differently"),
+    ],
+)
+def test_the_same_heading_below_another_one(told: str, why: str) -> None:
+    """A section of the same name below another heading is another section, and no other spelling of the same one."""
+    case = make_case(gold_supports=(make_support("log.md", "# Log > ## Monday > ### Actions"),))
+    assert why in reach(item(case, chunk(0, rel_path="log.md", heading_path=told))).why
 
 
 def test_ids() -> None:
