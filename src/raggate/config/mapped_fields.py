@@ -165,7 +165,8 @@ class ResponseFields(SettingsModel):
     """How a streamed answer is read. Default: the answer is one JSON document."""
     errors: OnePath | None = None
     """The field that reports an error: unless it is missing, null, false, 0 or empty, the call has failed.
-    Default: a list `errors` whose items have a `message`, as GraphQL has it, and events of the name `error`."""
+    Default: a list `errors` whose items have a `message`, as GraphQL has it, and what a stream calls
+    `error`."""
     chunks: ChunkFields
     """The retrieved chunks."""
     answer: FieldPath | None = None

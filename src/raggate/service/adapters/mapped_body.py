@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from raggate.config.mapped_fields import Stream
+from raggate.config.mapped_fields import ResponseFields, Stream
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.server_events import UNNAMED, Events
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
@@ -14,6 +14,9 @@ from raggate.text.quote import quoted
 
 MAX_DOCUMENTS = 100_000
 """Of one stream."""
+
+ERROR = "error"
+"""The name, or kind, of what a stream reports an error by."""
 
 
 def body_of(body: bytes, stream: Stream | None) -> Any:
@@ -29,8 +32,17 @@ def body_of(body: bytes, stream: Stream | None) -> Any:
         return [document for _, document in _bounded(documents)]
     by_kind: dict[str, list[Any]] = {}
     for name, document in _bounded(documents):
-        by_kind.setdefault(name if stream.by is None else _kind(document, stream.by), []).append(document)
+        # what a server calls an error is one, whatever its data says of itself
+        own_name = stream.by is None or name == ERROR
+        by_kind.setdefault(name if own_name else _kind(document, stream.by or ""), []).append(document)
     return by_kind
+
+
+def errors_path(fields: ResponseFields) -> str | None:
+    """Give the path where a body reports an error; None where only GraphQL's own way is known."""
+    stream = fields.stream
+    by_kind = stream is not None and (stream.format == "sse" or stream.by is not None)
+    return fields.errors or (ERROR if by_kind else None)
 
 
 def _bounded(documents: Iterator[tuple[str, Any]]) -> Iterator[tuple[str, Any]]:

@@ -11,7 +11,7 @@ from typing import Any, Final
 from raggate.config.header_settings import names
 from raggate.config.mapped_fields import ChunkFields, Condition, Duration, ReferenceFields, ResponseFields
 from raggate.models.run import Chunk, Reference, Response
-from raggate.service.adapters.mapped_body import entries_at, refuse_errors, side_by_side
+from raggate.service.adapters.mapped_body import entries_at, errors_path, refuse_errors, side_by_side
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
 from raggate.text import anchors, jsonio
@@ -51,7 +51,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
     Raises:
         ValueError: when something is missing or of another kind, with where. Untrusted text.
     """
-    refuse_errors(root, fields.errors or ("error" if fields.stream and fields.stream.format == "sse" else None))
+    refuse_errors(root, errors_path(fields))
     chunks = _chunks(root, fields.chunks, beginnings)
     latency = _latency(root, fields.latency)
     abstained = _abstained(root, fields.abstained, retrieval_only=retrieval_only)

@@ -92,11 +92,35 @@ def test_events_have_the_name_they_are_sent_under() -> None:
     assert (response.answer, response.chunks[0].rel_path) == ("Under the mat", "a.md")
 
 
-def test_an_error_in_the_stream_fails_the_call() -> None:
-    """A stream that ends in an event `error` is no answer, whatever came before."""
-    sent = b'event: sources\ndata: []\n\nevent: error\ndata: {"message": "the model is gone"}\n\n'
+SOURCES = {"type": "sources", "docs": [HIT]}
+GONE = {"message": "the model is gone"}
+
+
+@each_row(
+    ("sent", "stream"),
+    [
+        (
+            f"event: sources\ndata: {json.dumps(SOURCES)}\n\nevent: error\ndata: {json.dumps(GONE)}\n\n",
+            {"format": "sse"},
+        ),
+        (
+            f"data: {json.dumps(SOURCES)}\n\nevent: error\ndata: {json.dumps(GONE)}\n\n",
+            {"format": "sse", "by": "type"},
+        ),
+        (
+            f"data: {json.dumps(SOURCES)}\n\ndata: {json.dumps({'type': 'error', **GONE})}\n\n",
+            {"format": "sse", "by": "type"},
+        ),
+        (
+            f"{json.dumps(SOURCES)}\n{json.dumps({'type': 'error', **GONE})}\n",
+            {"format": "ndjson", "by": "type"},
+        ),
+    ],
+)
+def test_an_error_in_the_stream_fails_the_call(sent: str, stream: dict[str, str]) -> None:
+    """A stream that ends in an event, or a document, of the name `error` is no answer, whatever came before."""
     with pytest.raises(ValueError, match="reports an error: 'the model is gone'"):
-        read(sent, stream={"format": "sse"}, chunks={"list": "sources[0]", **CHUNKS})
+        read(sent.encode(), stream=stream, chunks={"list": "sources[0].docs", **CHUNKS})
 
 
 def test_streams_are_asked_for() -> None:
