@@ -323,6 +323,22 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
 
 
+def test_a_cassette_behind_a_link_stays_there(project: Project) -> None:
+    """A link within the repository is followed, also where the file is put in order: no second cassette comes of it."""
+    file, link = project.root / "replies.jsonl", project.root / CASSETTE
+    file.touch()
+    link.parent.mkdir()
+    link.symlink_to("../replies.jsonl")
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        assert project.command("run").code == 0
+    assert link.is_symlink()
+    content = file.read_bytes()
+    lines = cassette.read(content, file.name)
+    assert len(lines) == 48
+    assert content == cassette.written(lines.values())
+
+
 def test_a_cassette_is_pruned_to_what_a_run_takes(project: Project) -> None:
     """Replies of other judges and gone answers are counted, then dropped, and the run is replayed from the rest."""
     with FakeJudge(grade) as server:

@@ -99,7 +99,10 @@ class CassetteFirst:
     async def _reply(self, request: JudgeRequest) -> Reply | NotJudged:
         key = request.key
         if (known := self._cassette.reply(request, fresh=self._fresh)) is not None:
-            return known
+            # also of what was recorded: `answers_as` may have changed since, or somebody has edited the line
+            problem = _another(request, _last_part(known.model), self._cassette)
+            if problem is None or self._send is None:
+                return problem or known
         if self._send is None:
             return NotJudged(reason="replay_miss", detail="the cassette does not have the reply, and none is asked for")
         if key not in self._under_way:

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -31,6 +31,10 @@ MOST_BYTES = 512 << 20
 _HINT = "It is the cassette of the judges' replies: restore it from git, or remove it to ask them all anew."
 
 
+About = dict[str, str | bool | list[str]]
+"""What a line tells people of its request: nothing that could not be written again as it was read."""
+
+
 class Line(BaseModel):
     """One line of a cassette: a reply, and what it is a reply to."""
 
@@ -42,8 +46,8 @@ class Line(BaseModel):
     endpoint: str
     prompt: str
     template: str
-    seed: int
-    about: dict[str, Any]
+    seed: Annotated[int, Field(ge=0, lt=1 << 31)]
+    about: About
     reply: Reply
 
     @property
@@ -77,7 +81,7 @@ def line_of(request: JudgeRequest, reply: Reply) -> Line:
         prompt=prompt.name,
         template=prompt.template,
         seed=request.parameters.seed,
-        about=dict(prompt.about),
+        about=cast("About", dict(prompt.about)),
         reply=reply,
     )
 

@@ -9,10 +9,17 @@ import hashlib
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import reduce
-from typing import Literal
+from typing import Annotated, Literal
+
+from pydantic import Field
 
 from raggate.config.judge_settings import Endpoint, JudgingMode
 from raggate.text.jsonio import JsonObject, dumps
+
+MOST_TOKENS = 1_000_000_000
+"""The largest count of tokens that is believed of one reply."""
+
+TokenCount = Annotated[int, Field(ge=0, le=MOST_TOKENS)]
 
 Role = Literal["system", "user", "assistant"]
 
@@ -155,8 +162,8 @@ class Reply:
 
     text: str
     model: str = ""
-    input_tokens: int | None = None
-    output_tokens: int | None = None
+    input_tokens: TokenCount | None = None
+    output_tokens: TokenCount | None = None
     cut_off: bool = False
 
 

@@ -253,7 +253,7 @@ def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | N
 
 
 def place(root: Path, path: str) -> Path:
-    """Give the cassette on disk.
+    """Give the cassette on disk: of a link the file it leads to, as a file would be put in its place when written anew.
 
     Raises:
         UsageError: when a link leads it out of the directory of the configuration, or into git's own: raggate writes
@@ -265,4 +265,4 @@ def place(root: Path, path: str) -> Path:
         raise UsageError(f"judges.cassette: {path} leads out of the directory of the configuration")
     if in_git(target.relative_to(home).as_posix()):
         raise UsageError(f"judges.cassette: {path} leads into git's own directory")
-    return file
+    return target if file.is_symlink() else file

@@ -183,6 +183,19 @@ def test_a_model_with_a_version_must_answer_itself(
     assert right or (isinstance(opinion.says, NotJudged) and opinion.says.reason == "other_model")
 
 
+def test_a_recorded_reply_by_another_model_is_none(tape: Cassette, tmp_path: Path) -> None:
+    """A line by a model that may not answer any more has not judged when it is replayed, and is asked for else."""
+    named = make_judge("Qwen/qwen-14b", answers_as="qwen-0.5b.gguf")
+    ask(tape, Server(Reply(text='{"score": 5}', model="qwen-0.5b.gguf")), make_request("One.", judge=named))
+    request = make_request("One.", judge=replace(named, answers_as=""))
+    (replayed,) = ask(recorded(tmp_path), None, request)
+    assert isinstance(replayed.says, NotJudged)
+    assert replayed.says.reason == "other_model"
+    server = Server(Reply(text='{"score": 2}', model="qwen-14b"))
+    assert ask(recorded(tmp_path), server, request)[0].says == Grade(score=2)
+    assert ask(recorded(tmp_path), None, request)[0].says == Grade(score=2)
+
+
 def test_who_is_another_model_is_asked_no_more(tape: Cassette) -> None:
     """After the first reply of another model no call is made in vain, and other judges are asked as before."""
     server, judge = Server(Reply(text='{"score": 3}', model="stranger")), make_judge("large")

@@ -153,6 +153,11 @@ def test_a_last_line_that_is_none_is_named_without_a_newline_too() -> None:
         ({"reply": {"text": 5}}, "reply.text: Input should be a valid string"),
         ({"score": 5}, "score: Extra inputs are not permitted"),
         ({"seed": "1"}, "seed: Input should be a valid integer"),
+        # what could not be written again, or would make a report say that less was paid
+        ({"seed": 10**30}, "seed: Input should be less than"),
+        ({"about": {"question": 10**30}}, r"about\.question"),
+        ({"reply": {"text": "", "input_tokens": -5}}, "reply.input_tokens: Input should be greater than or equal to 0"),
+        ({"reply": {"text": "", "output_tokens": 10**18}}, "reply.output_tokens: Input should be less than"),
     ],
 )
 def test_a_line_that_is_none_is_named(tmp_path: Path, change: dict[str, object], problem: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from raggate.models.judging import NotJudged
+from raggate.models.judging import MOST_TOKENS, NotJudged
 from raggate.text.jsonio import fields, loads
 
 
@@ -23,4 +23,4 @@ def text_of(value: object) -> str:
 
 def tokens_of(value: object) -> int | None:
     """Give a count of tokens that a server tells; None for what is none."""
-    return value if type(value) is int and 0 <= value <= 1_000_000_000 else None
+    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
