@@ -189,6 +189,8 @@ def _without_anchor(asked: Asked, missing: Sequence[Support]) -> Cause | None:
 
 def _cut_short(asked: Asked) -> Cause | None:
     """Say that the list is the first part of the baseline's, and ends above the passage's place."""
+    if asked.lists.renumbered:  # the same id may be another chunk's
+        return None
     chunks, before = [[entry.chunk for entry in side] for side in (asked.entries, asked.old_entries)]
     listed = len(chunks)
     first = listed > 0 and "" not in chunks and sorted(chunks) == sorted(before[:listed])

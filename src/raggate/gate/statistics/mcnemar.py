@@ -18,6 +18,7 @@ GAMMA = 1e-4
 _LARGEST_SHARE = 1.0 - 1e-15
 _STEP = 0.5
 _NARROWINGS = 14
+_NEAR_TOP = 0.9
 _GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 _MOST_LOSSES = 64
 
@@ -115,15 +116,22 @@ def _point(m: int, k: int) -> float:
 
 
 def _largest(chance: Callable[[float], float], low: float, high: float, step: float) -> float:
-    """Give the largest value between two angles: over a grid half a standard error wide, then narrowed down."""
+    """Give the largest value between two angles: over a grid half a standard error wide, each top narrowed down."""
     points = max(2, ceil((high - low) / step))
     width = (high - low) / points
     values = [chance(low + i * width) for i in range(points + 1)]
-    best = max(range(points + 1), key=values.__getitem__)
-    left, right = low + max(best - 1, 0) * width, low + min(best + 1, points) * width
+    tops = [i for i, value in enumerate(values) if value == max(values[max(i - 1, 0) : i + 2])]
+    # the top of the grid may lie beside one that is higher between two of its points
+    near = [i for i in tops if values[i] >= _NEAR_TOP * max(values)]
+    sides = [(low + max(i - 1, 0) * width, low + min(i + 1, points) * width) for i in near]
+    return max(*values, *(_narrowed(chance, left, right) for left, right in sides))
+
+
+def _narrowed(chance: Callable[[float], float], left: float, right: float) -> float:
+    """Give the largest value seen while the top between two angles is closed in on."""
     inner = (right - _GOLDEN * (right - left), left + _GOLDEN * (right - left))
     below, above = chance(inner[0]), chance(inner[1])
-    largest = max(values[best], below, above)
+    largest = max(below, above)
     for _ in range(_NARROWINGS):
         if below < above:
             left, inner, below = inner[0], (inner[1], inner[0] + _GOLDEN * (right - inner[0])), above

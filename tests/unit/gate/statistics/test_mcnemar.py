@@ -100,6 +100,13 @@ def test_brute_force(case: tuple[int, int, int]) -> None:
         assert slow - 1e-7 <= fast <= slow + 2e-4
 
 
+@each_row(("n", "lost", "gained"), [(13, 5, 0)])
+def test_two_tops(n: int, lost: int, gained: int) -> None:
+    """Where the chance has two tops that are nearly alike, p is that of the higher one."""
+    slow = brute_force(n, lost, gained)
+    assert slow - 1e-7 <= unconditional(n, lost, gained) <= slow + 1e-6
+
+
 @each_row(
     ("n", "fewest"),
     # losses that make p < .05 / .10 / .20 with 0, 1, 2 and 3 gains; None where no number does
