@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges judge-figures check docs lock bench clean
+.PHONY: help gate test e2e judges judge-figures check docs pictures lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
@@ -16,6 +16,7 @@ help:
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
+	@echo "make pictures  make the pictures of the documentation again, with Chromium"
 	@echo "make bench   measure raggate against a bare loop"
 	@echo "make lock    pin the dependencies again"
 
@@ -60,6 +61,10 @@ $(VENV)/judges/ready: requirements-judges.lock requirements-judges-labels.lock $
 	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --require-hashes \
 		--dest $(VENV)/judges -r requirements-judges-labels.lock
 	@touch $@
+
+# Needs Chromium, and fonts with emoji.
+pictures: $(VENV)/ready
+	python -m tools.pictures
 
 docs: $(VENV)/ready
 	python -m tools.generate_docs

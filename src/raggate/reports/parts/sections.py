@@ -35,6 +35,9 @@ def sections_of(
         full: whether tables that can be long hold every row.
     """
     links = publication.links
+    invariants = [metric_tables.invariants(review)]
+    # what breaks the gate is read first; what only warns after what was measured
+    breaking = any(finding.level == "error" for finding in review.findings)
     return [
         header.opening(review),
         header.notes(publication),
@@ -42,10 +45,11 @@ def sections_of(
         header.reasons(review),
         footer.next_steps(review),
         header.log(review.run.log, file="api.log"),
-        metric_tables.invariants(review),
+        *(invariants if breaking else ()),
         header.waivers(review.verdict.waivers),
         *_compared(review, links, now=now, full=full),
         header.warnings(review),
+        *(() if breaking else invariants),
         footer.offer(review),
         changes.since_baseline(review),
         changes.if_merged(review),

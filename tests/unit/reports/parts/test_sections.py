@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from raggate.models.comparison import GoldenChanges
+from raggate.models.comparison import Finding, GoldenChanges
 from raggate.models.publication import Links
 from raggate.models.verdict import Preview, Reason
 from raggate.reports import markdown, terminal
@@ -23,6 +23,21 @@ def test_loosened_settings_come_first() -> None:
     page = visible(markdown.render(review("preview")))
     assert page.index("gate.metrics.hit_at_5") < page.index("ask.timeout_s")
     assert "0.03 → 0.1 (loosens the gate)" in page
+
+
+def test_what_only_warns_comes_after_the_questions() -> None:
+    """An invariant that breaks the gate is read before the metrics; one that is a warning after what broke."""
+    found = Finding(invariant="list_deep_enough", level="warn", message="Lists are long enough.", count=1, examples=())
+    pages = [
+        visible(markdown.render(replace(review("placed"), findings=(finding,))))
+        for finding in (found, replace(found, level="error"))
+    ]
+    places = [
+        (page.index("Invariants not met"), page.index("Metrics"), page.index("Questions that broke")) for page in pages
+    ]
+    (warned, _, broke), (first, metrics, _) = places
+    assert warned > broke
+    assert first < metrics
 
 
 def test_only_what_is_named_loosens() -> None:
