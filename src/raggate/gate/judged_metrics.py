@@ -15,6 +15,7 @@ from raggate.gate.composite import same_questions
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.fingerprint import modes_of
+from raggate.models.judging import NOT_ASKED
 from raggate.models.judging_quality import JUDGES, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
 from raggate.models.verdict import GatedMetric, Reason
@@ -29,8 +30,6 @@ MOST_DISAGREEMENT = 0.2
 """The rate of a spot check above which judges are called unstable."""
 
 _JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judged}
-_NOT_ASKED = ("replay_miss", "no_key")
-"""Why an answer was not judged that no answer can bring about: no judge was to be asked."""
 
 # faithfulness is counted from the reply that groundedness is taken from
 _CANARY_OF = {"faithfulness": "groundedness"}
@@ -148,7 +147,7 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
         starved = _canary_starved(score, summary, earlier)
         if _agrees_too_little(score, summary, earlier) and not starved:
             continue
-        excused = sum(now.reasons.get(reason, 0) for reason in _NOT_ASKED)
+        excused = sum(now.reasons.get(reason, 0) for reason in NOT_ASKED)
         graded, lost = _grades(comparison, name)
         if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
             message = f"{lost} of {graded} answers that judges gave {name} in the baseline's run have none now"

@@ -13,7 +13,7 @@ from raggate.judges.grader import Grader
 from raggate.judges.material import Material
 from raggate.judges.prompts import template
 from raggate.judges.scores import families, names_of
-from raggate.models.judging import Judgement, NotJudgedReason, Usage
+from raggate.models.judging import NOT_ASKED, Judgement, NotJudgedReason, Usage
 from raggate.models.judging_quality import scale_of
 
 
@@ -107,5 +107,10 @@ def _majority(values: Sequence[float]) -> float | None:
 
 
 def _most_common_problem(votes: Sequence[Judgement]) -> tuple[NotJudgedReason | None, str]:
+    """Give why most of those who did not judge did not, of what an answer can bring about if there is any.
+
+    Else one judge without a key would excuse an answer that keeps the others from grading it.
+    """
     problems = Counter((vote.reason, vote.detail) for vote in votes if vote.value is None)
-    return problems.most_common(1)[0][0]
+    asked = Counter({problem: number for problem, number in problems.items() if problem[0] not in NOT_ASKED})
+    return (asked or problems).most_common(1)[0][0]

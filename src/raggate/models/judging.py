@@ -49,6 +49,9 @@ filtered, or gave no text. `invalid_reply`: not what the schema demands, nor aft
 `disagreement`: no grade has a majority of a panel.
 """
 
+NOT_ASKED: tuple[NotJudgedReason, ...] = ("replay_miss", "no_key")
+"""Why an answer was not judged that no answer can bring about: no judge was to be asked."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TokenPrice:

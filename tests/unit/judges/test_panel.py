@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -58,6 +59,15 @@ def test_why_a_panel_did_not_judge() -> None:
     """The reason is the one that most judges have, with how many did not judge."""
     together = combined([vote(5), vote(None), vote(None)], "median")
     assert (together.reason, together.detail) == ("timeout", "2 of 3 judges: ")
+
+
+def test_a_judge_without_a_key_excuses_no_answer() -> None:
+    """Where a judge was not to be asked and another could not grade the answer, the answer is why it has no grade."""
+    absent = [replace(vote(None), reason=reason) for reason in ("no_key", "replay_miss")]
+    refused = replace(vote(None), reason="refused")
+    for votes in ([absent[0], refused, vote(5), vote(5)], [*absent, absent[0], refused]):
+        assert combined(votes, "median").reason == "refused"
+    assert combined([absent[0], vote(5)], "median").reason == "no_key"
 
 
 def test_every_judge_is_asked_and_paid() -> None:
