@@ -27,6 +27,12 @@ from raggate.text.quote import cut, quoted
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
 
+MEND_FIRST = (
+    "Mend the API, or how `ask` in raggate.yml reads it, then measure again; where it is meant to be so, "
+    "`invariants.NAME: warn` allows it. docs/configuration.md lists the invariants."
+)
+"""What to do where an invariant does not hold."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
@@ -74,12 +80,13 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
         reasons.append("no question was asked")
     elif completeness.failed_too_often(operations, gate):
         reasons.append(f"{operations.failed} of {operations.calls} calls failed")
-    reasons += [
+    broken = [
         f"invariant {item.invariant} {item.state}: {item.examples[0]}" for item in findings if item.level == "error"
     ]
-    if reasons:
+    if reasons or broken:
         raise CannotTell(
-            f"run {run.run_id} cannot become a baseline: {'; '.join(reasons)}", hint="Measure again, then promote."
+            f"run {run.run_id} cannot become a baseline: {'; '.join([*reasons, *broken])}",
+            hint=MEND_FIRST if broken else "Measure again, then promote.",
         )
 
 

@@ -51,7 +51,7 @@ def decide(
     worse += complaints.left_over(statuses, resolved=expired_waivers_resolved)
     warnings = tuple(_warnings(comparison, findings, rows, gate, started, worse, evidence.tests))
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
-        ("cannot tell", list(_not_measured(comparison, gate, stopped, first_run=first_run))),
+        ("cannot tell", list(_not_measured(comparison, findings, gate, stopped, first_run=first_run))),
         ("invariant broken", list(_finding_reasons(findings, "error", unseen=False))),
         ("cannot tell", list(_partly_seen(comparison, findings))),
         ("regression", [item.reason for item in worse if item.red]),
@@ -113,7 +113,9 @@ def _first(
     return "interrupted" if interrupted and first == "cannot tell" else first, reasons
 
 
-def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, first_run: bool) -> Iterator[Reason]:
+def _not_measured(
+    comparison: Comparison, findings: Sequence[Finding], gate: Gate, stopped: str | None, *, first_run: bool
+) -> Iterator[Reason]:
     problems = list(_incomplete(comparison, gate, stopped))
     if not problems and comparison.baseline is None:
         problems = list(matchless.reasons(comparison))
@@ -122,7 +124,9 @@ def _not_measured(comparison: Comparison, gate: Gate, stopped: str | None, *, fi
         message = "this is a first run: the commit that would judge the change does not have raggate yet"
         yield Reason("first-run", message)
     elif comparison.baseline is None:
-        yield Reason("no-baseline", wording.no_baseline(comparison.uncommitted, promotable=not problems))
+        broken = any(finding.level == "error" for finding in findings)
+        message = wording.no_baseline(comparison.uncommitted, promotable=not problems, broken=broken)
+        yield Reason("no-baseline", message)
     for cause in comparison.incomparable:
         yield Reason("incomparable", f"{cause}; {wording.instead(comparison)}")
     yield from completeness.other_denominators(comparison, gate)

@@ -215,10 +215,18 @@ def not_asked(missing: Sequence[tuple[str, str]]) -> str:
     )
 
 
-def no_baseline(uncommitted: str, *, promotable: bool) -> str:
-    """Say that there is no baseline, and what to do: `uncommitted` is one that only the working tree has."""
+def no_baseline(uncommitted: str, *, promotable: bool, broken: bool = False) -> str:
+    """Say that there is no baseline, and what to do.
+
+    Args:
+        uncommitted: a baseline that only the working tree has.
+        promotable: whether this run was measured well enough to become one.
+        broken: whether an invariant that does not hold is all that keeps it from that.
+    """
     if uncommitted:
         return f"the commit that judges has no baseline: commit {cut(uncommitted)}, or check without --against"
+    if promotable and broken:
+        return "there is no baseline to compare with, and this run cannot become one: it breaks an invariant"
     # what was not measured well cannot be promoted either
     return "there is no baseline to compare with" + ("; review this run and promote it" if promotable else "")
 

@@ -15,17 +15,18 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from raggate.config.mapped_fields import ChunkFields
+from raggate.config.mapped_fields import ChunkFields, Stream
 from raggate.config.values import HttpUrl
 from raggate.errors import CannotTell, UsageError
 from raggate.gate.filled_fields import prefix_of
 from raggate.service.adapters.ask_index import fetch
-from raggate.service.discovery import openapi, shapes
+from raggate.service.discovery import openapi, replies, shapes
 from raggate.service.discovery.headers import Headers
 from raggate.service.discovery.openapi import Request
+from raggate.service.discovery.replies import Reply
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
-from raggate.text import deadlines, jsonio, redact
+from raggate.text import deadlines, jsonio
 from raggate.text.certificates import checked_by
 from raggate.text.field_paths import find, find_all, parse
 from raggate.text.nearest import suggestion
@@ -130,7 +131,7 @@ class _Discovery:
     _wanted: Wanted
     _base: str
     _client: httpx.Client
-    _tried: list[str] = field(default_factory=list)
+    _tried: list[Reply] = field(default_factory=list)
     _connected: bool = False
     _problem: str = ""
 
@@ -139,9 +140,11 @@ class _Discovery:
         document = self._document()
         if path in ("", "/", _NATIVE) and self._speaks_native():
             return {"api": {"url": self._base}, "ask": {"adapter": "ask"}}
-        request, root, shape = self._answered(self._candidates(document, path))
+        request, (stream, root), shape = self._answered(self._candidates(document, path))
         chunks = self._chunks(shape, root)
         response: dict[str, Any] = {"chunks": chunks}
+        if stream is not None:
+            response = {"stream": stream.model_dump(exclude_none=True), **response}
         if shape.answer is not None:
             response["answer"] = shape.answer
         mapped: dict[str, Any] = {}
@@ -151,8 +154,8 @@ class _Discovery:
         ready = {"health_path": self._health_path(document), "index_path": None}
         return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
 
-    def _call(self, request: Request, k: int = 10) -> tuple[int, Any]:
-        """Give status and parsed body; 0 for no answer, and None for a body that is no JSON."""
+    def _call(self, request: Request, k: int = 10) -> Reply:
+        asked = f"{request.method} {request.path} ({', '.join((*request.query, *(request.body or {})))})"
         values = {"{question}": self._wanted.question, "{k}": k}
         query = {name: str(values.get(text, text)) for name, text in request.query.items()}
         body = None if request.body is None else {name: values.get(text, text) for name, text in request.body.items()}
@@ -169,30 +172,32 @@ class _Discovery:
             )
         except (httpx.HTTPError, httpx.InvalidURL) as error:
             self._problem = cut(error) or type(error).__name__
-            return 0, None
+            # what is larger than an answer may be is an answer all the same
+            self._connected = self._connected or isinstance(error, httpx.ReadError)
+            return Reply(asked=asked, status=0, problem=self._problem)
         self._connected = True
-        try:
-            return status, jsonio.loads(data)
-        except ValueError:
-            return status, None
+        return Reply(asked=asked, status=status, data=data)
 
-    def _get(self, path: str) -> tuple[int, Any]:
+    def _get(self, path: str) -> Reply:
         return self._call(Request(method="GET", path=path))
 
     def _document(self) -> Any:
         """Read what the API says of itself; None where it says nothing."""
         for path in _DOCUMENTS:
-            status, document = self._get(path)
-            if status == 200 and isinstance(document, dict) and "paths" in document:
+            reply = self._get(path)
+            document = reply.json()
+            if reply.status == 200 and isinstance(document, dict) and "paths" in document:
                 return document
             if not self._connected:
-                raise CannotTell(f"{self._base} does not answer: {self._problem}", hint="Is the API up?")
+                plain = self._base.startswith("https:") and "WRONG_VERSION_NUMBER" in self._problem
+                hint = "It does not speak HTTPS there: is it `http://`?" if plain else "Is the API up?"
+                raise CannotTell(f"{self._base} does not answer: {self._problem}", hint=hint)
         return None
 
     def _speaks_native(self) -> bool:
         body = {"question": "{question}", "k": "{k}", "mode": "hybrid"}
         query = {"debug": "true", "retrieval_only": "true"}
-        _, root = self._call(Request(method="POST", path=_NATIVE, query=query, body=body))
+        root = self._call(Request(method="POST", path=_NATIVE, query=query, body=body)).json()
         debug = root.get("debug") if isinstance(root, dict) else None
         return isinstance(debug, dict) and isinstance(debug.get("retrieved_chunks"), list)
 
@@ -219,26 +224,18 @@ class _Discovery:
             raise UsageError(f"expected a path such as /search, found {quoted(path)}", hint=hint)
         return path
 
-    def _answered(self, candidates: Sequence[Request]) -> tuple[Request, Any, Shape]:
-        """Ask until an answer is understood."""
+    def _answered(self, candidates: Sequence[Request]) -> tuple[Request, tuple[Stream | None, Any], Shape]:
+        """Ask until an answer is understood; give the request, and the answer as it is read."""
         for request in candidates:
-            status, root = self._call(request)
-            shape = self._shape(root) if status == 200 else None
-            if shape is not None:
-                return request, root, shape
-            asked = f"{request.method} {request.path} ({', '.join((*request.query, *(request.body or {})))})"
-            self._tried.append(f"{asked}: {self._said(status, root)}")
-        raise UsageError(
-            [f"{self._base}: no answer has a list of chunks that raggate can read", *self._tried],
-            hint="`--question` asks something that the index can answer, `--map list=data.hits` says where the chunks "
-            "are; docs/adapters.md shows how to write it by hand.",
-        )
-
-    def _said(self, status: int, root: Any) -> str:
-        if not status:
-            return "no answer"
-        body = "" if root is None else f" {cut(jsonio.dumps(root).decode(), limit=120)}"
-        return f"HTTP {status}{redact.redact_cut(body, self._wanted.secrets)}"
+            reply = self._call(request)
+            for stream, root in reply.readings():
+                shape = self._shape(root)
+                if shape is not None:
+                    return request, (stream, root), shape
+            self._tried.append(reply)
+        tried = replies.summary(self._tried, self._wanted.secrets)
+        problem = f"{self._base}: no answer has a list of chunks that raggate can read"
+        raise UsageError([problem, *tried], hint=replies.hint(self._tried))
 
     def _shape(self, root: Any) -> Shape | None:
         return shapes.recognise(root, self._wanted.notes, self._wanted.fields.get("list"))
@@ -285,16 +282,15 @@ class _Discovery:
                 more = replace(request, body={**request.body, name: "{k}"})
             else:
                 more = replace(request, query={**request.query, name: "{k}"})
-            status, answer = self._call(more, k=1)
-            fewer = self._shape(answer) if status == 200 else None
-            if fewer is not None and fewer.list == shape.list and fewer.entries == 1:
+            fewer = [self._shape(root) for _, root in self._call(more, k=1).readings()]
+            if any(one is not None and one.list == shape.list and one.entries == 1 for one in fewer):
                 return more
         return request
 
     def _health_path(self, document: Any) -> str:
         described = openapi.health_paths(document)[:5]
         for path in (*described, *_HEALTH):
-            if self._get(path)[0] == 200:
+            if self._get(path).status == 200:
                 return path
         raise UsageError(
             f"{self._base}: none of {', '.join((*described, *_HEALTH))} answers 200, so nobody knows when it is up",

@@ -21,7 +21,7 @@ from builders import (
 from raggate.config.schema import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline
-from raggate.gate.promote import Terms, propose, provenance, refuse_unmeasured, table
+from raggate.gate.promote import MEND_FIRST, Terms, propose, provenance, refuse_unmeasured, table
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Finding
 from raggate.models.promotion import BaselineCandidate, MetricChange
@@ -114,7 +114,8 @@ def test_refused(run: Run, findings: tuple[Finding, ...], reason: str) -> None:
     with pytest.raises(CannotTell) as caught:
         promote(run, findings)
     assert caught.value.message == f"run run-1 cannot become a baseline: {reason}"
-    assert caught.value.hint == "Measure again, then promote."
+    again = "Measure again, then promote."
+    assert caught.value.hint == (MEND_FIRST if findings else again)
 
 
 MEASURED = Provenance(raggate_version="0.1.0", checkout=Checkout(commit="abc"), against="def")

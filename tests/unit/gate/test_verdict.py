@@ -134,6 +134,15 @@ BARE = make_baseline(make_scorecard(counts={"hybrid": {OVERALL: 10}}))
 SHRUNK = make_scorecard(make_case_score(), counts={"hybrid": {OVERALL: 9}})
 
 
+def test_no_baseline_and_an_invariant_is_broken() -> None:
+    """A first run that breaks an invariant says so at once, and is not recommended as the baseline."""
+    verdict = decide(Comparison(baseline=None, scorecard=cases(3)), (make_finding(),), PLAIN)
+    assert (verdict.outcome, verdict.exit_code) == ("cannot tell", 3)
+    assert "cannot become one: it breaks an invariant" in verdict.sentences[0]
+    warned = decide(Comparison(baseline=None, scorecard=cases(3)), (make_finding(level="warn"),), PLAIN)
+    assert "promote" in warned.reasons[0].message
+
+
 @each_row(
     ("comparison", "gate", "expected"),
     [

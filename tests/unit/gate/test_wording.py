@@ -63,6 +63,11 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
             "there is no baseline to compare with; review this run and promote it",
         ),
         (
+            wording.no_baseline("", promotable=True, broken=True),
+            "there is no baseline to compare with, and this run cannot become one: it breaks an invariant",
+        ),
+        (wording.no_baseline("", promotable=False, broken=True), "there is no baseline to compare with"),
+        (
             wording.no_baseline("b.json", promotable=True),
             "the commit that judges has no baseline: commit b.json, or check without --against",
         ),

@@ -22,8 +22,8 @@ URL = "http://api.example:8000"
 PLAIN = schema.load(b"vault: {notes: notes}\napi: {url: 'http://x'}\n", "raggate.yml")
 NOTES = frozenset(("Keys.md", "Food.md"))
 HITS = [
-    {"id": "1", "meta": {"file": "/v/Keys.md"}, "text": "a key", "score": 0.9},
-    {"id": "2", "meta": {"file": "/v/Food.md"}, "text": "bread", "score": 0.8},
+    {"id": "k1", "meta": {"file": "/v/Keys.md"}, "text": "a key", "score": 0.9},
+    {"id": "f2", "meta": {"file": "/v/Food.md"}, "text": "bread", "score": 0.8},
 ]
 DESCRIBED = {
     "paths": {
@@ -130,6 +130,62 @@ def test_somebody_at_a_terminal_is_asked() -> None:
     assert [among for _, among in asked] == [(), ("where", "text")]
 
 
+def stream(*lines: str) -> httpx.Response:
+    """Answer with lines."""
+    return httpx.Response(200, text="\n".join(lines) + "\n")
+
+
+@each_row(
+    ("answer", "read_as", "at"),
+    [
+        (
+            stream("event: sources", f"data: {json.dumps({'docs': HITS})}", "", "data: hello", ""),
+            {"format": "sse"},
+            "sources[*].docs[*]",
+        ),
+        (
+            stream(*(json.dumps({"type": "hit", **hit}) for hit in HITS), '{"type": "done"}'),
+            {"format": "ndjson", "by": "type"},
+            "hit",
+        ),
+        (stream(*map(json.dumps, HITS)), {"format": "ndjson"}, "$"),
+    ],
+)
+def test_a_stream_is_read(answer: httpx.Response, read_as: dict[str, str], at: str) -> None:
+    """An answer in pieces is recognised as one that has come in one piece is."""
+    api = Api({"/health": {}}, lambda _: httpx.Response(200, content=answer.content))
+    response = discovered(api, f"{URL}/find")["ask"]["mapped"]["response"]
+    assert response["stream"] == read_as
+    assert response["chunks"] == {
+        "list": at,
+        "id": "id",
+        "rel_path": "meta.file",
+        "text": "text",
+        "score": "score",
+        "path_prefix": "/v/",
+    }
+
+
+@each_row(
+    ("answer", "said", "hint"),
+    [
+        (httpx.Response(401), "HTTP 401", "`--header"),
+        (httpx.Response(302), "HTTP 302", "Redirects are not followed"),
+        (httpx.Response(404), "HTTP 404", "the path of its search"),
+        (httpx.Response(400, json={"errors": [{"message": "no query"}]}), "no query", "GraphQL"),
+        (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "`--question`"),
+        (httpx.Response(200), "HTTP 200, an empty body", "`--question`"),
+    ],
+)
+def test_what_helps_is_said(answer: httpx.Response, said: str, hint: str) -> None:
+    """What came instead of chunks is shown once for all requests that it answered, with what helps against it."""
+    api = Api({"/health": {}}, lambda _: httpx.Response(answer.status_code, content=answer.content))
+    with pytest.raises(UsageError) as caught:
+        discovered(api, f"{URL}/find")
+    assert caught.value.message.count(said) == 1
+    assert hint in (caught.value.hint or "")
+
+
 @each_row(
     ("api", "wanted", "said"),
     [
@@ -142,7 +198,7 @@ def test_somebody_at_a_terminal_is_asked() -> None:
         (
             Api({}, lambda _: httpx.Response(401, json={"e": "no"})),
             {"url": f"{URL}/find"},
-            'POST /find (query): HTTP 401 {"e',
+            'POST /find (query) and 5 other requests: HTTP 401 {"e',
         ),
         (Api(), {"url": f"{URL}/find"}, "nobody knows when it is up"),
         (Api(), {"fields": {"relpath": "x"}}, "did you mean 'rel_path'"),
@@ -216,3 +272,23 @@ def test_nothing_there() -> None:
 
     with pytest.raises(CannotTell, match="does not answer: connection refused"):
         discover(Wanted(url=URL, question="x"), httpx.MockTransport(refuse))
+
+
+def test_no_https_there() -> None:
+    """An address with the wrong scheme is not taken for an API that is down."""
+
+    def refuse(_: httpx.Request) -> httpx.Response:
+        raise httpx.ConnectError("[SSL: WRONG_VERSION_NUMBER] wrong version number (_ssl.c:1006)")
+
+    with pytest.raises(CannotTell) as caught:
+        discover(Wanted(url="https://api.example", question="x"), httpx.MockTransport(refuse))
+    assert "`http://`" in (caught.value.hint or "")
+
+
+def test_an_api_whose_every_answer_is_huge_answers() -> None:
+    """An API that returns too much is not said to be silent."""
+    with pytest.raises(UsageError, match="no answer has a list"):
+        discover(
+            Wanted(url=f"{URL}/find", question="x"),
+            httpx.MockTransport(lambda _: httpx.Response(200, content=b" " * (5 << 20))),
+        )

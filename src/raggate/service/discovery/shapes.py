@@ -19,6 +19,7 @@ MAX_VALUES = 2_000
 MAX_ENTRIES = 50
 _WORTH = {"rel_path": 4, "text": 3, "score": 2, "heading_path": 2, "id": 1}
 _BARE = re.compile(r"[A-Za-z0-9_@:/-]+")
+_CELL = re.compile(r"\[([0-9]+)\]")
 _QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
 
 
@@ -51,9 +52,10 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
     """
     lists = _lists(root) if at is None else _list_at(root, at)
     shapes = [
-        (sum(_WORTH[name] for name in fields) + (0 if usual is None else 2), -number, path, entries, fields)
+        (_worth(fields) + (0 if usual is None else 2), -number, path, entries, fields)
         for number, (path, usual, entries) in enumerate(lists)
-        if (fields := _fields(entries, notes)).keys() & {"rel_path", "text"} or at is not None
+        if (fields := _fields(entries, notes, _column_names(root, entries))).keys() & {"rel_path", "text"}
+        or at is not None
     ]
     if not shapes:
         return None
@@ -68,11 +70,16 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
 
 
 def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
-    """Give every list of mappings, or of rows that begin with one, with its path and how usual its name is."""
+    """Give every list of mappings, or of rows that begin with one or have names; with path, and rank of its name."""
     for path, name, value in islice(_walk("", "", root, 0), MAX_VALUES):
         entries = value[:MAX_ENTRIES] if isinstance(value, list) else []
-        if entries and all(isinstance(_head(entry), dict) for entry in entries):
+        if entries and (all(isinstance(_head(entry), dict) for entry in entries) or _column_names(root, entries)):
             yield f"{path}[*]" if "[*]" in path else path or "$", rank(name, LISTS), entries
+
+
+def _worth(fields: Mapping[str, str]) -> int:
+    """Weigh what the entries of a list have. A part of the first item of an inner list leaves the other items out."""
+    return sum(_WORTH[name] - (2 if "[0]" in path[1:] else 0) for name, path in fields.items())
 
 
 def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]]:
@@ -81,6 +88,17 @@ def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]
     except ValueError:
         return
     yield path, None, [entry for _, entry in entries[:MAX_ENTRIES]]
+
+
+def _column_names(root: Any, entries: list[Any]) -> list[str]:
+    """Give the names of the cells of rows: a list of as many texts that is elsewhere in the answer. None: empty."""
+    widths = {len(entry) if isinstance(entry, list) else 0 for entry in entries}
+    if len(widths) != 1 or widths & {0, 1}:
+        return []
+    for _, _, value in islice(_walk("", "", root, 0), MAX_VALUES):
+        if _is_texts(value) and len(value) in widths and value not in entries and len(set(value)) == len(value):
+            return list(value)
+    return []
 
 
 def _walk(path: str, name: str, value: Any, depth: int, every: str = "[*]") -> Iterator[tuple[str, str, Any]]:
@@ -106,12 +124,12 @@ def _key(key: str) -> str | None:
     return f'"{key}"' if _QUOTABLE.fullmatch(key) else None
 
 
-def _fields(entries: list[Any], notes: AbstractSet[str]) -> dict[str, str]:
+def _fields(entries: list[Any], notes: AbstractSet[str], columns: Sequence[str]) -> dict[str, str]:
     leaves = _leaves(entries)
     fields: dict[str, str] = {}
     for part in ("rel_path", "text", "heading_path", "score", "id"):
         fitting = [path for path, values in leaves.items() if _fits(part, values) and path not in fields.values()]
-        ranked = [(_unlikely(part, path, leaves[path], notes), path) for path in fitting]
+        ranked = [(_unlikely(part, path, leaves[path], notes, columns), path) for path in fitting]
         ranked = [(place, path) for place, path in ranked if place is not None]
         if ranked:
             fields[part] = min(ranked)[1]
@@ -140,21 +158,28 @@ def _fits(part: str, values: list[Any]) -> bool:
         numbers = [value for value in values if type(value) in (int, float)]
         return len(numbers) == len(values) and numbers == sorted(numbers, reverse=True)
     if part == "id":
-        return all(type(value) in (int, str) and value != "" for value in values) and len(set(values)) == len(values)
+        named = all(type(value) in (int, str) and value != "" for value in values) and len(set(values)) == len(values)
+        return named and not _counts_the_list(values)
     if part == "heading_path":
         return all(isinstance(value, str) or _is_texts(value) for value in values)
     return all(isinstance(value, str) for value in values) and any(values)
+
+
+def _counts_the_list(values: list[Any]) -> bool:
+    """Say whether ids are places in the list: the same id is then another chunk in the next answer."""
+    ids = [str(value) for value in values]
+    return any(ids == [str(number) for number in range(first, first + len(ids))] for first in (0, 1))
 
 
 def _is_texts(value: Any) -> bool:
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
-def _unlikely(part: str, path: str, values: list[Any], notes: AbstractSet[str]) -> tuple[int, int, int] | None:
+def _unlikely(
+    part: str, path: str, values: list[Any], notes: AbstractSet[str], columns: Sequence[str]
+) -> tuple[int, int, int] | None:
     """Say how unlikely it is that a path leads to a part; None when it cannot be."""
-    # a number beside a document is its score
-    name = "score" if path.endswith("]") and "." not in path else path.rpartition(".")[2].strip('"')
-    place = rank(name, FIELDS[part])
+    place = rank(_name(path, columns), FIELDS[part])
     if part != "rel_path":
         return None if place is None else (0, place, path.count("."))
     named = sum(any(value == note or value.endswith(f"/{note}") for note in notes) for value in values)
@@ -164,6 +189,13 @@ def _unlikely(part: str, path: str, values: list[Any], notes: AbstractSet[str]) 
     if place is None:
         return None
     return 0 if all(value.endswith((".md", ".markdown")) for value in values) else 1, place, path.count(".")
+
+
+def _name(path: str, columns: Sequence[str]) -> str:
+    if columns and (cell := _CELL.fullmatch(path)):
+        return columns[int(cell[1])]
+    # a number beside a document is its score
+    return "score" if path.endswith("]") and "." not in path else path.rpartition(".")[2].strip('"')
 
 
 def _answer(root: Any) -> str | None:

@@ -49,6 +49,27 @@ HIT = {"path": "a.md", "text": "x"}
         ({"r": [{**HIT, "score": 0.1}, {**HIT, "score": 0.2}]}, "r", {"rel_path": "path", "text": "text"}),
         # the longer list is of something else
         ({"log": [{"id": 1}, {"id": 2}], "found": [HIT]}, "found", {"rel_path": "path", "text": "text"}),
+        # an id that counts the list names another chunk in the next answer
+        ({"r": [{**HIT, "id": "0"}, {**HIT, "id": "1"}]}, "r", {"rel_path": "path", "text": "text"}),
+        ({"r": [{**HIT, "id": 1}, {**HIT, "id": 2}]}, "r", {"rel_path": "path", "text": "text"}),
+        ({"r": [{**HIT, "id": 2}, {**HIT, "id": 1}]}, "r", {"rel_path": "path", "text": "text", "id": "id"}),
+        # the first of each group would leave the others out
+        (
+            {"sources": [{"id": "s", "score": 1, "documents": [HIT, HIT]}]},
+            "sources[*].documents[*]",
+            {"rel_path": "path", "text": "text"},
+        ),
+        # rows have names of their own
+        (
+            {"columns": ["section", "path", "n", "body"], "rows": [["A", "a.md", 7, "x"], ["B", "a.md", 5, "y"]]},
+            "rows",
+            {"rel_path": "[1]", "text": "[3]", "heading_path": "[0]"},
+        ),
+        (
+            {"data": {"cells": [["x", "a.md", 0.5]], "names": ["text", "file", "score"]}},
+            "data.cells",
+            {"rel_path": "[1]", "text": "[0]", "score": "[2]"},
+        ),
         # what is not in every entry is not mapped
         ({"r": [{**HIT, "id": "1"}, HIT]}, "r", {"rel_path": "path", "text": "text"}),
     ],
@@ -60,7 +81,21 @@ def test_a_shape_is_recognised(root: Any, path: str, fields: dict[str, str]) -> 
     assert (shape.list, shape.fields) == (path, fields)
 
 
-@each_row("root", [None, 7, "x", {}, [], {"hits": []}, {"hits": ["a.md"]}, {"hits": [{"n": 1}]}, {"answer": "none"}])
+@each_row(
+    "root",
+    [
+        None,
+        7,
+        "x",
+        {},
+        [],
+        {"hits": []},
+        {"hits": ["a.md"]},
+        {"rows": [["a.md", "x"]]},
+        {"hits": [{"n": 1}]},
+        {"answer": "none"},
+    ],
+)
 def test_no_list_of_chunks_is_none(root: Any) -> None:
     """An answer without a list of mappings that tell a note or a text has no shape."""
     assert recognise(root, {"a.md"}) is None
