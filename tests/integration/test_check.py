@@ -427,12 +427,14 @@ def test_the_change_is_previewed(promoted: Project) -> None:
         pytest.param("golden.jsonl", '{"id": 1}\n', "golden.jsonl", id="wrong golden set"),
         pytest.param("golden.jsonl", None, "golden.jsonl: no such file", id="no golden set"),
         pytest.param("golden.jsonl", Path("/etc/hostname"), "leads out of", id="a link out of the repository"),
+        pytest.param("golden.jsonl", Path("copy.jsonl"), "a symbolic link, which is not followed", id="a link in it"),
     ],
 )
 def test_a_change_that_would_break_the_gate_is_told_so(
     promoted: Project, name: str, content: str | Path | None, problem: str
 ) -> None:
     """A change whose files cannot be used is no pass, as every run after its merge would end so: exit 3, and why."""
+    shutil.copy(promoted.root / "golden.jsonl", promoted.root / "copy.jsonl")
     promoted.commit()
     path = promoted.root / name
     path.unlink()

@@ -65,7 +65,7 @@ class Remote:
 
 @dataclass(frozen=True, slots=True)
 class WorkTree:
-    """The files as they are on disk. A `confined` one does not follow links that lead out of its root."""
+    """The files as they are on disk. A `confined` one names files as a commit of it would: through no link."""
 
     root: Path
     confined: bool = False
@@ -89,7 +89,16 @@ class WorkTree:
         target = self.root / path
         if self.confined and not target.resolve().is_relative_to(self.root.resolve()):
             raise UsageError(f"{path}: leads out of {self.root.name or 'the repository'}")
+        if self.confined and any(step.is_symlink() for step in self._steps(path)):
+            # once it is merged, every run would end so
+            raise UsageError(f"{path}: a symbolic link, which is not followed", hint="Name the file itself.")
         return target
+
+    def _steps(self, path: str) -> Iterator[Path]:
+        step = self.root
+        for part in Path(os.path.normpath(path)).parts:
+            step /= part
+            yield step
 
     def describe(self, path: str) -> str:
         """Name a file; see `Source`."""

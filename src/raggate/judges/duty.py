@@ -171,6 +171,8 @@ async def _canary(plan: Plan, askers: Askers) -> Canary | None:
     replayed = not askers.called()
     if scores is None or not replayed:
         scores = await canaries.agreement(plan.canary.cases, plan.panel(askers.fresh))
+    # where nobody could be asked and the cassette held no case, nobody has answered
+    replayed = replayed and any(agreement.judged for agreement in scores.values())
     return Canary(hash=plan.canary.hash, floor=plan.canary.floor, scores=scores, replayed=replayed)
 
 

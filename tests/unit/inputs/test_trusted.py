@@ -127,3 +127,12 @@ def test_the_change_cannot_reach_out_of_the_working_tree(tree: Path, name: str) 
     (tree / name).symlink_to(outside)
     with pytest.raises(UsageError, match=r"leads out of|link out of the vault"):
         load_worktree(InputSource(root=tree, config_name="raggate.yml"), accept)
+
+
+@pytest.mark.parametrize("name", ["raggate.yml", "g.jsonl", "notes", "baselines", "baselines/s.json"])
+def test_the_change_is_read_as_its_commit_would_be(tree: Path, name: str) -> None:
+    """A link within the tree is followed in no commit, so a change that has one is told before it is merged."""
+    (tree / name).rename(tree / "elsewhere")
+    (tree / name).symlink_to(tree / "elsewhere")
+    with pytest.raises(UsageError, match=r": a symbolic link, which is not followed"):
+        load_worktree(InputSource(root=tree, config_name="raggate.yml"), accept)

@@ -99,6 +99,11 @@ def test_the_canary_is_asked_anew_where_the_run_called() -> None:
     assert replayed is not None
     assert replayed.replayed
     assert len(fresh.requests) == 2
+    # neither the cassette nor anybody else has answered
+    missing = ScriptedAsker(groundedness=NotJudged(reason="replay_miss"))
+    unanswered = judged([answer("a")], Asking(missing, fresh, calls=False), canary=cases).summary.canary
+    assert unanswered is not None
+    assert not unanswered.replayed
 
 
 def test_a_canary_that_the_cassette_holds_in_part_is_asked_whole(tmp_path: Path) -> None:
