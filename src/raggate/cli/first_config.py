@@ -68,12 +68,12 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
             "--map and --header are not for --preset", hint="It is a file: change it where your API differs."
         )
     notes = _relative_vault(directory, known.vault) if known.vault is not None else _EXAMPLE_NOTES
-    text = _head(notes) + (preset(known.preset, known.url) if known.preset is not None else _found(known, choose))
+    text = _head(notes) + (preset(known.preset, known.url) if known.preset is not None else _discovered(known, choose))
     schema.load(text.encode(), "raggate.yml")
     return text
 
 
-def _found(known: Known, choose: Choose | None) -> str:
+def _discovered(known: Known, choose: Choose | None) -> str:
     """Call an API, and write the sections `api` and `ask` for it."""
     from raggate.pipeline.discovery import Wanted, discover
     from raggate.service.discovery.headers import headers_of

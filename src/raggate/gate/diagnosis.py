@@ -103,7 +103,7 @@ def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change
     for change in changes:
         if any(change.fit(*cause) for cause in causes):
             sorts.setdefault(change.sort, []).append(change)
-    fits = {sort: sum(any(one.fit(*cause) for one in same) for cause in causes) for sort, same in sorts.items()}
+    fits = {sort: sum(any(change.fit(*cause) for change in same) for cause in causes) for sort, same in sorts.items()}
     most = sorted((sort for sort in fits if 2 * fits[sort] > total), key=lambda sort: -fits[sort])
     named = {sort: _as_one(sorts[sort], modes) for sort in most}
     equal = [sort for sort in most if fits[sort] == fits[most[0]]]

@@ -61,8 +61,8 @@ def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
     """
     failure, response = item.result.failure, item.result.response
     if response is None:
-        said = failure.message if failure else "not asked"
-        return SmokeTest(case=item.case, result=item.result, unknown=(f"the question got no answer: {said}",))
+        reason = failure.message if failure else "not asked"
+        return SmokeTest(case=item.case, result=item.result, unknown=(f"the question got no answer: {reason}",))
     matched = (position for position, supports in enumerate(item.labels.matches, 1) if supports)
     return SmokeTest(
         case=item.case,

@@ -24,7 +24,7 @@ FEWEST_ANSWERS = 10
 def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: CauseEvidence) -> Cause | None:
     """Say that no folder with the passages was searched, or is there; None where the answer does not show that."""
     response = item.result.response or Response(chunks=())
-    available, selected = (_told(response, kind) for kind in KINDS)
+    available, selected = (_folders(response, kind) for kind in KINDS)
     unseen = not any(support.rel_path in evidence.retrieved for support in missing)
     if unseen and _all_outside(item, missing, "available", evidence):
         # what a question is limited to may be all that the API tells of
@@ -39,7 +39,7 @@ def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: Cau
 def unselected_folder(item: LabelledResult, evidence: CauseEvidence) -> Cause | None:
     """Say that no folder with a passage was selected, whether that limits what comes back or not."""
     response, case = item.result.response or Response(chunks=()), item.case
-    selected = _told(response, "selected")
+    selected = _folders(response, "selected")
     limited = folder_cause(item, case.gold_supports, evidence)
     if limited is not None or not _comparable(selected, evidence):
         return limited
@@ -92,10 +92,10 @@ def _folder(item: LabelledResult, support: Support) -> str:
 
 def beyond(response: Response) -> list[FolderKind]:
     """Say which of its folders the chunks of an answer came from outside of; none where it tells no folders."""
-    return [kind for kind in KINDS if not all(_within(response.chunks, _told(response, kind)))]
+    return [kind for kind in KINDS if not all(_within(response.chunks, _folders(response, kind)))]
 
 
-def _told(response: Response, kind: FolderKind) -> tuple[str, ...]:
+def _folders(response: Response, kind: FolderKind) -> tuple[str, ...]:
     folders = response.selected_folders if kind == "selected" else response.available_folders
     return folders or ()
 
@@ -104,7 +104,7 @@ def _limit(item: LabelledResult, kind: FolderKind, evidence: CauseEvidence) -> t
     """Give the folders that an answer is limited to, as far as they can be trusted to say it; none where not."""
     response = item.result.response or Response(chunks=())
     known = kind not in {*beyond(response), *evidence.beyond.get(item.result.mode, ())}
-    folders = _told(response, kind)
+    folders = _folders(response, kind)
     return folders if known and _comparable(folders, evidence) else ()
 
 

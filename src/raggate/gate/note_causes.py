@@ -48,11 +48,11 @@ def section_cause(
     """Say that other sections of the note came back, or the note of the same path in another vault."""
     for support in missing:
         for rank, _, chunk in _of_its_note(item, support, retrieved):
-            name, told = _Name(support, missing, notes).of(chunk), chunk.heading_path
+            name, heading = _Name(support, missing, notes).of(chunk), chunk.heading_path
             gold, same = support.heading_path or "", rule(as_read=item.labels.as_read)
-            partial = is_end_of(gold, told, same) and not covers(gold, told, same)
+            partial = is_end_of(gold, heading, same) and not covers(gold, heading, same)
             code: CauseCode = "heading-partial" if partial else "other-section"
-            return Cause(code=code, subject=name, other=told, rank=rank)
+            return Cause(code=code, subject=name, other=heading, rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
             wanted = " or ".join(vaults_of(support, item.case))

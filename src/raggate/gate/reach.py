@@ -140,9 +140,9 @@ def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
     return support.doc_id or "", chunk.doc_id if chunk.doc_id is not None else chunk.rel_path
 
 
-def _tails(one: str, other: str) -> bool:
+def _tails(gold: str, path: str) -> bool:
     """Say whether one path is the end of the other, with or without its suffix."""
-    first, second = (f"/{path.removesuffix('.md').strip('/')}".casefold() for path in (one, other))
+    first, second = (f"/{path.removesuffix('.md').strip('/')}".casefold() for path in (gold, path))
     return first != "/" != second and (first.endswith(second) or second.endswith(first))
 
 
@@ -153,29 +153,29 @@ def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResu
             "out of the golden set, and whole notes count"
         )
     nearest = [next(filter(_told_otherwise, _of_note(item)), None) for item in left]
-    told = [stage for stage in nearest if stage is not None]
-    if not _most(told, left):
+    stages = [stage for stage in nearest if stage is not None]
+    if not _most(stages, left):
         return "other sections of these notes come back, or the API writes their headings differently"
-    _, support, (_, _, chunk) = told[0]
+    _, support, (_, _, chunk) = stages[0]
     return "the API writes headings differently" + _example(support.heading_path or "", chunk.heading_path)
 
 
 def _told_otherwise(stage: Stage) -> bool:
     """Say whether a chunk is known to be of the section, or under a heading that its note has not."""
     item, support, (_, position, chunk) = stage
-    gold, told = support.heading_path or "", chunk.heading_path
-    if not told.strip():
+    gold, heading = support.heading_path or "", chunk.heading_path
+    if not heading.strip():
         return False
     known = position in {*item.labels.filed_elsewhere, *item.labels.strange_headings, *item.labels.ambiguous}
-    return known or is_end_of(gold, told, same_letters) or _same_slugs(gold, told)
+    return known or is_end_of(gold, heading, same_letters) or _same_slugs(gold, heading)
 
 
-def _same_slugs(gold: str, told: str) -> bool:
+def _same_slugs(gold: str, heading: str) -> bool:
     """Say whether two paths end in the same headings but for what slugs and other spellings do not keep.
 
     One heading is not enough where both tell more: notes have the same heading below several others.
     """
-    pairs = list(zip(reversed(elements(gold)), reversed(elements(told)), strict=False))
+    pairs = list(zip(reversed(elements(gold)), reversed(elements(heading)), strict=False))
     return bool(pairs) and all(_slug(one) == _slug(other) != "" for one, other in pairs)
 
 
@@ -197,6 +197,6 @@ def _without_text(stage: Stage) -> bool:
     return position in item.labels.empty
 
 
-def _example(wanted: str, told: str) -> str:
+def _example(wanted: str, returned: str) -> str:
     """Set what the golden set has beside what the API tells."""
-    return f": golden set {quoted(wanted, limit=120)}, API {quoted(told, limit=120)}"
+    return f": golden set {quoted(wanted, limit=120)}, API {quoted(returned, limit=120)}"

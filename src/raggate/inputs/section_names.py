@@ -53,11 +53,11 @@ class SectionNames:
         below = (section for section in self.sections if covers_as_written(path, _as(path, section)))
         return self.named(path) or tuple(below)
 
-    def _is_inside(self, gold: str, told: str) -> bool:
+    def _is_inside(self, gold: str, heading: str) -> bool:
         """Say whether all sections that `told` names are those of `gold` or lie in them; so where it names none."""
         wanted = self.inside(gold)
         # a note may have one heading very often
-        others = set(self.named(told)).difference(wanted)
+        others = set(self.named(heading)).difference(wanted)
         return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
 
     def ambiguous(self, path: str) -> tuple[int, ...]:

@@ -62,7 +62,7 @@ class Line(BaseModel):
         return str(subject), self.prompt, self.model, f"{self.seed:06}", self.key
 
     @property
-    def told(self) -> tuple[object, ...]:
+    def description(self) -> tuple[object, ...]:
         """What it tells people of its request; why that was asked (`variant`) may differ from one time to the next."""
         about = {key: value for key, value in self.about.items() if key != "variant"}
         return self.judge, self.prompt, self.template, self.seed, about
@@ -156,7 +156,7 @@ class Cassette:
         """
         key = request.key
         line = self.recorded.get(key) or (None if fresh else self._known.get(key))
-        if line is None or line.told != line_of(request, line.reply).told:
+        if line is None or line.description != line_of(request, line.reply).description:
             return None
         self._taken.add(key)
         return line.reply

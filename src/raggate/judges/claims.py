@@ -62,7 +62,7 @@ def merged(claims: Sequence[Claim]) -> list[Claim]:
     for claim in claims:
         by_text.setdefault(same_claim(claim.claim), []).append(claim)
     return [
-        Claim(claim=same[0].claim, major=any(one.major for one in same), cited=all(one.cited for one in same))
+        Claim(claim=same[0].claim, major=any(claim.major for claim in same), cited=all(claim.cited for claim in same))
         for text, same in by_text.items()
         if text
     ]

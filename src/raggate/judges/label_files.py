@@ -51,16 +51,17 @@ def _rows(task: Task, item: LabelledResult) -> Iterator[list[str]]:
     for number in range(max(1, *(len(judgement.votes) for judgement in given.values()))):
         votes = [_vote(given[label], number) for label in LABELS[task]]
         if all(vote is not None and vote.value is not None for vote in votes):
-            said = [vote for vote in votes if vote is not None]
-            for texts, labels in _of_passages(item, said) if task == "retrieval" else _of_answer(item, said):
-                yield [record, said[0].judge, *(texts[name] for name in _TEXTS[task]), *map(str, labels)]
+            judgements = [vote for vote in votes if vote is not None]
+            of = _of_passages if task == "retrieval" else _of_answer
+            for texts, labels in of(item, judgements):
+                yield [record, judgements[0].judge, *(texts[name] for name in _TEXTS[task]), *map(str, labels)]
 
 
-def _of_answer(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
-    yield _texts(material_of(item)), [bool(judgement.value) for judgement in said]
+def _of_answer(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
+    yield _texts(material_of(item)), [bool(judgement.value) for judgement in judgements]
 
 
-def _of_passages(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
+def _of_passages(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
     """Give texts and labels of each chunk. One that stands higher up already has no rank of its own."""
     chunks = item.result.response.chunks if item.result.response else ()
     distinct = [place for place in range(len(chunks)) if place not in item.labels.duplicates]
@@ -71,7 +72,7 @@ def _of_passages(item: LabelledResult, said: Sequence[Judgement]) -> Iterator[tu
             "chunk_id": _no_formula(chunks[place].chunk_id) if chunks[place].chunk_id.strip() else f"chunk {rank}",
             "chunk_rank": str(rank),
         }
-        yield texts, [place + 1 in judgement.passages for judgement in said]
+        yield texts, [place + 1 in judgement.passages for judgement in judgements]
 
 
 def _vote(judgement: Judgement, number: int) -> Judgement | None:

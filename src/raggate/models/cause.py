@@ -52,9 +52,9 @@ Range = tuple[float | None, float | None]
 """A lower and an upper bound of a score, None where there is none."""
 
 
-def same_score(one: float, other: float) -> bool:
+def same_score(score: float, other: float) -> bool:
     """Say whether two scores are the same: baselines round them, and some APIs add in 32 bits."""
-    return isclose(one, other, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
+    return isclose(score, other, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -122,7 +122,7 @@ class Jury:
         self._say_outcome(judged.summary)
         self._say_problems(judged)
         self.say_spending(spending)
-        graded = [replace(item, judgements=said) for item, said in zip(items, judged.judgements, strict=True)]
+        graded = [replace(item, judgements=own) for item, own in zip(items, judged.judgements, strict=True)]
         return replace(
             run,
             results=tuple(item for item in graded if item.result.repeat == 1),
@@ -165,11 +165,11 @@ class Jury:
     def progress(self, total: int) -> Callable[[int], None]:
         """Give what takes the number of answers that are judged so far, of a total."""
 
-        def said(done: int) -> None:
+        def say_progress(done: int) -> None:
             if done * STEPS // total > (done - 1) * STEPS // total:
                 self.say(f"judged {done} of {counted(total, 'answer')}")
 
-        return said
+        return say_progress
 
     def _say_outcome(self, summary: JudgingSummary) -> None:
         for score, coverage in summary.scores.items():

@@ -59,8 +59,8 @@ def _share(field: FilledField) -> str:
 
 def _sentences(test: SmokeTest) -> Iterator[str]:
     costs = [f"no {field.name} is told: {field.cost}" for field in test.fields if field.cost]
-    told = [("cannot tell", test.unknown), ("broken", test.broken), ("missing", costs), ("note", test.hints)]
-    lines = [f"{word}: {log_line(text, limit=500)}" for word, texts in told for text in texts]
+    groups = [("cannot tell", test.unknown), ("broken", test.broken), ("missing", costs), ("note", test.hints)]
+    lines = [f"{word}: {log_line(text, limit=500)}" for word, texts in groups for text in texts]
     yield from lines
     if lines:
         yield ""

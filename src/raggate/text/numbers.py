@@ -44,11 +44,11 @@ def written(value: float | None, *, sign: bool = False, beside: float | None = N
 
 def decimals_apart(values: Sequence[float], margin: float = 1e-9) -> int:
     """Give the fewest decimals, from 4 to 12, with which values that are further apart than a margin look different."""
-    pairs = [(one, other) for one, other in combinations(values, 2) if abs(one - other) > margin]
+    pairs = [(value, other) for value, other in combinations(values, 2) if abs(value - other) > margin]
     enough = (
         decimals
         for decimals in range(SHOWN_DECIMALS, STORED_DECIMALS)
-        if all(rounded(one, decimals) != rounded(other, decimals) for one, other in pairs)
+        if all(rounded(value, decimals) != rounded(other, decimals) for value, other in pairs)
     )
     return next(enough, STORED_DECIMALS)
 

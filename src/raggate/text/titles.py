@@ -37,22 +37,22 @@ _HTML = frozenset(
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)")
 
 
-def same_title(one: str, other: str) -> bool:
+def same_title(first: str, second: str) -> bool:
     """Say whether two headings, without their level marks, read the same, each as it is written or as it is rendered.
 
     Not transitive: what one heading is as it is written may be what another one is as it is rendered.
     """
-    return same_letters(one, other) or not readings(one).isdisjoint(readings(other))
+    return same_letters(first, second) or not readings(first).isdisjoint(readings(second))
 
 
-def same_bare(one: str, other: str) -> bool:
+def same_bare(first: str, second: str) -> bool:
     """Say whether two headings are written alike but for ids and closing marks."""
-    return without_attributes(one) == without_attributes(other)
+    return without_attributes(first) == without_attributes(second)
 
 
-def same_letters(one: str, other: str) -> bool:
+def same_letters(first: str, second: str) -> bool:
     """Say whether they are so but for capitals too."""
-    return _letters(one) == _letters(other)
+    return _letters(first) == _letters(second)
 
 
 def rule(*, as_read: bool) -> Callable[[str, str], bool]:

@@ -53,7 +53,7 @@ class TextIndex:
         places: dict[Stand, None] = {}
         for variant in dict.fromkeys((tuple(words(text)), tuple(words(bare(text))))):
             for key in self._candidates(variant):
-                for path in _found(self._notes[key], " ".join(variant)):
+                for path in _places(self._notes[key], " ".join(variant)):
                     places[Stand(*key, path)] = None
                     if len(places) == MOST_PLACES:
                         return tuple(places)
@@ -105,7 +105,7 @@ def _read(text: str, rel_path: str) -> _Note:
     return _Note(f" {' '.join(every)} ", begins[:-1], paths)
 
 
-def _found(note: _Note, wanted: str) -> Iterator[Elements]:
+def _places(note: _Note, wanted: str) -> Iterator[Elements]:
     """Give for each place of some words in a row the headings that enclose it."""
     place = note.running.find(f" {wanted} ")
     while place >= 0:

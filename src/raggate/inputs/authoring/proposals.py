@@ -116,14 +116,15 @@ def _of_notes(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
     notes = [[*group] for _, group in groupby(known, key=lambda item: (item.vault, item.rel_path))]
     texts = [words(" ".join(item.text for item in note)) for note in notes]
     for left, right in alike(texts, NOTES_ALIKE):
-        for one in notes[left]:
-            other = next((item for item in notes[right] if item.path[-1:] == one.path[-1:] and one.path[1:]), None)
-            if other is None or other.text == one.text:
+        for passage in notes[left]:
+            heading = passage.path[-1:] if passage.path[1:] else ()
+            other = next((item for item in notes[right] if heading and item.path[-1:] == heading), None)
+            if other is None or other.text == passage.text:
                 continue
-            first, second = (item.rel_path.rpartition("/")[2].removesuffix(".md") for item in (one, other))
-            question = f"How do {first} and {second} differ in {_small(one.path[-1])}?"
-            answer = f"{cut(one.text, limit=_SHOWN)} / {cut(other.text, limit=_SHOWN)}"
-            yield _Draft("notes", one, ((question, ""),), answer, (one.support(vault), other.support(vault)))
+            first, second = (item.rel_path.rpartition("/")[2].removesuffix(".md") for item in (passage, other))
+            question = f"How do {first} and {second} differ in {_small(passage.path[-1])}?"
+            answer = f"{cut(passage.text, limit=_SHOWN)} / {cut(other.text, limit=_SHOWN)}"
+            yield _Draft("notes", passage, ((question, ""),), answer, (passage.support(vault), other.support(vault)))
 
 
 def _is_known(draft: _Draft, places: AbstractSet[tuple[str, str | None]]) -> bool:

@@ -48,10 +48,10 @@ def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:
             message = f"asks the same as case {quoted(earlier.id)} in line {earlier.line}"
             yield LintFinding("duplicate-question", path, case.line, case.id, message)
     for left, right in alike([words(case.question) for case in distinct], ALIKE):
-        one, other = distinct[left], distinct[right]
-        if _scope(one) == _scope(other) and (one.group is None or one.group != other.group):
-            message = f"asks nearly the same as case {quoted(one.id)} in line {one.line}: {quoted(one.question)}"
-            yield LintFinding("near-duplicate-question", path, other.line, other.id, message)
+        case, later = distinct[left], distinct[right]
+        if _scope(case) == _scope(later) and (case.group is None or case.group != later.group):
+            message = f"asks nearly the same as case {quoted(case.id)} in line {case.line}: {quoted(case.question)}"
+            yield LintFinding("near-duplicate-question", path, later.line, later.id, message)
 
 
 def _scope(case: Case) -> object:

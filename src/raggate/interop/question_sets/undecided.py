@@ -23,7 +23,7 @@ def _row(item: Undecided) -> dict[str, Any]:
     return {
         "question": _text(item.question.question),
         "why": _text(item.reason),
-        "candidates": [{"anchor": _text(_anchor(one)), "text": _text(one.text)} for one in item.candidates],
+        "candidates": [{"anchor": _text(_anchor(passage)), "text": _text(passage.text)} for passage in item.candidates],
         "answers": [_text(answer) for answer in item.question.answers],
         "contexts": [_text(context) for context in item.question.contexts],
         "from": _text(item.question.place),

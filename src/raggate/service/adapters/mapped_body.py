@@ -89,7 +89,7 @@ def refuse_errors(root: Any, written: str | None) -> None:
     reported = find(parse(written), root) if written is not None else _graphql_errors(root)
     if reported is ABSENT or reported in (None, False, 0, "", [], {}):
         return
-    raise ValueError(f"the API reports an error: {quoted(_said(reported), limit=200)}")
+    raise ValueError(f"the API reports an error: {quoted(_words(reported), limit=200)}")
 
 
 def _graphql_errors(root: Any) -> Any:
@@ -103,7 +103,7 @@ def _graphql_errors(root: Any) -> Any:
     return ABSENT
 
 
-def _said(reported: Any) -> str:
+def _words(reported: Any) -> str:
     first = reported[0] if isinstance(reported, list) else reported
     message = first.get("message") if isinstance(first, dict) else first
     return message if type(message) is str else dumps(first).decode()

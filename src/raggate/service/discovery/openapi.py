@@ -51,13 +51,13 @@ def requests(document: Any, at: str | None = None) -> list[Request]:
     One that nobody named may write what it is sent: then only those are given that say by their path that they search,
     or that call what they take a question.
     """
-    found = [
+    requests = [
         (_unlikely(request.path), request.path, request)
         for path, method, operation in _operations(document, at)
         if (request := _request(document, path, method, operation)) is not None
         and (at is not None or request.method == "GET" or _searches(request))
     ]
-    return [request for _, _, request in sorted(found, key=lambda item: item[:2])]
+    return [request for _, _, request in sorted(requests, key=lambda item: item[:2])]
 
 
 def health_paths(document: Any) -> list[str]:

@@ -138,12 +138,12 @@ def _fields(entries: list[Any], notes: AbstractSet[str], columns: Sequence[str])
 
 def _leaves(entries: list[Any]) -> dict[str, list[Any]]:
     """Give what every path leads to in all entries, of those that lead somewhere in each."""
-    found: dict[str, list[Any]] = {}
+    columns: dict[str, list[Any]] = {}
     for number, entry in enumerate(entries):
         for path, _, value in islice(_row(entry), MAX_VALUES):
-            if path and value is not None and (number == 0 or len(found.get(path, ())) == number):
-                found.setdefault(path, []).append(value)
-    return {path: values for path, values in found.items() if len(values) == len(entries)}
+            if path and value is not None and (number == 0 or len(columns.get(path, ())) == number):
+                columns.setdefault(path, []).append(value)
+    return {path: values for path, values in columns.items() if len(values) == len(entries)}
 
 
 def _row(entry: Any) -> Iterator[tuple[str, str, Any]]:

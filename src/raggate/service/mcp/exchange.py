@@ -70,14 +70,14 @@ class Exchange:
         try:
             if reply.status_code != 200:
                 raise await _refusal(reply, terms)
-            found = await self._found(reply, terms, number)
+            result = await self._result(reply, terms, number)
         finally:
             more = await http_replies.close(reply)
         # a stream is left at the reply, and may have more to say
         if more and _kind(reply) != _STREAM:
             raise Missed(miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200))
         try:
-            return messages.result_of(found), reply.headers.get(SESSION, "")
+            return messages.result_of(result), reply.headers.get(SESSION, "")
         except ValueError as error:
             raise _broken(f"{method}: {error}") from None
 
@@ -110,7 +110,7 @@ class Exchange:
         request = httpx.Request("POST", self._url, headers=headers, content=content, extensions=self._extensions)
         return await self._transport.handle_async_request(request)
 
-    async def _found(self, reply: httpx.Response, terms: Terms, number: int) -> Message:
+    async def _result(self, reply: httpx.Response, terms: Terms, number: int) -> Message:
         """Give the reply to a request out of the body that came for it."""
         if (compressed := http_replies.encoded(reply)) is not None:
             raise Missed(compressed)
@@ -121,11 +121,11 @@ class Exchange:
                     came = messages.parsed(raw)
                 except ValueError as error:
                     raise _broken(f"expected a JSON-RPC message, found {error}") from None
-                if (found := _reply_among(came, number)) is not None:
+                if (message := _reply_among(came, number)) is not None:
                     # how long a stream goes on after it would count as the tool's time, so its connection is given up
-                    return found
-                for message in came:
-                    await self._answer(terms, message, asked_back)
+                    return message
+                for other in came:
+                    await self._answer(terms, other, asked_back)
         raise Missed(miss("connection", "the server ended its answer without a result", status=200, again=True))
 
     async def _answer(self, terms: Terms, message: Message, asked_back: Iterator[int]) -> None:
@@ -149,24 +149,24 @@ async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
     if why.again:
         return Missed(why)
     with suppress(ValueError):
-        (told,) = messages.parsed(body)
-        if "error" in told:
-            return RpcError(told["error"], reply.status_code)
+        (message,) = messages.parsed(body)
+        if "error" in message:
+            return RpcError(message["error"], reply.status_code)
     return Missed(why)
 
 
 def _reply_among(came: Iterable[Message], number: int) -> Message | None:
     """Give the reply to a request; what answers anything else is refused."""
-    found: Message | None = None
+    reply: Message | None = None
     for message in came:
         if messages.asks(message):
             continue
         if not messages.answers(message, number):
             raise _broken(f"the server answers request {_id(message)}, asked was {number}")
-        if found is not None:
+        if reply is not None:
             raise _broken(f"the server answers request {number} twice")
-        found = message
-    return found
+        reply = message
+    return reply
 
 
 async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, None]:

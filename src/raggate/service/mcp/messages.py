@@ -23,8 +23,8 @@ class RpcError(Missed):
         code, words = raw.get("code"), raw.get("message")
         self.code = code if type(code) is int else None
         number = f" {self.code}" if self.code is not None else ""
-        said = f": {cut(words, limit=200)}" if isinstance(words, str) and words.strip() else ""
-        super().__init__(miss("status", f"the server answers with error{number}{said}", status=status))
+        detail = f": {cut(words, limit=200)}" if isinstance(words, str) and words.strip() else ""
+        super().__init__(miss("status", f"the server answers with error{number}{detail}", status=status))
 
 
 def request(number: int, method: str, params: Message) -> Message:

@@ -22,7 +22,7 @@ class PipeTransport(httpx.BaseTransport):
         """Send the message and wait for the reply to it."""
         message = _message(request)
         if not is_answered(message):
-            return _told(self._pipes, message)
+            return _as_response(self._pipes, message)
         asked = self._pipes.ask(message)
         try:
             return _response(message, asked.result(request.extensions["timeout"]["read"]))
@@ -42,7 +42,7 @@ class AsyncPipeTransport(httpx.AsyncBaseTransport):
         """Send the message and wait for the reply to it."""
         message = _message(request)
         if not is_answered(message):
-            return _told(self._pipes, message)
+            return _as_response(self._pipes, message)
         asked = self._pipes.ask(message)
         # a greeting is shared, and goes on when one of those who wait for it does not
         shared: Future[Message] = Future()
@@ -68,7 +68,7 @@ def _message(request: httpx.Request) -> Message:
     return message
 
 
-def _told(pipes: Pipes, message: Message) -> httpx.Response:
+def _as_response(pipes: Pipes, message: Message) -> httpx.Response:
     if message:
         pipes.tell(message)
     return httpx.Response(202, stream=httpx.ByteStream(b""))

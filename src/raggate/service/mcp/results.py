@@ -29,8 +29,8 @@ def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | 
         ValueError: when what it says cannot be read. Untrusted text.
     """
     if result.get("isError"):
-        said = next((block["text"] for block in _blocks(result) if type(block.get("text")) is str), "")
-        words = f": {cut(said, limit=200)}" if said.strip() else ""
+        reason = next((block["text"] for block in _blocks(result) if type(block.get("text")) is str), "")
+        words = f": {cut(reason, limit=200)}" if reason.strip() else ""
         raise Missed(miss("status", f"the tool {quoted(tool)} says that it failed{words}"))
     if result.get("resultType", "complete") != "complete":
         kind = quoted(result["resultType"], limit=60)
@@ -59,8 +59,8 @@ def _json(result: Message) -> Any:
 def _blocks(result: Message) -> list[Message]:
     content = result.get("content", [])
     if not isinstance(content, list) or len(content) > MAX_BLOCKS:
-        found = f"{len(content)} of them" if isinstance(content, list) else kind_of(content)
-        raise ValueError(f"content: expected a list of at most {MAX_BLOCKS} blocks, found {found}")
+        size = f"{len(content)} of them" if isinstance(content, list) else kind_of(content)
+        raise ValueError(f"content: expected a list of at most {MAX_BLOCKS} blocks, found {size}")
     for position, block in enumerate(content):
         if not isinstance(block, dict):
             raise ValueError(f"content[{position}]: expected a mapping, found {kind_of(block)}")
@@ -91,12 +91,12 @@ def _item(block: Message, settings: Blocks) -> Any:
 def _piece(text: str, part: Between) -> str | None:
     """Give what stands between two marks; None where one of them is not there."""
     if part.after is not None:
-        _, found, text = text.partition(part.after)
-        if not found:
+        _, mark, text = text.partition(part.after)
+        if not mark:
             return None
     if part.before is not None:
-        text, found, _ = text.partition(part.before)
-        if not found:
+        text, mark, _ = text.partition(part.before)
+        if not mark:
             return None
     return text
 
