@@ -242,10 +242,10 @@ class _Discovery:
 
     def _chunks(self, shape: Shape, root: Any) -> dict[str, str]:
         """Give the section of the chunks, with what somebody said before what was recognised."""
-        said = {"list": shape.list, **shape.fields, **self._wanted.fields}
-        if not said.keys() & {"rel_path", "doc_id"}:
-            said["rel_path"] = self._asked_note(shape)
-        chunks = {name: said[name] for name in ChunkFields.model_fields if name in said}
+        paths_by_part = {"list": shape.list, **shape.fields, **self._wanted.fields}
+        if not paths_by_part.keys() & {"rel_path", "doc_id"}:
+            paths_by_part["rel_path"] = self._asked_note(shape)
+        chunks = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
         prefix = self._prefix(chunks, root)
         if prefix and "path_prefix" not in chunks:
             chunks["path_prefix"] = prefix.replace("{", "{{").replace("}", "}}")
@@ -266,10 +266,10 @@ class _Discovery:
             return None
         try:
             entries = find_all(parse(chunks["list"]), root, limit=shapes.MAX_VALUES) or ()
-            found = [find(parse(chunks["rel_path"]), entry) for _, entry in entries]
+            values = [find(parse(chunks["rel_path"]), entry) for _, entry in entries]
         except ValueError:
             return None
-        paths = [path for path in found if isinstance(path, str)]
+        paths = [path for path in values if isinstance(path, str)]
         strange = [path for path in paths if path not in self._wanted.notes]
         return prefix_of(strange, set(self._wanted.notes)) if strange and len(strange) == len(paths) else None
 
