@@ -84,7 +84,7 @@ def _discovered(known: Known, choose: Choose | None) -> str:
     wanted = Wanted(
         url=known.url or "",
         question=question_of(known),
-        notes=_paths(known.vault),
+        notes=_notes(known.vault),
         fields=_fields(known.fields),
         headers=headers,
         secrets=of_environment(known.environment, headers.pass_env),
@@ -123,14 +123,26 @@ def preset(name: str, url: str | None) -> str:
 
 def question_of(known: Known) -> str:
     """Give the question that was given, or one that some note should answer: its name."""
-    paths = _paths(known.vault)
+    paths = _notes(known.vault)
     return known.question or (Path(min(paths)).stem if paths else _ANY_QUESTION)
 
 
-def _paths(notes: Path | None) -> set[str]:
-    from raggate.inputs import vault
+def _notes(directory: Path | None) -> dict[str, frozenset[tuple[str, ...]]]:
+    """Give the notes of a directory, each with its heading paths.
 
-    return {path for _, path in vault.load({"notes": notes}).texts} if notes is not None else set()
+    Raises:
+        UsageError: when there is none.
+    """
+    from raggate.inputs import vault
+    from raggate.inputs.headings import heading_paths
+
+    if directory is None:
+        return {}
+    if next(directory.rglob("*.md"), None) is None:
+        raise UsageError(
+            f"--vault: {directory} has no note, which is a *.md file", hint="Name the directory that the API indexed."
+        )
+    return {path: heading_paths(text, path) for (_, path), text in vault.load({"notes": directory}).texts.items()}
 
 
 def _headers(given: tuple[str, ...]) -> dict[str, str]:

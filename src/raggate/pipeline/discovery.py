@@ -6,7 +6,7 @@ Only the host that was named is called, a bounded number of times, and whatever 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -24,11 +24,12 @@ from raggate.service.discovery import openapi, replies, shapes
 from raggate.service.discovery.headers import Headers
 from raggate.service.discovery.openapi import Request
 from raggate.service.discovery.replies import Reply
+from raggate.service.discovery.separators import separator_of
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
 from raggate.text import deadlines, jsonio
+from raggate.text.anchors import Elements
 from raggate.text.certificates import checked_by
-from raggate.text.field_paths import find, find_all, parse
 from raggate.text.nearest import suggestion
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, enumerated, quoted
@@ -59,7 +60,7 @@ class Wanted:
     Attributes:
         url: where it runs, with the path of the endpoint or without.
         question: what is asked.
-        notes: the paths of the notes that it may name.
+        notes: the notes that it may name: path -> the heading paths of each.
         fields: part of a chunk, or `list` -> its path, as somebody said it.
         headers: what every request is sent with.
         secrets: values that no message may hold.
@@ -68,7 +69,7 @@ class Wanted:
 
     url: str
     question: str
-    notes: AbstractSet[str] = frozenset()
+    notes: Mapping[str, Collection[Elements]] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: Headers = field(default_factory=Headers)
     secrets: tuple[str, ...] = field(default=(), repr=False)
@@ -238,7 +239,7 @@ class _Discovery:
         raise UsageError([problem, *tried], hint=replies.hint(self._tried))
 
     def _shape(self, root: Any) -> Shape | None:
-        return shapes.recognise(root, self._wanted.notes, self._wanted.fields.get("list"))
+        return shapes.recognise(root, self._wanted.notes.keys(), self._wanted.fields.get("list"))
 
     def _chunks(self, shape: Shape, root: Any) -> dict[str, str]:
         """Give the section of the chunks, with what somebody said before what was recognised."""
@@ -249,6 +250,9 @@ class _Discovery:
         prefix = self._prefix(chunks, root)
         if prefix and "path_prefix" not in chunks:
             chunks["path_prefix"] = prefix.replace("{", "{{").replace("}", "}}")
+        separator = self._separator(chunks, root, prefix or "")
+        if separator is not None:
+            chunks.setdefault("heading_separator", separator)
         return chunks
 
     def _asked_note(self, shape: Shape) -> str:
@@ -262,16 +266,17 @@ class _Discovery:
         )
 
     def _prefix(self, chunks: Mapping[str, str], root: Any) -> str | None:
-        if "rel_path" not in chunks:
-            return None
-        try:
-            entries = find_all(parse(chunks["list"]), root, limit=shapes.MAX_VALUES) or ()
-            values = [find(parse(chunks["rel_path"]), entry) for _, entry in entries]
-        except ValueError:
-            return None
-        paths = [path for path in values if isinstance(path, str)]
+        paths = [path for path in shapes.values_of("rel_path", chunks, root) if isinstance(path, str)]
         strange = [path for path in paths if path not in self._wanted.notes]
         return prefix_of(strange, set(self._wanted.notes)) if strange and len(strange) == len(paths) else None
+
+    def _separator(self, chunks: Mapping[str, str], root: Any, prefix: str) -> str | None:
+        paths, headings = (shapes.values_of(part, chunks, root) for part in ("rel_path", "heading_path"))
+        return separator_of(
+            (text, self._wanted.notes.get(path.removeprefix(prefix), ()))
+            for path, text in zip(paths, headings, strict=False)
+            if isinstance(path, str) and isinstance(text, str)
+        )
 
     def _counting(self, request: Request, shape: Shape) -> Request:
         """Add how many chunks are asked for, by the first name that the API obeys."""

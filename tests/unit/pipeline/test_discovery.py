@@ -20,7 +20,7 @@ from tries import tried
 
 URL = "http://api.example:8000"
 PLAIN = schema.load(b"vault: {notes: notes}\napi: {url: 'http://x'}\n", "raggate.yml")
-NOTES = frozenset(("Keys.md", "Food.md"))
+NOTES = {"Keys.md": {("Keys", "Spare key")}, "Food.md": {("Food",), ("Food", "Bread"), ("Food", "Bread", "Crust")}}
 HITS = [
     {"id": "k1", "meta": {"file": "/v/Keys.md"}, "text": "a key", "score": 0.9},
     {"id": "f2", "meta": {"file": "/v/Food.md"}, "text": "bread", "score": 0.8},
@@ -128,6 +128,29 @@ def test_somebody_at_a_terminal_is_asked() -> None:
     chunks = discovered(api, choose=choose)["ask"]["mapped"]["response"]["chunks"]
     assert chunks == {"list": "hits", "rel_path": "where", "text": "text"}
     assert [among for _, among in asked] == [(), ("where", "text")]
+
+
+@each_row(
+    ("keys", "food", "separator"),
+    [
+        ("Keys / Spare key", "Food / Bread / Crust", " / "),
+        ("Keys / Spare key", "Pets / Cats", " / "),
+        ("Keys::Spare key", "Food::Bread", "::"),
+        ("Keys > Spare key", "Food > Bread", None),
+        ("# Keys > ## Spare key", "# Food", None),
+        ("Keys / Spare key", "Food | Bread", None),
+        ("Keys Spare key", "Food Bread", None),
+        ("Keys", "Food", None),
+        ("Spare key", 7, None),
+    ],
+)
+def test_what_sets_headings_apart_is_recognised(keys: Any, food: Any, separator: str | None) -> None:
+    """Headings in one text are held against those of their notes, so that labels that name a heading match."""
+    hits = [{**HITS[0], "section": keys}, {**HITS[1], "section": food}]
+    chunks = discovered(Api({"/health": {}}, lambda _: {"hits": hits}), f"{URL}/find")["ask"]["mapped"]["response"][
+        "chunks"
+    ]
+    assert chunks.get("heading_separator") == separator
 
 
 def stream(*lines: str) -> httpx.Response:

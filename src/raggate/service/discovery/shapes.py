@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import Any
 
 from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, rank
-from raggate.text.field_paths import find_all, parse
+from raggate.text.field_paths import find, find_all, parse
 
 MAX_DEPTH = 6
 MAX_VALUES = 2_000
@@ -67,6 +67,23 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
         texts=[leaf for leaf, values in _leaves(entries).items() if all(isinstance(value, str) for value in values)],
         answer=_answer(root),
     )
+
+
+def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
+    """Give a part of every chunk of an answer; nothing where it is not mapped or cannot be found.
+
+    Args:
+        part: its name in `chunks`.
+        chunks: part of a chunk, or `list` -> its path.
+        root: the parsed answer.
+    """
+    if part not in chunks:
+        return []
+    try:
+        entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or ()
+        return [find(parse(chunks[part]), entry) for _, entry in entries]
+    except ValueError:
+        return []
 
 
 def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
