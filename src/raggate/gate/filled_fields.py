@@ -130,7 +130,9 @@ def _of_answer(response: Response, settings: Config) -> Iterator[FilledField]:
         yield FilledField(name="references", source=source, filled=int(bool(paths)), of=1, first=first)
     if given is None or given.abstained is not None:
         source = given.abstained.path if given and given.abstained else f"adapter {settings.ask.adapter}"
-        yield FilledField(name="abstained", source=source, filled=1, of=1, first=str(response.abstained).lower())
+        # nothing there is no abstention either, so a misspelled path must not look like one that leads to false
+        filled, first = (1, "true") if response.abstained else (None, "false, or nothing is there")
+        yield FilledField(name="abstained", source=source, filled=filled, of=1, first=first)
 
 
 def _unknown(response: Response) -> Iterator[str]:

@@ -16,14 +16,15 @@ class FilledField:
     Attributes:
         name: what raggate calls it.
         source: where in the answer it is read from; empty where no path is configured for it.
-        filled: how many of `of` told it; `of` is the number of chunks, or 1 for what stands in an answer once.
+        filled: how many of `of` told it; `of` is the number of chunks, or 1 for what stands in an answer once. None
+            where that cannot be seen in what is kept of an answer.
         first: the first that did. Untrusted text, empty when none did.
         cost: what is lost where it is not told at all; empty where nothing is.
     """
 
     name: str
     source: str
-    filled: int
+    filled: int | None
     of: int
     first: str = ""
     cost: str = ""

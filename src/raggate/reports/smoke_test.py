@@ -52,6 +52,8 @@ def _table(fields: tuple[FilledField, ...], width: int) -> Iterator[str]:
 
 
 def _share(field: FilledField) -> str:
+    if field.filled is None:
+        return _NOTHING
     if field.of == 1 or not field.of:
         return "yes" if field.filled else "no"
     return f"{field.filled} of {field.of}"
