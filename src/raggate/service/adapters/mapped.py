@@ -86,7 +86,8 @@ class MappedAdapter:
             raise ValueError(f"expected at most {MAX_CHUNKS} chunks where each is asked for, found {len(chunks)}")
         filled = list[Chunk]()
         for chunk in chunks:
-            filled.append(with_text(chunk, request, (yield chunk_call(request, chunk, headers))))
+            body = yield chunk_call(request, chunk, headers)
+            filled.append(with_text(chunk, request, body, self._mapped.response.errors))
         return tuple(filled)
 
     def _page(self, case: Case, mode: str, page: Page) -> Call:

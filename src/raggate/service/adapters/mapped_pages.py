@@ -10,6 +10,7 @@ from raggate.config.mapped_settings import ChunkRequest, Pages
 from raggate.models.run import Chunk
 from raggate.models.service import Call
 from raggate.service.adapters.json_fields import parsed
+from raggate.service.adapters.mapped_body import refuse_errors
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query
 from raggate.service.adapters.mapped_response import heading_path_at, text_at
 from raggate.text.field_paths import ABSENT, Absent, WrongShape, below, find, parse
@@ -77,13 +78,20 @@ def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) 
     )
 
 
-def with_text(chunk: Chunk, request: ChunkRequest, body: bytes) -> Chunk:
+def with_text(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | None) -> Chunk:
     """Put what a body tells into a chunk.
 
+    Args:
+        chunk: what the answer says of it.
+        request: where its text stands.
+        body: what was said of it.
+        errors: the path where errors stand; None for those of GraphQL.
+
     Raises:
-        ValueError: when it is not there, or of another kind.
+        ValueError: when it is not there, or of another kind, and when an error is reported.
     """
     root = parsed(body, f"the body of chunk {chunk.chunk_id[:60]!r}: ")
+    refuse_errors(root, errors)
     text = text_at(request.text, root)
     if request.heading_path is None:
         return replace(chunk, text=text)

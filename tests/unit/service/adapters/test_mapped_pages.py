@@ -120,6 +120,22 @@ def test_a_text_that_is_not_there_fails_the_question(monkeypatch: pytest.MonkeyP
 
 
 @each_row(
+    ("body", "errors"),
+    [({"t": "", "errors": [{"message": "no shard"}]}, None), ({"t": "", "failed": "no shard"}, "failed")],
+)
+def test_an_error_beside_a_text_fails_the_question(body: object, errors: str | None) -> None:
+    """What the body of a chunk reports as an error behind a status 200 is one, as in the answer itself."""
+    settings = mapped(
+        response={"chunks": {"list": "hits", "id": "id"}, "errors": errors}, chunk={"path": "/c/{id}", "text": "t"}
+    )
+    dialogue = adapter(settings).dialogue(CASE, "hybrid")
+    next(dialogue)
+    dialogue.send(b'{"hits": [{"id": "1"}]}')
+    with pytest.raises(ValueError, match="the API reports an error: 'no shard'"):
+        dialogue.send(json.dumps(body).encode())
+
+
+@each_row(
     ("sections", "said"),
     [
         ({"query": {"p": "{page}"}}, "expected 'pages' with {page}"),
