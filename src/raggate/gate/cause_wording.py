@@ -29,6 +29,8 @@ GROUPS: dict[CauseCode, str] = {
     "heading-differs": "the note came back under a heading that it does not have",
     "heading-ambiguous": "the note came back under a heading that could be several of its own",
     "heading-partial": "the note came back under the last headings of the section alone",
+    "heading-otherwise": "the note came back under the section's headings behind others, or written otherwise",
+    "heading-missing": "the note came back without a heading path",
     "other-section": "other sections of the note came back",
     "other-vault": "the note of the same path in another vault came back",
     "list-cut": "the list ends above the passage's place",
@@ -125,9 +127,19 @@ def _heading_partial(cause: Cause) -> str:
     return f"{cause.subject} is at rank {cause.rank}, but under {cause.other} alone, without the headings above that"
 
 
+def _heading_otherwise(cause: Cause) -> str:
+    return (
+        f"{cause.subject} is at rank {cause.rank}, but under {cause.other}: the section's headings behind others, or "
+        "written otherwise"
+    )
+
+
+def _heading_missing(cause: Cause) -> str:
+    return f"{cause.subject} is at rank {cause.rank}, but without a heading path"
+
+
 def _other_section(cause: Cause) -> str:
-    section = "with another section" if cause.other else "without a heading path"
-    return f"{cause.subject} is at rank {cause.rank}, but {section}"
+    return f"{cause.subject} is at rank {cause.rank}, but with another section"
 
 
 def _other_vault(cause: Cause) -> str:
@@ -306,6 +318,8 @@ _SENTENCES = {
     "heading-differs": _heading_differs,
     "heading-ambiguous": _heading_ambiguous,
     "heading-partial": _heading_partial,
+    "heading-otherwise": _heading_otherwise,
+    "heading-missing": _heading_missing,
     "other-section": _other_section,
     "other-vault": _other_vault,
     "list-cut": _list_cut,

@@ -34,6 +34,8 @@ _NAMED: frozenset[CauseCode] = frozenset(
         "heading-differs",
         "heading-ambiguous",
         "heading-partial",
+        "heading-otherwise",
+        "heading-missing",
         "other-vault",
     )
 )

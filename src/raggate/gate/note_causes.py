@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 
+from raggate.gate.heading_spellings import written_otherwise
 from raggate.gate.note_places import vaults_by_path
 from raggate.gate.passages import Ranked, may_be, of_path, vaults_of
 from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult
-from raggate.text.anchors import covers, is_end_of
+from raggate.text.anchors import Same, covers, is_end_of
 from raggate.text.titles import rule
+
+_OF_THE_SECTION: frozenset[CauseCode] = frozenset(("heading-partial", "heading-otherwise"))
 
 
 def piece_cause(
@@ -47,17 +50,32 @@ def section_cause(
 ) -> Cause | None:
     """Say that other sections of the note came back, or the note of the same path in another vault."""
     for support in missing:
-        for rank, _, chunk in _of_its_note(item, support, retrieved):
-            name, heading = _Name(support, missing, notes).of(chunk), chunk.heading_path
-            gold, same = support.heading_path or "", rule(as_read=item.labels.as_read)
-            partial = is_end_of(gold, heading, same) and not covers(gold, heading, same)
-            code: CauseCode = "heading-partial" if partial else "other-section"
-            return Cause(code=code, subject=name, other=heading, rank=rank)
+        gold, same = support.heading_path or "", rule(as_read=item.labels.as_read)
+        codes = [
+            (_heading_code(gold, place[2].heading_path, same), place)
+            for place in _of_its_note(item, support, retrieved)
+        ]
+        # the section itself, however it is told, says more than others of the note above it
+        for code, (rank, _, chunk) in sorted(codes, key=lambda entry: entry[0] not in _OF_THE_SECTION):
+            name = _Name(support, missing, notes).of(chunk)
+            return Cause(code=code, subject=name, other=chunk.heading_path, rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
             wanted = " or ".join(vaults_of(support, item.case))
             return Cause(code="other-vault", subject=wanted, other=chunk.vault or "", rank=rank)
     return None
+
+
+def _heading_code(gold: str, heading: str, same: Same) -> CauseCode:
+    """Say how a heading path that is not the one of a section is like it."""
+    if gold and not heading.strip():
+        return "heading-missing"
+    if covers(gold, heading, same):
+        # a piece without the snippets, which the baseline listed too
+        return "other-section"
+    if is_end_of(gold, heading, same):
+        return "heading-partial"
+    return "heading-otherwise" if written_otherwise(gold, heading) else "other-section"
 
 
 def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:

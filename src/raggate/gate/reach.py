@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from raggate.gate.heading_spellings import ends_alike
 from raggate.gate.passages import Ranked, may_be, of_path, ranked, vaults_of
 from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run
-from raggate.text.anchors import covers, elements, is_end_of
+from raggate.text.anchors import covers, is_end_of
 from raggate.text.quote import quoted
 from raggate.text.titles import rule, same_letters
 
@@ -167,21 +168,7 @@ def _told_otherwise(stage: Stage) -> bool:
     if not heading.strip():
         return False
     known = position in {*item.labels.filed_elsewhere, *item.labels.strange_headings, *item.labels.ambiguous}
-    return known or is_end_of(gold, heading, same_letters) or _same_slugs(gold, heading)
-
-
-def _same_slugs(gold: str, heading: str) -> bool:
-    """Say whether two paths end in the same headings but for what slugs and other spellings do not keep.
-
-    One heading is not enough where both tell more: notes have the same heading below several others.
-    """
-    pairs = list(zip(reversed(elements(gold)), reversed(elements(heading)), strict=False))
-    return bool(pairs) and all(_slug(one) == _slug(other) != "" for one, other in pairs)
-
-
-def _slug(heading: str) -> str:
-    """Give the letters and digits of a heading."""
-    return "".join(filter(str.isalnum, heading.casefold()))
+    return known or is_end_of(gold, heading, same_letters) or ends_alike(gold, heading)
 
 
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:

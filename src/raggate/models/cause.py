@@ -26,6 +26,8 @@ CauseCode = Literal[
     "heading-differs",
     "heading-ambiguous",
     "heading-partial",
+    "heading-otherwise",
+    "heading-missing",
     "other-section",
     "other-vault",
     "list-cut",

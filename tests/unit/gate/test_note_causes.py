@@ -78,7 +78,11 @@ def test_other_sections_and_vaults(chunk: Chunk, code: str | None) -> None:
     [
         pytest.param("## deep", "heading-partial", id="the last heading alone"),
         pytest.param("# A > ## Other", "other-section", id="another one"),
-        pytest.param("", "other-section", id="none"),
+        pytest.param("", "heading-missing", id="none"),
+        pytest.param("# Notes > ## A > ### Deep", "heading-otherwise", id="behind another one"),
+        pytest.param("A / Deep", "heading-otherwise", id="another delimiter"),
+        pytest.param("# A1 > ## Deep", "other-section", id="below another one"),
+        pytest.param("# B > ## AA > ### Deep", "other-section", id="the end of another heading"),
         pytest.param("# A", "other-section", id="the heading above"),
     ],
 )
@@ -89,3 +93,13 @@ def test_a_part_of_the_path_is_no_other_section(told: str, code: str) -> None:
     cause = section_cause(item, case.gold_supports, ranked(item), ())
     assert cause is not None
     assert (cause.code, cause.other) == (code, told)
+
+
+def test_the_section_under_other_headings_comes_before_other_sections() -> None:
+    """A note whose section came back under a part of its path is told as that, whatever stands above it."""
+    case = make_case(gold_supports=(make_support("a.md", "# A > ## Deep"),))
+    chunks = (make_chunk("c1", heading_path="# A > ## Other"), make_chunk("c2", heading_path="## Deep"))
+    item = make_labelled(case, make_result(case.id, *chunks))
+    cause = section_cause(item, case.gold_supports, ranked(item), ())
+    assert cause is not None
+    assert (cause.code, cause.rank) == ("heading-partial", 2)

@@ -1,0 +1,40 @@
+"""Heading paths that hold a section's headings otherwise: by rows, and for any text."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from raggate.gate.heading_spellings import ends_alike, written_otherwise
+from tables import each_row
+from tries import tried
+
+GOLD = "# Log > ## Monday > ### Actions"
+
+
+@each_row(
+    ("told", "ends", "whole"),
+    [
+        (GOLD, True, True),
+        ("Log / Monday / Actions", False, True),
+        ("# Notes > ## Log > ### Monday > #### Actions", True, True),
+        ("# log > ## mon-day: > ### actions!", True, True),
+        ("### Actions", True, False),
+        ("## Tuesday > ### Actions", False, False),
+        ("# Log > ## Tuesday > ### Actions", False, False),
+        ("# Catalog > ## Monday > ### Actions", False, False),
+        ("# Log > ## Monday", False, False),
+        ("", False, False),
+        ("# 🎉", False, False),
+    ],
+)
+def test_what_is_alike(told: str, *, ends: bool, whole: bool) -> None:
+    """Headings count as those of the section one by one; only a path without delimiters is compared as a whole."""
+    assert (ends_alike(GOLD, told), written_otherwise(GOLD, told)) == (ends, whole)
+
+
+@tried(50)
+@given(st.text(alphabet="#> aé🎉\n", max_size=30))
+def test_headings_without_letters_are_like_none(told: str) -> None:
+    """What has no letters to compare is not said to be the same."""
+    assert not ends_alike("# 🚀", told)
+    assert not written_otherwise("# 🚀", told)
