@@ -323,6 +323,22 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
 
 
+def test_a_stored_run_keeps_its_grades_where_nobody_grades_it(project: Project) -> None:
+    """Without a key, or a reply, nothing is graded: exit code 3, and the run keeps its grades and its verdict."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        assert project.command("check").code == 3
+    directory = project.last_run()
+    before = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
+    assert "verdict.json" in before
+    for flags, reason in (((), "no_key"), (("--mode", "replay"), "replay_miss")):
+        model = ("--judge-model", "openai:gpt-4o-2024-08-06")
+        done = project.command("judge", "--run", str(directory), *model, *flags, OPENAI_API_KEY="")
+        assert done.code == 3
+        assert f"was graded, so the run stays as it was: {reason} 48" in done.err
+    assert {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()} == before
+
+
 def test_a_cassette_behind_a_link_stays_there(project: Project) -> None:
     """A link within the repository is followed, also where the file is put in order: no second cassette comes of it."""
     file, link = project.root / "replies.jsonl", project.root / CASSETTE
@@ -519,8 +535,9 @@ def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> Non
     # judged for nothing else, the run has no labels any more, but what people have put there
     folder = project.last_run() / "labels"
     (folder / "people.csv").write_text("ours")
-    judged_by(project, server, "  scores: [groundedness]\n  mode: replay\n")
-    assert project.command("judge", "--run", str(folder.parent)).code == 0
+    with FakeJudge(grade) as server:
+        judged_by(project, server, "  scores: [groundedness]\n")
+        assert project.command("judge", "--run", str(folder.parent)).code == 0
     assert [path.name for path in folder.iterdir()] == ["people.csv"]
     folder.rename(project.root / "elsewhere")
     folder.symlink_to(project.root / "elsewhere")

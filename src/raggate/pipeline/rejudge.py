@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,7 +11,7 @@ from raggate.config import schema
 from raggate.config.judge_overrides import JudgeOverrides
 from raggate.config.judge_settings import Judges
 from raggate.config.schema import Config
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import StoredFile
 from raggate.judges import cassette
@@ -50,10 +51,12 @@ def judge_directory(
 
     Raises:
         UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
+        CannotTell: when no answer was graded, though some could have been; the run is then as it was.
     """
     run, judges = _ready(directory, config_file, instead, environment, say, systems)
     judges.warn_of_missing_keys()
     judged = _by(judges.judge(run), judges.settings)
+    _refuse_ungraded(judged)
     run_directory.write(directory, judged, full_text=True)
     jury.write_labels(directory, judged)
     # what was decided by other judgements is no verdict on these
@@ -170,6 +173,18 @@ def _refuse_unjudgeable(run: Run) -> None:
         raise UsageError(
             f"run {cut(run.run_id)} keeps the beginnings of texts alone, and judges see all of them",
             hint="Measure again with --store-full-text, or with a section `judges` in raggate.yml.",
+        )
+
+
+def _refuse_ungraded(run: Run) -> None:
+    """Keep the grades that a run has from giving way to none at all, for want of a key or a server."""
+    given = [judgement for item in (*run.results, *run.repeats) for judgement in item.judgements]
+    reasons = Counter(item.reason for item in given if item.reason not in {None, "nothing_to_judge"})
+    if reasons and all(item.value is None for item in given):
+        counts = ", ".join(f"{reason} {number}" for reason, number in sorted(reasons.items()))
+        raise CannotTell(
+            f"no answer of run {cut(run.run_id)} was graded, so the run stays as it was: {counts}",
+            hint="docs/judges.md has a table of the reasons.",
         )
 
 
