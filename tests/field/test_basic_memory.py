@@ -1,0 +1,82 @@
+"""basic-memory, a search of Markdown notes that others maintain, gated over MCP as its example shows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from field.worked_example import ROOT, Example, Output, blocks, checkout, expected_codes
+
+pytestmark = [pytest.mark.field, pytest.mark.timeout(600)]
+
+NAME = "basic-memory"
+NOTES = "golden/vault/work"
+SHOWN, FAULT = blocks(NAME)
+
+
+@pytest.fixture(scope="module")
+def shown(basic_memory: Path, tmp_path_factory: pytest.TempPathFactory) -> tuple[Example, Output]:
+    """The first commands of the README, run."""
+    root = tmp_path_factory.mktemp("basic-memory")
+    checkout(root, NAME)
+    output = Example(root, basic_memory).run(SHOWN)
+    return Example(root / "try", basic_memory), output
+
+
+@pytest.fixture
+def promoted(shown: tuple[Example, Output], tmp_path: Path) -> Example:
+    """The example with its baseline, to be changed."""
+    return shown[0].copied(tmp_path / "try")
+
+
+def notes(root: Path) -> dict[str, bytes]:
+    """Read the notes below a directory."""
+    return {str(file.relative_to(root)): file.read_bytes() for file in (root / NOTES).rglob("*") if file.is_file()}
+
+
+def check(example: Example) -> int:
+    """Check, and give the exit code."""
+    output = example.run(["raggate check"])
+    print(output.text)  # noqa: T201 - what raggate says is what a failure is about
+    return output.codes[0]
+
+
+def test_the_readme_is_true(shown: tuple[Example, Output]) -> None:
+    """The first run cannot tell, for want of a baseline; promoted, the same notes pass, and 54 of 87 hit."""
+    example, output = shown
+    assert output.codes == expected_codes(SHOWN), output.text
+    assert "first run? review it, then: raggate promote" in output.text
+    hits = next(row for row in example.verdict()["metrics"] if row["metric"] == "hit_at_5")
+    assert hits["current"] == pytest.approx(54 / 87, abs=0.0001)
+
+
+def test_the_notes_are_left_as_they_are(shown: tuple[Example, Output]) -> None:
+    """Nothing was written into the notes, which basic-memory does unless its configuration says otherwise."""
+    assert notes(shown[0].root) == notes(ROOT)
+
+
+def test_notes_that_are_left_out_of_the_index_are_red(promoted: Example) -> None:
+    """Without the runbooks in the index seven of their questions break."""
+    output = promoted.run(FAULT)
+    assert output.codes == expected_codes(FAULT), output.text
+    broken = [flip["gold"] for flip in promoted.verdict()["flips"] if flip["kind"] == "broke"]
+    assert sum("work/Runbooks/" in note for note in broken) >= 7
+
+
+def test_a_search_of_titles_alone_is_red(promoted: Example) -> None:
+    """Another search type finds nothing for whole questions, and that is what is said."""
+    promoted.edit("raggate.yml", '{query: "{question}"', '{search_type: title, query: "{question}"')
+    assert check(promoted) == 1
+    assert "Most likely cause: nothing comes back to any question any more" in promoted.likely_cause()
+
+
+def test_an_index_of_older_notes_breaks_an_invariant(promoted: Example) -> None:
+    """Passages of runbooks as they were before stand in no note: that is worse than a regression, and said first."""
+    old = promoted.root / "old"
+    Example(promoted.root).run([f"cp -r {NOTES} old"])
+    for note in (old / "Runbooks").rglob("*.md"):
+        note.write_text(f"# Draft\n\nThis runbook on {note.stem} is still to be written.\n", encoding="utf-8")
+    promoted.edit("raggate.yml", '"{vault.work}"', f'"{old}"')
+    assert check(promoted) == 4
+    assert "“The text of every retrieved chunk is in its note” is not met" in promoted.verdict()["headline"]

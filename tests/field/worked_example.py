@@ -1,0 +1,91 @@
+"""A worked example of `examples/`, in a directory of its own: the commands of its README are run as it has them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parents[2]
+
+_BLOCK = re.compile(r"^```sh\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_CODE = re.compile(r"# exit (\d+)$")
+_MARK = "raggate-field-exit"
+
+
+def blocks(name: str) -> list[list[str]]:
+    """Give the commands that a README shows, a list for each of its blocks."""
+    text = (ROOT / "examples" / name / "README.md").read_text(encoding="utf-8")
+    return [block.splitlines() for block in _BLOCK.findall(text)]
+
+
+def expected_codes(commands: list[str]) -> list[int]:
+    """Give the exit codes that the README says, 0 where it says nothing."""
+    return [int(code[1]) if (code := _CODE.search(command)) else 0 for command in commands]
+
+
+@dataclass(frozen=True)
+class Output:
+    """What came of some commands."""
+
+    codes: list[int]
+    text: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example in a directory; `programs` are those that an engine brings, last on PATH."""
+
+    root: Path
+    programs: Path | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def run(self, commands: list[str], seconds: float = 300) -> Output:
+        """Run commands one after the other in one shell, whatever each ends with."""
+        script = "".join(f"{command}\necho {_MARK} $?\n" for command in commands)
+        own = str(Path(sys.executable).parent)
+        path = ":".join([own, os.environ["PATH"], *([str(self.programs)] if self.programs else [])])
+        done = subprocess.run(
+            ["bash", "-c", script],
+            cwd=self.root,
+            env={**os.environ, "PATH": path, **self.environment},
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=seconds,
+            check=False,
+        )
+        codes = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(f"{_MARK} ")]
+        return Output(codes, done.stdout)
+
+    def copied(self, root: Path) -> Example:
+        """Copy everything but the runs."""
+        shutil.copytree(self.root, root, ignore=shutil.ignore_patterns(".raggate"))
+        return Example(root, self.programs, self.environment)
+
+    def edit(self, name: str, old: str, new: str) -> None:
+        """Replace a text in a file; it must be there."""
+        text = (self.root / name).read_text(encoding="utf-8")
+        assert old in text, f"{name} has no {old!r}"
+        (self.root / name).write_text(text.replace(old, new), encoding="utf-8")
+
+    def verdict(self) -> dict[str, Any]:
+        """Read the verdict of the newest run."""
+        newest = max((self.root / ".raggate" / "runs").iterdir())
+        return dict(json.loads((newest / "verdict.json").read_text(encoding="utf-8")))
+
+    def likely_cause(self) -> str:
+        """Give the sentence on what caused it, by the newest run."""
+        return str(self.verdict()["diagnosis"]["likely"])
+
+
+def checkout(root: Path, name: str) -> None:
+    """Put into a directory what the commands of an example use of this repository."""
+    for folder in ("golden", f"examples/{name}"):
+        shutil.copytree(ROOT / folder, root / folder)

@@ -1,0 +1,35 @@
+"""The worked examples of real engines ask what this repository's own gate asks."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+
+def lines(path: Path) -> list[dict[str, Any]]:
+    """Read a golden set."""
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def of_notes(case: dict[str, Any]) -> dict[str, Any]:
+    """Give a question whose gold is whole notes, and that need not be answered."""
+    supports = [{key: support[key] for key in support if key == "rel_path"} for support in case["gold_supports"]]
+    return {key: value for key, value in case.items() if key != "must_pass"} | {"gold_supports": supports}
+
+
+def test_basic_memory_is_asked_the_gates_own_questions() -> None:
+    """Its golden set is the one of this repository for the vault `work`, without headings, snippets and must_pass."""
+    own = [case for case in lines(ROOT / "golden" / "eval_set.jsonl") if case["vaults"] == ["work"]]
+    assert lines(EXAMPLES / "basic-memory" / "golden.jsonl") == [of_notes(case) for case in own]
+
+
+@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/raggate.yml")), ids=lambda file: file.parent.name)
+def test_an_example_is_ten_lines_of_yaml(file: Path) -> None:
+    """A gate on an engine of others needs no more."""
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 10
