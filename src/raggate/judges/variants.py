@@ -26,7 +26,8 @@ _CLOSING = (
 )
 
 _SENTENCE_END = re.compile(r"(?<=[.!?])(\s+)")
-_LIST_OR_TABLE = re.compile(r"^\s*(?:[-*+|>#]|\d+[.)]\s|```|~~~)", re.MULTILINE)
+# white space of one line alone: else as many empty lines would each be looked through to their end
+_LIST_OR_TABLE = re.compile(r"^[^\S\n]*(?:[-*+|>#]|\d+[.)]\s|```|~~~)", re.MULTILINE)
 _PLEASANTRIES = (
     r"(?:certainly|sure|of course|absolutely|great question|good question|thank you for (?:your|the) question)",
     r"(?:i'd be|i would be|i am|i'm) happy to help(?: you)?(?: with (?:that|this))?",

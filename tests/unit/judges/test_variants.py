@@ -66,6 +66,13 @@ def test_a_shorter_answer_lost_nothing(answer: str, kept: str) -> None:
     assert shorter(make_material(answer=answer), "x").answer == kept
 
 
+def test_an_answer_of_empty_lines_is_made_shorter_at_once() -> None:
+    """As many lines as an answer may have are each looked at once, not each to the end of the answer."""
+    for blank in ("\n", " \n", "\r\n", " "):
+        material = make_material(answer="So." + blank * (262_000 // len(blank)) + "So.")
+        assert shorter(material, "x").answer == "So."
+
+
 @given(strategies.text(max_size=200))
 def test_every_variant_takes_any_text(text: str) -> None:
     """Whatever stands in question and answer, a variant is made; a shorter one is a part of it in the same order."""
