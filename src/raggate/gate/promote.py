@@ -10,8 +10,9 @@ from typing import Any
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
-from raggate.gate import baseline, compare, completeness, judged_metrics, policies, ratchet, wording
+from raggate.gate import baseline, compare, completeness, judged_metrics, policies, ratchet, slice_losses, wording
 from raggate.gate.matchless import Naming, on_a_command_line, refuse_matchless
+from raggate.gate.row_status import classify_row
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
@@ -126,7 +127,8 @@ def propose(
 
     Raises:
         UsageError: for a baseline of another suite; for a gated metric that goes down by any amount, whatever it is
-            judged by, or cases that are gone, unless a regression is allowed and has a reason; where nothing matches.
+            judged by, a slice that is red under `gate.slices: fail`, or cases that are gone, unless a regression is
+            allowed and has a reason; where nothing matches.
     """
     _refuse_another_suite(run, present)
     # waivers excuse a change before the gate; they never make what is promoted look better
@@ -135,7 +137,7 @@ def propose(
     )
     changes = tuple(replacements(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
-    down = [*_down(rows, comparison), *_gone(run, comparison, gate), *_unknown(comparison, gate)]
+    down = [*_worse(run, rows, comparison, gate), *_unknown(comparison, gate)]
     reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
@@ -145,13 +147,12 @@ def propose(
     empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match, terms.naming)
     known = _provenance(run, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
-    accepted = ratchet.advance(changes, comparison, gate, promotion)
     return BaselineCandidate(
-        data=baseline.write(scorecard, known, accepted),
+        data=baseline.write(scorecard, known, ratchet.advance(changes, comparison, gate, promotion)),
         provenance=known,
         comparison=comparison,
         rows=rows,
-        reasons=(*empty, *reasons),
+        reasons=(*empty, *reasons, *(_slices(comparison, gate) if gate.slices == "warn" else ())),
     )
 
 
@@ -180,7 +181,20 @@ def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reas
     if comparison.baseline is None:
         return ()
     rows = [row for row in replacements(comparison, gate) if row.before.n or row.after.n]
-    return (*_down(rows, comparison), *_gone(run, comparison, gate))
+    return tuple(_worse(run, rows, comparison, gate))
+
+
+def _worse(run: Run, rows: Sequence[MetricChange], comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    yield from _down(rows, comparison)
+    if gate.slices == "fail":
+        # a mean that stays does not show what one slice lost and another one won
+        yield from (replace(reason, code="slice-down") for reason in _slices(comparison, gate))
+    yield from _gone(run, comparison, gate)
+
+
+def _slices(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Name the slices that got worse than allowed, without the excuses of a check."""
+    return slice_losses.reasons([classify_row(delta, gate) for delta in comparison.deltas])
 
 
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:

@@ -10,14 +10,22 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import Gate
-from raggate.gate import behaviour, complaints, completeness, judged_metrics, matchless, noise, policies, wording
+from raggate.gate import (
+    behaviour,
+    complaints,
+    completeness,
+    judged_metrics,
+    matchless,
+    noise,
+    policies,
+    slice_losses,
+    wording,
+)
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.outcome import VerdictKind
-from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
-from raggate.text.numbers import counted
 
 
 def decide(
@@ -97,7 +105,7 @@ def _warnings(
     yield from matchless.slice_reasons(comparison.scorecard, gate.min_slice, new)
     yield from behaviour.warnings(comparison)
     yield from noise.inside(comparison, rows)
-    yield from _slice_warnings(rows, gate)
+    yield from slice_losses.reasons(rows) if gate.slices == "warn" else ()
     yield from policies.fine_tolerances(rows, tests)
     yield from (item.reason for item in let_pass if item not in weighty)
 
@@ -172,18 +180,3 @@ def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]
     age = dates.days_between(measured, started)
     if gate.stale_after_days is not None and age is not None and age > gate.stale_after_days:
         yield Reason("stale-baseline", wording.stale(dates.day(measured) or "", age, gate.stale_after_days))
-
-
-def _slice_warnings(rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
-    """One warning a slice, by its worst metric; a slice of all cases would only repeat what is said of them."""
-    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
-    slices: dict[tuple[str, str], list[GatedMetric]] = {}
-    for row in rows if gate.slices == "warn" else ():
-        delta = row.delta
-        part = delta.slice != OVERALL and delta.current.n != whole.get((delta.mode, delta.metric))
-        if part and row.gated and row.status == "worse":
-            slices.setdefault((delta.mode, delta.slice), []).append(row)
-    for worse in slices.values():
-        worst = max(worse, key=lambda row: abs(row.delta.delta or 0.0))
-        more = f"; {counted(len(worse) - 1, 'other metric')} of it got worse too" if len(worse) > 1 else ""
-        yield Reason.of_row("slice-worse", wording.change(worst) + more, worst.delta)

@@ -27,6 +27,15 @@ _UNSIGNED = (
     "**GitHub did not sign the commit of this pull request** ({why}). A rule that requires signed commits will keep it "
     "from being merged."
 )
+_KINDS = {
+    **dict.fromkeys(("metric-down", "mean-down", "slice-down"), "lower values"),
+    "removed-cases": "questions that are gone",
+    "no-match": "no match",
+}
+"""What a title says of what is accepted, by the code of the reason."""
+
+_OTHER_KIND = "less evidence"
+
 _CHECKS = """\
 A workflow opened this pull request with its own token, and such events start no workflows, or only after somebody with
 write access has approved them. If required checks are missing below, do one of these:
@@ -63,7 +72,8 @@ class PromotionContext:
 def title(proposal: BaselineCandidate) -> str:
     """Write the title of the pull request and the commit: one harmless line, without Markdown."""
     scorecard = proposal.comparison.scorecard
-    accepts = ", accepting lower values" if _kinds(proposal.reasons, "metric-down", "mean-down") else ""
+    kinds = {_KINDS.get(reason.code, _OTHER_KIND) for reason in _accepted(proposal)}
+    accepts = f", accepting {' and '.join(sorted(kinds))}" if kinds else ""
     return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepts}"
 
 
@@ -91,7 +101,6 @@ def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int
 
 def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
     scorecard = proposal.comparison.scorecard
-    lowered = _kinds(proposal.reasons, "metric-down", "mean-down", "retired-cases", "removed-cases", "fewer-cases")
     first = proposal.comparison.baseline is None
     replaces = "the first baseline" if first else "the baseline"
     lines = [
@@ -101,7 +110,7 @@ def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
     ]
     if context.unsigned:
         lines.append(_UNSIGNED.format(why=inert(context.unsigned, limit=80)))
-    head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if lowered else "NOTE", *lines)
+    head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if _accepted(proposal) else "NOTE", *lines)
     return Section(name="the promotion", rank=KEPT, variants=(head,))
 
 
@@ -109,7 +118,7 @@ def _accepts(proposal: BaselineCandidate) -> Section:
     if not proposal.reasons:
         return Section(name="what is accepted", rank=KEPT, variants=())
     # what explains the others must not be cut off after them
-    reasons = sorted(proposal.reasons, key=lambda reason: reason.code not in NOTES)
+    reasons = sorted(proposal.reasons, key=lambda reason: (reason.code == "slice-worse", reason.code not in NOTES))
     head = f"### What is accepted with it ({len(reasons)})\n\n"
 
     def line(reason: Reason, width: int) -> str:
@@ -303,5 +312,6 @@ def _code(text: str) -> str:
     return f"`{text}`" if known else inert(text)
 
 
-def _kinds(reasons: Sequence[Reason], *codes: str) -> list[Reason]:
-    return [reason for reason in reasons if reason.code in codes]
+def _accepted(proposal: BaselineCandidate) -> list[Reason]:
+    """Give what needed a permission, without notes."""
+    return [reason for reason in proposal.reasons if reason.code not in NOTES]

@@ -387,6 +387,35 @@ def test_what_the_gate_lets_pass_for_lack_of_evidence() -> None:
     assert (caught.value.hint or "").startswith("A loss that the gate lets pass may be promoted with its record")
 
 
+def in_slices(lost: range) -> Run:
+    """Measure twenty questions, half of them of each of two categories, of which some are not found."""
+    return make_run(
+        *(
+            make_labelled(
+                make_case(f"q{n:02}", category="left" if n < 10 else "right"),
+                make_result(f"q{n:02}", LOST if n in lost else make_chunk()),
+            )
+            for n in range(20)
+        )
+    )
+
+
+def test_a_slice_that_loses_what_another_one_wins() -> None:
+    """A slice worse than allowed needs permission where slices are red, and is a note where they only warn."""
+    present = kept(proposed(in_slices(range(3)), None))
+    run = in_slices(range(10, 13))
+    strict = GATE.model_copy(update={"slices": "fail"})
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) for category=right went from 1\.0000 to 0\.7000"):
+        propose(run, score(run, (5,)), present, strict, Terms())
+    accepted = propose(run, score(run, (5,)), present, strict, ALLOWED)
+    assert [reason.code for reason in accepted.reasons] == ["slice-down"]
+    noted = proposed(run, present)
+    assert [reason.code for reason in noted.reasons] == ["slice-worse"]
+    assert any(line.startswith("note: hit_at_5 (hybrid) for category=right") for line in table(noted))
+    off = GATE.model_copy(update={"slices": "off"})
+    assert propose(run, score(run, (5,)), present, off, Terms()).reasons == ()
+
+
 def test_cases_that_are_gone_are_refused() -> None:
     """A run that asked fewer cases than the baseline's golden set needs the same, though no value went down."""
     present = kept(proposed(run_of(1), None))

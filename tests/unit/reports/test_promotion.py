@@ -244,6 +244,24 @@ def test_lower_values_are_loud() -> None:
     assert "accepting" not in promotion.title(better())
 
 
+@each_row(
+    ("codes", "accepting"),
+    [
+        pytest.param(["removed-cases"], "questions that are gone", id="gone"),
+        pytest.param(["no-match"], "no match", id="no-match"),
+        pytest.param(["field-vanished", "kept-from-judging"], "less evidence", id="less-evidence"),
+        pytest.param(["slice-down", "metric-down"], "lower values", id="a-slice"),
+        pytest.param(["removed-cases", "mean-down"], "lower values and questions that are gone", id="several"),
+        pytest.param(["slice-worse", "beyond-limit"], "", id="notes"),
+    ],
+)
+def test_what_is_accepted_is_loud(codes: list[str], accepting: str) -> None:
+    """Title and colour say what needed a permission, whatever it was, and nothing of notes."""
+    candidate = replace(better(), reasons=tuple(Reason(code, "a sentence") for code in codes))
+    assert promotion.title(candidate).partition(", accepting ")[2] == accepting
+    assert ("> [!CAUTION]" in promotion.render(candidate, told())) == bool(accepting)
+
+
 def test_how_checks_are_started() -> None:
     """The text of a pull request says why its checks may be missing and what starts them; the summary does not."""
     ways = ("Approve workflows to run", "close this pull request and open it again", "empty commit", "GitHub App")
