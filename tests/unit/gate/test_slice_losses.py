@@ -9,17 +9,18 @@ from raggate.config.schema import Gate
 from raggate.gate import slice_losses
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
+from raggate.models.scorecard import OVERALL
 
 
-def part(name: str, metric: str, before: float, after: float, n: int = 6) -> Delta:
-    """Compare a metric of six of ten questions."""
+def part(name: str, metric: str, before: float, after: float, n: int = 12) -> Delta:
+    """Compare a metric of twelve of twenty questions."""
     row = make_delta(before, after, slice=name, metric=metric)
     return replace(row, baseline=make_metric(before, n), current=make_metric(after, n))
 
 
 def told(*deltas: Delta) -> list[str]:
-    """Give the sentences on these rows, beside those of all ten questions."""
-    whole = [make_delta(0.8, 0.8, metric=metric) for metric in ("hit_at_5", "mrr_at_10")]
+    """Give the sentences on these rows, beside those of all twenty questions."""
+    whole = [part(OVERALL, metric, 0.8, 0.8, n=20) for metric in ("hit_at_5", "mrr_at_10")]
     return [reason.message for reason in slice_losses.reasons([classify_row(row, Gate()) for row in (*whole, *deltas)])]
 
 
@@ -41,7 +42,7 @@ def test_what_is_no_loss_of_a_slice() -> None:
     """Nothing is said of losses within the tolerance, slices of all questions, and slices of too few."""
     rows = (
         part("tag=a", "hit_at_5", 1.0, 0.96),
-        part("tag=all", "hit_at_5", 1.0, 0.5, n=10),
+        part("tag=all", "hit_at_5", 1.0, 0.5, n=20),
         part("tag=few", "hit_at_5", 1.0, 0.5, n=Gate().min_slice - 1),
     )
     assert told(*rows) == []
