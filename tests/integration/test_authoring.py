@@ -82,6 +82,16 @@ def test_the_first_question_of_all(project: Project) -> None:
     assert project.command("lint").code == 0
 
 
+def test_an_api_without_headings(project: Project) -> None:
+    """Where no answer has headings a picked passage is its note, and a heading that somebody names is warned of."""
+    mapped = "ask: {path: /s, body: {q: '{question}'}}, response: {chunks: {list: hits, rel_path: path, text: text}}"
+    project.edit("ask: {total_timeout: 20, ", f"ask: {{adapter: mapped, mapped: {{{mapped}}}, total_timeout: 20, ")
+    row = added(project, "--search", "handover grams litres", "--pick", "1", "--snippet", "handover")
+    assert row["gold_supports"] == [{"rel_path": "Notes/handover.md", "snippets": ["handover"]}]
+    done = project.command("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First", "--dry-run")
+    assert "[unread-heading]" in done.err
+
+
 def test_no_note_answers_it(project: Project) -> None:
     """An unanswerable question has no supports."""
     row = added(project, "--unanswerable", question="What is the price of a yacht?")

@@ -185,6 +185,11 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
     supports = () if unanswerable else _supports(request, bench, scope, picks, anchors, search)
     if supports is None:
         scope, supports = replace(scope, answerable=False), ()
+    if supports and not anchors and not bench.settings.ask.reads_headings:
+        # a heading that no answer has would never match
+        supports = tuple(dict.fromkeys(replace(support, heading_path=None) for support in supports))
+        part = "" if snippets else "; --snippet TEXT says which part of it"
+        console.say(f"no headings are read from answers, so the whole note is the label{part}")
     groups = (tuple(range(len(supports))),) if all_needed and supports else None
     beside = cases_beside(bench.golden, supports, bench.vault)
     return replace(

@@ -68,6 +68,13 @@ class Ask(SettingsModel):
         section = self.mapped or self.mcp
         return None if section is None else section.response
 
+    @property
+    def reads_headings(self) -> bool:
+        """Whether the heading path of a chunk is read from an answer."""
+        chunk = self.mapped.chunk if self.mapped is not None else None
+        by_chunk = chunk is not None and chunk.heading_path is not None
+        return self.mapping is None or self.mapping.chunks.heading_path is not None or by_chunk
+
     @model_validator(mode="after")
     def _sections_with_their_adapters(self) -> Ask:
         for name in ("mapped", "mcp"):

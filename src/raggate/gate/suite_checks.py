@@ -41,6 +41,16 @@ def check_waivers(settings: Config, path: str, at: str, line_of: Callable[[int],
             yield LintFinding("expired-waiver", path, line_of(number), f"waivers[{number}]", message)
 
 
+def check_headings(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
+    """Check for labels by headings, where no headings are read from answers."""
+    if settings.ask.reads_headings:
+        return
+    for case in golden.cases:
+        if any(support.heading_path for support in case.gold_supports):
+            message = "names a heading, and no heading_path is read from answers, so it never matches"
+            yield LintFinding("unread-heading", path, case.line, case.id, message)
+
+
 def check_slices(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
     """Check for slices of too few questions; those of one dimension are told together.
 

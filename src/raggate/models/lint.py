@@ -98,6 +98,11 @@ CHECKS: dict[str, Check] = {
         "A question of the baseline is gone from the golden set.",
         "Bring it back, or promote a run without it.",
     ),
+    "unread-heading": Check(
+        "warning",
+        "A gold support names a heading, and the configuration reads no `heading_path` from answers: it never matches.",
+        "Map `chunks.heading_path`, or name the note alone, with a snippet where a part of it answers.",
+    ),
     "impossible-question": Check(
         "warning",
         "A question was not found in any mode when the baseline was measured, so that it shows no loss.",

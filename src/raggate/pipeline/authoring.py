@@ -14,6 +14,7 @@ from tempfile import TemporaryDirectory
 from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
+from raggate.gate.suite_checks import check_headings
 from raggate.inputs import anchor_check, golden, vault
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.lint.places import check_supports
@@ -112,7 +113,11 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
     new = Golden(name=whole.name, cases=added, hash=digest([*added]))
     anchor_check.check_anchors(new, bench.vault)
     names = {case.id for case in added}
-    findings = (*check_questions(whole, whole.name), *check_supports(new, bench.vault, whole.name))
+    findings = (
+        *check_questions(whole, whole.name),
+        *check_supports(new, bench.vault, whole.name),
+        *check_headings(bench.settings, new, whole.name),
+    )
     return data, tuple(item for item in findings if item.key in names)
 
 

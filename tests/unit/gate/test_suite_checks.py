@@ -6,9 +6,10 @@ from dataclasses import replace
 from typing import Any
 
 from builders import make_baseline, make_case, make_case_score, make_config, make_golden, make_scorecard
+from raggate.config import schema
 from raggate.gate import suite_checks
 from raggate.models.baseline import Baseline
-from raggate.models.golden import Case
+from raggate.models.golden import Case, Support
 from raggate.models.lint import LintFinding
 from raggate.scoring.score import METRICS_VERSION
 
@@ -39,6 +40,23 @@ def test_a_baseline_that_fits() -> None:
 def test_no_baseline() -> None:
     """That there is none is a note."""
     assert found(None) == [("no-baseline", "", "there is no such file")]
+
+
+def test_headings_that_no_answer_has() -> None:
+    """Labels by headings are named where the configuration reads no headings; those of whole notes are not."""
+    whole = make_case("whole", gold_supports=(Support(rel_path="a.md"),))
+    named = make_case("named", line=2, gold_supports=(Support(rel_path="a.md", heading_path="# A"),))
+    golden = make_golden(whole, named)
+
+    def checked(chunks: str) -> list[tuple[str, str]]:
+        mapped = f"ask: {{path: /s, body: {{q: '{{question}}'}}}}, response: {{chunks: {{{chunks}}}}}"
+        text = f"vault: {{n: n}}\napi: {{url: 'http://x'}}\nask: {{adapter: mapped, mapped: {{{mapped}}}}}\n"
+        settings = schema.load(text.encode(), "raggate.yml")
+        return [(item.check, item.key) for item in suite_checks.check_headings(settings, golden, "g.jsonl")]
+
+    assert checked("list: hits, rel_path: p, text: t") == [("unread-heading", "named")]
+    assert checked("list: hits, rel_path: p, text: t, heading_path: h") == []
+    assert list(suite_checks.check_headings(make_config(), golden, "g.jsonl")) == []
 
 
 def test_an_old_baseline() -> None:
