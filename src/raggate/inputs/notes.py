@@ -71,7 +71,7 @@ class Notes:
             for index, support in enumerate(case.gold_supports)
             if support.rel_path == chunk.rel_path
             and support.heading_path is not None
-            and not covers_as_written(support.heading_path, chunk.heading_path)
+            and not _as_written(support.heading_path, chunk.heading_path)
             and covers(support.heading_path, chunk.heading_path)
             and not self._told_apart(chunk, support, case)
         )
@@ -120,3 +120,12 @@ class Notes:
     def _find_text(self, note: tuple[str, str], text: str) -> bool:
         words = self._words(note)
         return not words.checkable or words.holds(text)
+
+
+def _as_written(gold: str, heading_path: str) -> bool:
+    """Say whether a path is that of a section, or of one inside it, letter by letter and heading by heading.
+
+    Where one side alone has level marks, a `>` of the other may be a delimiter or a part of a heading.
+    """
+    marked = {path.lstrip().startswith("#") for path in (gold, heading_path)}
+    return len(marked) == 1 and covers_as_written(gold, heading_path)

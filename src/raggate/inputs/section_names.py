@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from itertools import combinations
 
 from raggate.inputs.headings import Form, Section, sections, titled_sections
-from raggate.text.anchors import Same, covers, covers_as_written, last_headings, written
+from raggate.text.anchors import Same, covers, covers_as_written, elements, last_headings, written
 from raggate.text.titles import CLOSENESS, readings, same_letters
 
 MOST_ALIKE = 100
@@ -54,11 +54,27 @@ class SectionNames:
         return self.named(path) or tuple(below)
 
     def _is_inside(self, gold: str, heading: str) -> bool:
-        """Say whether all sections that `told` names are those of `gold` or lie in them; so where it names none."""
+        """Say whether all sections that a path names are those of `gold` or lie in them; so where it names none.
+
+        What a path has below the headings of the note, and the note has not, makes it no clearer.
+        """
         wanted = self.inside(gold)
         # a note may have one heading very often
-        others = set(self.named(heading)).difference(wanted)
+        others = set(self.named(heading) or self._named_above(heading)).difference(wanted)
         return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
+
+    def _named_above(self, path: str) -> tuple[Section, ...]:
+        """Give the sections that the first headings of a path name, of the longest part of it that names any."""
+        headings = elements(path)
+        starts = (headings[:size] for size in range(min(len(headings), self._depth), 0, -1))
+        marked = path.lstrip().startswith("#")
+        named = (self.named(written(start) if marked else " > ".join(start)) for start in starts)
+        return next(filter(None, named), ())
+
+    @cached_property
+    def _depth(self) -> int:
+        """The most headings that a path of the note has, however it is cut."""
+        return max((len(elements(" > ".join(section.path))) for section in self.sections), default=0)
 
     def ambiguous(self, path: str) -> tuple[int, ...]:
         """Give the lines, from 1, of headings that a path names alike, though they are not; none where it names one."""

@@ -80,7 +80,7 @@ TWINS = Notes(
     Vault(
         directories={"work": Path("w"), "home": Path("h")},
         texts={
-            ("work", "a.md"): "# A {#a}\n\n## Set up\n\nOne.\n\n## SET UP\n\nTwo.\n",
+            ("work", "a.md"): "# A {#a}\n\n## Set up\n\nOne.\n\n## SET UP\n\nTwo.\n\n## Run\n\n## Run > Linux\n",
             ("home", "a.md"): "# A\n\n## Set Up\n\nThree.\n",
         },
         notes={},
@@ -97,6 +97,12 @@ TWINS = Notes(
         pytest.param("# A > ## Set up", "# A > ## SET UP", "work", False, id="as the other one is written"),
         pytest.param("# A > ## Set up", "# A > ## set up", "work", False, id="as none is written, so either is meant"),
         pytest.param("# A > ## SET UP", "# A > ## set up", "work", False, id="nor is it the other one"),
+        pytest.param("# A > ## Set up", "# A > ## set up > ### -", "work", False, id="with signs below it"),
+        pytest.param("# A > ## Set up", "a > set up > -", "work", False, id="the same without marks"),
+        pytest.param("# A > ## Set up", "# A > ## set up > ### -", "home", True, id="signs where there is but one"),
+        pytest.param("# A > ## Run", "A > Run > Linux", "work", False, id="a heading that holds the delimiter"),
+        pytest.param("# A > ## Run", "# A > ## Run", "work", True, id="the one beside it"),
+        pytest.param("# A > ## Run", "A > Run", "work", True, id="the one beside it, without marks"),
         pytest.param("# A", "# a > ## set up", "work", True, id="in the section around both"),
         pytest.param("# A > ## Set up", "# A > ## set up", "home", True, id="where there is but one"),
         pytest.param("# A > ## Set up", "# A > ## set up", None, True, id="where it may be that one"),
