@@ -120,7 +120,7 @@ async def judge_run(
         items: the answers, with whole texts.
         plan: who judges what.
         askers: the ways to ask.
-        on_item: takes the number of answers that are judged so far.
+        on_item: takes the number of answers so far that were judged, or could not be.
         earlier: the grades of a baseline by the same judges; None without one.
     """
     materials = [material_of(item) for item in items]

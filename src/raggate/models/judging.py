@@ -255,6 +255,21 @@ class Judgement:
     samples: tuple[Judgement, ...] = ()
 
 
+def usage_of(judgements: Iterable[Judgement]) -> Usage:
+    """Give what the replies behind judgements took. A reply that several of them rest on was made once.
+
+    Equal answers have the same requests, in whatever mode, and so have scores that follow from one reply.
+    """
+    total, counted = Usage(), set[tuple[str, ...]]()
+    for judgement in judgements:
+        for part in judgement.samples or (judgement,):
+            if part.keys not in counted:
+                total += part.usage
+            if part.keys:
+                counted.add(part.keys)
+    return total
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spending:
     """What one run spent on calls to judges; what came from the cassette cost nothing.

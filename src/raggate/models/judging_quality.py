@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate.config.judge_settings import IN_POINTS
 from raggate.models.fingerprint import Fingerprint
-from raggate.models.judging import Judgement, Usage
+from raggate.models.judging import Judgement, Usage, usage_of
 from raggate.text.jsonio import JsonObject
 
 Scale = Literal["points", "share", "yes_no"]
@@ -73,7 +73,7 @@ class Coverage:
         expected: answers that have something to judge.
         judged: those that have a value.
         reasons: how many have none, by reason.
-        usage: what their replies took, whether in this run or before.
+        usage: what their replies took, whether in this run or before; one that equal answers share counts once.
     """
 
     expected: int
@@ -90,7 +90,7 @@ class Coverage:
             expected=len(expected),
             judged=sum(judgement.value is not None for judgement in expected),
             reasons=dict(sorted(Counter(item.reason for item in expected if item.reason is not None).items())),
-            usage=Usage.total(judgement.usage for judgement in given),
+            usage=usage_of(given),
         )
 
     @property

@@ -21,7 +21,7 @@ from raggate.judges.bias import BiasPlan, draw, eligible, grade_variants
 from raggate.judges.duty import identity
 from raggate.judges.session import Bench
 from raggate.judges.variants import WORDING
-from raggate.models.judging import Parameters, Spending, Usage
+from raggate.models.judging import Parameters, Spending, usage_of
 from raggate.models.judging_bias import AnswerGrades, JudgeBias, SelfPreference, SelfPreferences
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import rejudge, run_directory
@@ -135,7 +135,7 @@ def _report(
         self_preferences=_self_preferences(own_kind, grades, answering, list(map(plan.label, plan.models))),
         mode=judges.settings.mode,
         spending=spending,
-        usage=Usage.total(item.usage for item in every),
+        usage=usage_of(every),
         recorded=len(judges.tape.recorded),
     )
 

@@ -163,11 +163,11 @@ class Jury:
         )
 
     def progress(self, total: int) -> Callable[[int], None]:
-        """Give what takes the number of answers that are judged so far, of a total."""
+        """Give what takes the number of answers so far that were judged, or could not be, of a total."""
 
         def say_progress(done: int) -> None:
             if done * STEPS // total > (done - 1) * STEPS // total:
-                self.say(f"judged {done} of {counted(total, 'answer')}")
+                self.say(f"went through {done} of {counted(total, 'answer')}")
 
         return say_progress
 
