@@ -102,6 +102,7 @@ def test_what_a_check_would_refuse(project: Project) -> None:
     """A snippet that stands elsewhere, a number without a passage and an unknown vault change nothing."""
     first = ("--anchor", "Notes/bicycle.md#First")
     assert "is not in" in refused(project, QUESTION, *first, "--snippet", "weighs").err
+    assert "expected a question" in refused(project, " ", "--unanswerable").err
     assert "no passage 11" in refused(project, QUESTION, "--search", "bicycle", "--pick", "11").err
     assert "no vault 'x'; known: personal, work" in refused(project, QUESTION, *first, "--vault", "x").err
     assert "is already in line" in refused(project, QUESTION, *first, "--id", "bicycle-first").err

@@ -63,6 +63,8 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
     """
     from raggate.pipeline import authoring
 
+    if not question.strip():
+        raise UsageError("expected a question, found no text")
     request = _request(config_file, environment, flags.pop("api_url"))
     dry_run = flags.pop("dry_run")
     bench = authoring.open_golden(request)

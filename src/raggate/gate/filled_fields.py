@@ -149,14 +149,14 @@ def _violations(level: str, item: LabelledResult, response: Response, settings: 
     if rules.notes_exist == level:
         yield from _strangers(response, notes)
     for rule, positions, what in (
-        (rules.headings_exist, item.labels.strange_headings, "headings that their note does not have"),
-        (rules.text_in_note, item.labels.strange_texts, "a text that is not in their note"),
+        (rules.headings_exist, item.labels.strange_headings, "headings that the note does not have"),
+        (rules.text_in_note, item.labels.strange_texts, "a text that is not in the note"),
     ):
         if rule == level and positions:
             chunk = response.chunks[positions[0]]
             shown = chunk.heading_path if "headings" in what else chunk.text
             where = f"{cut(chunk.rel_path, limit=100)}, {quoted(shown, limit=80)}"
-            yield f"{len(positions)} of {counted(len(response.chunks), 'chunk')} tell {what}, such as {where}"
+            yield f"{len(positions)} of {counted(len(response.chunks), 'chunk')}: {what}, such as {where}"
 
 
 def _strangers(response: Response, notes: Vault) -> Iterator[str]:
@@ -165,7 +165,8 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
     if not strange:
         return
     chunks = counted(len(response.chunks), "chunk")
-    message = f"{len(strange)} of {chunks} name no note of the vault, such as {quoted(strange[0], limit=100)}"
+    example = quoted(strange[0], limit=100)
+    message = f"{len(strange)} of {chunks}: a path that no note of the vault has, such as {example}"
     prefix = prefix_of(strange, paths)
     if prefix is not None:
         message += f"; chunks.path_prefix {quoted(prefix, limit=100)} removes what stands before it"

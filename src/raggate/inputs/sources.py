@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from raggate.models.provenance import Checkout
 
 _PURPOSE = "--against needs it"
+_NO_REPOSITORY = "Run raggate in a clone that has the files committed; without --against they are read as they are."
 _FETCH = "Fetch it first, for example `git fetch --depth=1 origin main`."
 
 
@@ -206,5 +207,6 @@ def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spa
             raise
     if spare is not None and is_id(revision):
         return spare, revision
-    cause = "" if checkout else ": no git repository"
-    raise UsageError(f"no commit {quoted(revision)} here{cause}", hint=_FETCH)
+    if checkout is None:
+        raise UsageError(f"no commit {quoted(revision)} here: no git repository", hint=_NO_REPOSITORY)
+    raise UsageError(f"no commit {quoted(revision)} here", hint=_FETCH)

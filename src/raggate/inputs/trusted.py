@@ -150,7 +150,7 @@ _NOT_YET = (
     "That revision does not have raggate yet. The change that introduces it cannot be judged by it: check it without "
     "--against, and merge it first."
 )
-_NO_GOLDEN = "Key 'golden' names the golden set; `raggate init` writes an example."
+_NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` writes its first line."
 
 
 def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_run_at: str | None = None) -> Inputs:

@@ -212,8 +212,9 @@ def test_unknown_revision(git: Git, tmp_path: Path, revision: str) -> None:
 
 def test_root_is_no_repository(tmp_path: Path) -> None:
     """Outside a repository a revision is refused and the reason named, and the checkout is described as nothing."""
-    with pytest.raises(UsageError, match="no commit 'main' here: no git repository"), sources.at(tmp_path, "main"):
-        pass
+    with pytest.raises(UsageError, match="no commit 'main' here: no git repository") as caught:
+        sources.at(tmp_path, "main").__enter__()
+    assert "git fetch" not in caught.value.hint
     assert sources.head(tmp_path) == Checkout()
 
 

@@ -12,6 +12,7 @@ from raggate.models.run import Chunk
 from raggate.text.anchors import Elements, elements, fold, written
 from raggate.text.nearest import nearest
 from raggate.text.quote import enumerated, quoted
+from raggate.text.titles import without_attributes
 
 _Note = tuple[str, str]
 
@@ -113,7 +114,10 @@ def _only(heading: str, paths: Sequence[Elements], note: str) -> Elements:
     if choice:
         names = enumerated([quoted(written(path)) for path in choice])
         raise UsageError(f"--anchor: {quoted(note)} has several headings {quoted(heading)}: {names}")
-    close = nearest(heading.lstrip("# "), (title for path in paths for title in path[-1:]), cutoff=0.5)
+    # an id or classes at the end of a heading are not what somebody misspelt
+    titles = {without_attributes(title): title for path in paths for title in path[-1:]}
+    close = nearest(heading.lstrip("# "), titles, cutoff=0.5)
     raise UsageError(
-        f"--anchor: {quoted(note)} has no heading {quoted(heading)}{f'; nearest: {quoted(close)}' if close else ''}"
+        f"--anchor: {quoted(note)} has no heading {quoted(heading)}{f'; nearest: {quoted(close)}' if close else ''}",
+        hint=f"It has {enumerated([*titles])}." if titles else "It has none: name the note alone.",
     )

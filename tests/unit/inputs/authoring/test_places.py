@@ -110,6 +110,14 @@ def test_anchors_that_name_nothing(anchor: str, message: str) -> None:
     assert message in refused.value.message
 
 
+def test_a_misspelt_heading_that_has_an_id() -> None:
+    """An id at the end of a heading hides no resemblance, and all headings of the note are listed."""
+    notes = vault(a={"t.md": "# Flat {#flat}\n\n## Keys {#keys}\nx\n", "bare.md": "no heading\n"})
+    with pytest.raises(UsageError, match="no heading '#Kays'; nearest: 'Keys'") as refused:
+        of_anchor("t.md#Kays", notes)
+    assert refused.value.hint == "It has Flat and Keys."
+
+
 def test_an_anchor_of_several_headings() -> None:
     """The end of two heading paths names neither."""
     notes = vault(a={"t.md": "# A\n\n## Costs\nx\n\n# B\n\n## Costs\ny\n"})
