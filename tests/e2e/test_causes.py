@@ -178,7 +178,7 @@ FAULTS = [
         "sections that are not indexed",
         "Most likely cause: the index has 490 chunks of the same notes, 718 before, mean length 45.9 → 46.8 tokens",
         "anchor-gone",
-        " any more; of its note the nearest heading that came back is # ",
+        " any more; the nearest heading of its note that came back is # ",
         patch=(
             ("chunk.go", 'chunkerVersion = "v2.0"', 'chunkerVersion = "v2.1"'),
             ("chunk.go", "stack = append(stack, s)", SKIP),
@@ -229,14 +229,14 @@ FAULTS = [
         "copies of notes",
         "Most likely cause: notes added since the baseline rose above the passages",
         "demoted",
-        "; what rose above it says nearly the same and is of a note added since the baseline",
+        "; the chunk now above it says nearly the same and is from a note added since the baseline",
         vault=copy_notes,
     ),
     Fault(
         "a list that is cut",
         "Most likely cause: fewer chunks come back (10.0 → 3.0 on average); it fits all ",
         "list-cut",
-        "the list ends before rank 4, where it stood: its 3 chunks are those that stood first in the baseline",
+        "the list ends before rank 4, where it was: its 3 chunks are the first 3 of the baseline's list",
         patch=(
             (
                 "ask.go",

@@ -72,7 +72,7 @@ def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project)
     """Unchanged first answers pass, and that the second ones differ is told and kept."""
     done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
     assert done.code == 0, done.out + done.err
-    assert "10 asked twice, 10 otherwise" in done.out
+    assert "10 asked twice, 10 ranked differently" in done.out
     everywhere(promoted, done.out, "asked twice, 10 of 10 questions came back with other chunks or in another order")
     assert "(0 of 10 in the baseline's run)" in codes(promoted)["not-deterministic"]
     found = metrics(promoted)["repeated"]
@@ -89,7 +89,7 @@ def test_everything_asked_several_times(promoted: Project) -> None:
     done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
     assert done.code == 1, done.out + done.err
     assert "72 calls, 0 failed, 0 retried" in done.out
-    assert "24 asked 3 times, 24 otherwise" in done.out
+    assert "24 asked 3 times, 24 ranked differently" in done.out
     everywhere(promoted, done.out, "asked 3 times, 24 of 24 questions came back with other chunks or in another order")
     (row,) = [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
     assert (row["baseline"], row["current"]) == (1, 0.3333)
@@ -168,7 +168,7 @@ def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted: Project) ->
     done = promoted.command("check")
     assert done.code == 0
     assert "24 calls, 0 failed, 0 retried" in done.out
-    assert "10 asked twice, none otherwise" in done.out
+    assert "10 asked twice, all ranked alike" in done.out
     assert codes(promoted) == {}
     assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == 24
 

@@ -87,7 +87,7 @@ def test_an_api_that_fails_where_it_would_answer_otherwise(project: Project, che
     assert codes(project, "reasons") == ["invariant-must_be_deterministic"]
     assert "cannot be right" not in done.out
     assert "without a second answer" in done.out
-    assert "none otherwise" not in done.out
+    assert "all ranked alike" not in done.out
 
 
 def test_an_api_that_knows_who_asks(project: Project) -> None:

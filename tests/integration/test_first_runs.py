@@ -67,9 +67,9 @@ def test_a_run_that_measures_nothing_says_why(project: Project, behaviour: str, 
         assert promoted.code == 0, promoted.err
         return
     assert verdict["headline"].startswith(
-        "No verdict is possible: no question has a match; the right note came back to 24"
+        "No verdict is possible: no question has a match; the right note came back for 24"
     )
-    assert f"its section to 0; {why}" in done.out
+    assert f"its section for 0; {why}" in done.out
     assert "Questions that were not found (24)" in done.out
     assert (
         done.out.index("Questions that were not found") < done.out.index(why) < done.out.index("anchovy-first (hybrid)")

@@ -620,7 +620,7 @@ def test_a_fall_must_repeat_to_fail_a_change(project: Project) -> None:
         once = project.command("check")
         assert once.code == 0, once.out
         assert server.calls == 3 * calls + 24
-        assert "Grades that moved since the baseline: 24; given twice 24, 24 of them otherwise" in once.out
+        assert "Grades that moved since the baseline: 24; graded again: 24, 24 of them differently" in once.out
         assert project.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24, "near": 0}
         assert {judgement["value"] for judgement in judgements(project)} == {3.5}
         first = judgements(project)
@@ -637,7 +637,7 @@ def test_a_fall_must_repeat_to_fail_a_change(project: Project) -> None:
         twice = project.command("check")
         assert twice.code == 1, twice.out
     assert {reason["code"] for reason in project.verdict()["reasons"]} == {"worse"}
-    assert "given twice 24, 0 of them otherwise" in twice.out
+    assert "graded again: 24, 0 of them differently" in twice.out
 
 
 def test_a_mean_near_its_floor_is_confirmed(project: Project) -> None:
@@ -651,7 +651,7 @@ def test_a_mean_near_its_floor_is_confirmed(project: Project) -> None:
         with FakeJudge(drifting(3, second)) as server:
             judged_by(project, server, more)
             done = project.command("check")
-        assert "Grades of a mean near its floor: 24; given twice 24" in done.err
+        assert "Grades in a mean near its floor: 24; graded again: 24" in done.err
         rows = [
             row for row in project.verdict()["metrics"] if (row["metric"], row["slice"]) == ("groundedness", "overall")
         ]
@@ -672,7 +672,7 @@ def test_a_budget_that_ends_before_second_samples_leaves_the_first(project: Proj
         done = project.command("check")
         assert done.code == 1, done.out
         assert server.calls == 2 * calls + 12
-    assert "24; given twice 12, 12 of them otherwise; of 12 there is no second one, so the first stands" in done.out
+    assert "24; graded again: 12, 12 of them differently; without a second grade: 12, so the first counts" in done.out
     assert sorted(judgement["value"] for judgement in judgements(project)) == [2.0] * 12 + [3.0] * 12
     assert project.verdict()["judging"]["scores"]["groundedness"]["judged"] == 24
 

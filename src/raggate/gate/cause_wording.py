@@ -16,9 +16,9 @@ GROUPS: dict[CauseCode, str] = {
     "not-asked": "not asked",
     "api-error": "the call failed",
     "note-not-in-vault": "the note is not in the vault",
-    "note-not-indexed": "no answer has anything of the note, and the index has lost documents",
+    "note-not-indexed": "no answer contains any part of the note, and the index has lost documents",
     "folder-not-indexed": "the note's folder is not among those available",
-    "anchor-gone": "nothing comes back under the heading any more, only under others of its note",
+    "anchor-gone": "nothing comes back under the heading any more, only under other headings of its note",
     "anchor-moved": "the section came back under another heading",
     "folder-left-out": "folder selection left the note out",
     "folder-not-searched": "the note's folder was selected, and nothing came from it",
@@ -28,19 +28,19 @@ GROUPS: dict[CauseCode, str] = {
     "text-cut": "the section came back with a cut text",
     "heading-differs": "the note came back under a heading that it does not have",
     "heading-ambiguous": "the note came back under a heading that could be several of its own",
-    "heading-partial": "the note came back under the last headings of the section alone",
-    "heading-otherwise": "the note came back under the section's headings behind others, or written otherwise",
+    "heading-partial": "the note came back under only the last headings of the section",
+    "heading-otherwise": "the note came back under the section\'s headings, but written differently or below others",
     "heading-missing": "the note came back without a heading path",
     "other-section": "other sections of the note came back",
-    "other-vault": "the note of the same path in another vault came back",
-    "list-cut": "the list ends above the passage's place",
-    "chunk-not-searched": "chunks that score less came back in place of the passage",
+    "other-vault": "the note with the same path in another vault came back",
+    "list-cut": "the list ends before the passage's rank",
+    "chunk-not-searched": "chunks with lower scores came back instead of the passage",
     "demoted": "the passage fell in the ranking",
     "below-threshold": "the score is below the API's own threshold",
     "abstained": "the API abstained",
     "did-not-abstain": "the API did not abstain",
     "nothing-retrieved": "nothing was retrieved",
-    "heading-first": "the first chunk has the question's words in its heading alone",
+    "heading-first": "the first chunk has the question's words only in its heading",
     "judged-by-answer": "judged by the answer",
     "not-listed": "not among the chunks returned, and nothing shows why",
     "not-explained": "nothing shows why",
@@ -79,20 +79,23 @@ def _note_not_in_vault(cause: Cause) -> str:
 def _note_not_indexed(cause: Cause) -> str:
     before, now = cause.documents or (0, 0)
     return (
-        f"no answer has a chunk of the note, and the index has {counted(now, 'document')}, "
-        f"{before} in the baseline's run"
+        f"no answer has a chunk of the note, and the index has {counted(now, 'document')} "
+        f"({before} in the baseline's run)"
     )
 
 
 def _folder_not_indexed(cause: Cause) -> str:
     folders = cause.folders
-    among = f"the {len(folders)} available folders" if len(folders) > 1 else f"the one folder, {folders[0]}"
-    return f"{cause.subject} is not {'in the index, as it is not ' if cause.other == 'index' else ''}among {among}"
+    missing = f"{cause.subject} is not in the index" if cause.other == "index" else f"{cause.subject} is not available"
+    available = (
+        f"none of the {len(folders)} available folders" if len(folders) > 1 else f"the only folder is {folders[0]}"
+    )
+    return f"{missing}: {'it is ' if len(folders) > 1 else ''}{available}"
 
 
 def _anchor_gone(cause: Cause) -> str:
     return (
-        f"no answer has a chunk under {cause.subject} any more; of its note the nearest heading that came back is "
+        f"no answer has a chunk under {cause.subject} any more; the nearest heading of its note that came back is "
         f"{cause.other}"
     )
 
@@ -124,7 +127,7 @@ def _heading_ambiguous(cause: Cause) -> str:
 
 
 def _heading_partial(cause: Cause) -> str:
-    return f"{cause.subject} is at rank {cause.rank}, but under {cause.other} alone, without the headings above that"
+    return f"{cause.subject} is at rank {cause.rank}, but under {cause.other} only, without the headings above it"
 
 
 def _heading_otherwise(cause: Cause) -> str:
@@ -143,35 +146,34 @@ def _other_section(cause: Cause) -> str:
 
 
 def _other_vault(cause: Cause) -> str:
-    return f"at rank {cause.rank} is the note of the same path in vault {cause.other}, not the one in {cause.subject}"
+    return f"the note at rank {cause.rank} has the same path, but is in vault {cause.other}, not in {cause.subject}"
 
 
 def _list_cut(cause: Cause) -> str:
-    kept = "one chunk is that which" if cause.returned == 1 else f"{cause.returned or 0} chunks are those that"
-    return f"the list ends before rank {cause.rank}, where it stood: its {kept} stood first in the baseline"
+    count = cause.returned or 0
+    kept = "one chunk is the first" if count == 1 else f"{count} chunks are the first {count}"
+    return f"the list ends before rank {cause.rank}, where it was: its {kept} of the baseline's list"
 
 
 def _chunk_not_searched(cause: Cause) -> str:
     score = cause.before.final if cause.before is not None else None
     write = writer(score, cause.last)
     return (
-        f"the chunk of rank {cause.rank} in the baseline, of score {write(score)}, did not come back, though others "
-        f"did down to {write(cause.last)} and scores are as before: it is not in the index as it was, was not "
-        "searched, or was left out of the list afterwards"
+        f"the chunk at rank {cause.rank} in the baseline (score {write(score)}) did not come back, although chunks "
+        f"scoring as low as {write(cause.last)} did and scores are as before: it is not in the index as it was, was "
+        "not searched, or was left out of the list afterwards"
     )
 
 
 def _demoted(cause: Cause) -> str:
     kinds = ["says nearly the same"] if cause.copy else []
-    kinds += [f"is of a note {cause.newer} since the baseline"] if cause.newer else []
-    above = f"; what rose above it {' and '.join(kinds)}" if kinds else ""
+    kinds += [f"is from a note {cause.newer} since the baseline"] if cause.newer else []
+    above = f"; the chunk now above it {' and '.join(kinds)}" if kinds else ""
     returned = counted(cause.returned or 0, "chunk")
     if cause.after is None and cause.last is not None:
         score = cause.before.final if cause.before is not None else None
         write = writer(score, cause.last, cause.by_weights)
-        weighed = (
-            "" if cause.by_weights is None else f"; its parts make {write(cause.by_weights)} by the weights of now"
-        )
+        weighed = "" if cause.by_weights is None else f"; its parts make {write(cause.by_weights)} with today's weights"
         return (
             f"fell below the {returned} returned, of which the last scores {write(cause.last)} "
             f"(in the baseline it scored {write(score)}{weighed}){above}"
@@ -274,7 +276,7 @@ def _nothing_retrieved(cause: Cause) -> str:
 
 
 def _heading_first(cause: Cause) -> str:
-    return f"the first chunk has the question's words in its heading alone: {cause.subject}"
+    return f"the first chunk has the question's words only in its heading: {cause.subject}"
 
 
 def _judged_by_answer(_: Cause) -> str:
@@ -283,7 +285,7 @@ def _judged_by_answer(_: Cause) -> str:
 
 def _not_listed(cause: Cause) -> str:
     count = cause.returned or 0
-    return "not the 1 chunk returned" if count == 1 else f"not among the {count} chunks returned"
+    return "not the one chunk returned" if count == 1 else f"not among the {count} chunks returned"
 
 
 def _not_explained(cause: Cause) -> str:

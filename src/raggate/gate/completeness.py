@@ -93,7 +93,7 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     for lost in answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate):
         answers = counted(lost.answers, "answer")
         message = (
-            f"the API told {lost.field} ({lost.mode}) in the baseline's run and does not in {lost.missing} of "
+            f"the API returned {lost.field} ({lost.mode}) in the baseline's run, but not in {lost.missing} of "
             f"{answers}, so what depends on it is not checked"
         )
         yield Reason("field-vanished", message)

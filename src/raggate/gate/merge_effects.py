@@ -90,7 +90,7 @@ def _edited(preview: Preview) -> Iterator[str]:
         "no longer must-pass": preview.golden.released,
         "relabelled": preview.golden.relabelled,
         "put into another group": preview.regrouped,
-        "for fewer modes": preview.limited,
+        "asked in fewer modes": preview.limited,
     }
     for how, names in done.items():
         if names:

@@ -139,8 +139,8 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
     least = lists.floors[1] if lists.steady and now < (1 - SHORTER) * lists.longest else None
     means = f"{fixed(before, 1)} → {fixed(now, 1)}"
     if lists.filled[0] and not lists.filled[1]:
-        facts = f"to {counted(lists.filled[0], 'question')} before"
-        what = "nothing comes back to any question any more"
+        facts = f"for {counted(lists.filled[0], 'question')} before"
+        what = "nothing comes back for any question any more"
         yield Change(what=what, facts=facts, fits=_REFUSED, sort="nothing", mode=mode)
     elif now < (1 - SHORTER) * before and least is not None:
         write = writer(*lists.floors)

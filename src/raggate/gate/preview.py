@@ -111,7 +111,7 @@ def _filed(case: Case) -> tuple[object, ...]:
 
 
 def _limited(before: Sequence[str] | None, now: Sequence[str] | None) -> bool:
-    """Say whether a case is for fewer modes than before, where none are all."""
+    """Say whether a case is asked in fewer modes than before, where none are all."""
     return now is not None and (before is None or not set(before) <= set(now))
 
 

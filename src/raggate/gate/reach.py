@@ -100,9 +100,9 @@ def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]
     answered = [item for item in left if item.result.response is not None]
     empty = [item for item in answered if not ranked(item)]
     if _most(empty, left):
-        return "nothing comes back at all" if len(empty) == len(items) else "nothing comes back to most of the others"
+        return "nothing comes back at all" if len(empty) == len(items) else "nothing comes back for most of the others"
     if len(failed) + len(empty) == len(left):
-        return "nothing comes back to half of the others, and the calls of the other half failed"
+        return "nothing comes back for half of the others, and the calls of the other half failed"
     if all(support.rel_path == "" for item in left for support in item.case.gold_supports):
         return "the API returns other ids" + _example(*_first_ids(left))
     if not any(chunk.rel_path for item in answered for _, _, chunk in ranked(item)):

@@ -57,7 +57,7 @@ class Trial:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Untried:
-    """A fault that says nothing of this API or suite, and why."""
+    """A fault that says nothing about this API or suite, and why."""
 
     name: str
     size: str

@@ -30,9 +30,9 @@ class Reach:
     @property
     def sentence(self) -> str:
         """It in words, without a full stop; a step at which nothing is lost is told by the next one."""
-        parts = [f"the right note came back to {self.notes} of {counted(self.questions, 'question')}"]
+        parts = [f"the right note came back for {self.notes} of {counted(self.questions, 'question')}"]
         if self.sections < self.notes:
-            parts.append(f"its section to {self.sections}")
+            parts.append(f"its section for {self.sections}")
         if self.matches < self.sections:
-            parts.append(f"its passage to {self.matches}")
+            parts.append(f"its passage for {self.matches}")
         return "; ".join(filter(None, (", ".join(parts), self.why)))

@@ -211,7 +211,7 @@ class _Work:
             control = bench.review(asked.results, asked.stopped).verdict
             if control.outcome != "pass":
                 reasons = wording.some([reason.message for reason in control.reasons])
-                why = f"through the proxy that would make it the API is measured otherwise: {reasons}"
+                why = f"the API measures differently through the proxy that would cause it: {reasons}"
                 self.untried += [Untried(name=fault.name, size=fault.size, why=why) for fault in wire.FAULTS]
                 return
             for fault in wire.FAULTS:

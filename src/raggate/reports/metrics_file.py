@@ -67,7 +67,7 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
 
 
 def _repeated(scorecard: Scorecard) -> dict[str, Any] | None:
-    """Give how the questions came out that were asked twice, and which share of them otherwise; None for none."""
+    """Give how the questions came out that were asked twice, and which share of them differently; None for none."""
     repeated = Repeated.of(scorecard.fingerprint)
     if repeated is None:
         return None

@@ -48,7 +48,9 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
     units = f" in {counted(mode.units, 'group')}" if mode.units != mode.questions else ""
     questions = f"with {counted(mode.questions, 'question')}{units}"
     if mode.visible_drop is None:
-        text = f"{where}{questions} no loss can be distinguished from chance, so it takes a tolerance that is exceeded"
+        text = (
+            f"{where}{questions} no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
+        )
         yield Sentence(text, "no-visible-loss")
     else:
         text = f"{where}{questions} a drop under {points(mode.visible_drop)} can pass unseen"

@@ -68,10 +68,10 @@ def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...
         ),
         pytest.param(answer({}), "nothing was retrieved", id="nothing"),
         pytest.param(answer({}, *OTHERS[:5]), "not among the 5 chunks returned", id="not-returned"),
-        pytest.param(answer({}, OTHERS[0]), "not the 1 chunk returned", id="one-chunk"),
+        pytest.param(answer({}, OTHERS[0]), "not the one chunk returned", id="one-chunk"),
         pytest.param(
             answer({"gold_supports": (support("", None, doc_id="d"),)}, OTHERS[0]),
-            "not the 1 chunk returned",
+            "not the one chunk returned",
             id="named-by-an-id",
         ),
         pytest.param(
@@ -147,13 +147,13 @@ def test_what_is_said(item: LabelledResult, sentence: str) -> None:
         pytest.param(
             {"vaults": ("work",)},
             make_chunk(vault="home"),
-            "at rank 1 is the note of the same path in vault home, not the one in work",
+            "the note at rank 1 has the same path, but is in vault home, not in work",
             id="another-vault",
         ),
         pytest.param(
             {"gold_supports": (support(vault="work", snippets=("the sentence",)),), "vaults": ("work", "home")},
             make_chunk(vault="home"),
-            "at rank 1 is the note of the same path in vault home, not the one in work",
+            "the note at rank 1 has the same path, but is in vault home, not in work",
             id="another-vault-than-the-supports-own",
         ),
         pytest.param(
@@ -188,7 +188,7 @@ def test_vaults_with_notes_of_one_path(case: dict[str, Any], chunk: Chunk, sente
     [
         pytest.param(
             answer({**GOLD_IN_DOCS, "vaults": ("work",)}, *IN_WORK, available_folders=("work/mail", "home/docs")),
-            "work/docs is not in the index, as it is not among the 2 available folders",
+            "work/docs is not in the index: it is none of the 2 available folders",
             id="not-indexed",
         ),
         pytest.param(
@@ -198,14 +198,14 @@ def test_vaults_with_notes_of_one_path(case: dict[str, Any], chunk: Chunk, sente
                 available_folders=("work/mail",),
                 selected_folders=("work/mail",),
             ),
-            "work/docs is not in the index, as it is not among the one folder, work/mail",
+            "work/docs is not in the index: the only folder is work/mail",
             id="not-indexed-and-so-not-selected",
         ),
         pytest.param(
             answer(
                 {**GOLD_IN_DOCS, "vaults": ("work",), "folders": ("mail",)}, *IN_WORK, available_folders=("work/mail",)
             ),
-            "work/docs is not among the one folder, work/mail",
+            "work/docs is not available: the only folder is work/mail",
             id="the-question-asked-for-some-folders",
         ),
         pytest.param(
@@ -449,7 +449,7 @@ class TestNotes:
         cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, gone=gone)
         assert cause.code == code
         if code == "note-not-indexed":
-            words = "no answer has a chunk of the note, and the index has 7 documents, 9 in the baseline's run"
+            words = "no answer has a chunk of the note, and the index has 7 documents (9 in the baseline's run)"
             assert in_words(cause) == words
 
     def test_a_passage_that_others_outrank_is_not_missed_in_the_index(self) -> None:
@@ -477,7 +477,7 @@ class TestNotes:
         cause = explained(answer({}, OTHERS[0]), GOLD, retrieved={"a.md": headings}, recut=recut)
         assert cause.code == code
         if code == "anchor-gone":
-            words = "no answer has a chunk under # A any more; of its note the nearest heading that came back is # Ab"
+            words = "no answer has a chunk under # A any more; the nearest heading of its note that came back is # Ab"
             assert in_words(cause) == words
 
     def test_headings_of_several_notes(self) -> None:
@@ -538,9 +538,9 @@ class TestScores:
     @pytest.mark.parametrize(
         ("labels", "changes", "tail"),
         [
-            ({"copies": (0,)}, {}, "; what rose above it says nearly the same"),
-            ({}, {"work/x.md": "added"}, "; what rose above it is of a note added since the baseline"),
-            ({}, {"work/x.md": "changed"}, "; what rose above it is of a note changed since the baseline"),
+            ({"copies": (0,)}, {}, "; the chunk now above it says nearly the same"),
+            ({}, {"work/x.md": "added"}, "; the chunk now above it is from a note added since the baseline"),
+            ({}, {"work/x.md": "changed"}, "; the chunk now above it is from a note changed since the baseline"),
             ({}, {"home/x.md": "added"}, ""),
         ],
     )
@@ -589,13 +589,13 @@ class TestScores:
         words = "fell below the 1 chunk returned, of which the last scores 0.9 (in the baseline it scored 0.8)"
         assert in_words(outranked) == words
         weights = {"weights": ({"vector": 0.25, "lexical": 0.75}, {"vector": 1.0}), **REWEIGHTED}
-        words = "scores 0.6 (in the baseline it scored 0.8; its parts make 0.5 by the weights of now)"
+        words = "scores 0.6 (in the baseline it scored 0.8; its parts make 0.5 with today's weights)"
         assert in_words(explained(answer({}, scored("x", 0.6)), GOLD, lists=weights)).endswith(words)
         unsearched = explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY)
         assert in_words(unsearched) == (
-            "the chunk of rank 1 in the baseline, of score 0.8, did not come back, though others did down to 0.3 and "
-            "scores are as before: it is not in the index as it was, was not searched, or was left out of the list "
-            "afterwards"
+            "the chunk at rank 1 in the baseline (score 0.8) did not come back, although chunks scoring as low as 0.3 "
+            "did and scores are as before: it is not in the index as it was, was not searched, or was left out of the "
+            "list afterwards"
         )
 
     @pytest.mark.parametrize(
@@ -614,9 +614,7 @@ class TestScores:
         cause = explained(answer({}, *(scored(name, None) for name in now)), *before, at=3)
         assert cause.code == code
         if code == "list-cut":
-            words = (
-                "the list ends before rank 3, where it stood: its 2 chunks are those that stood first in the baseline"
-            )
+            words = "the list ends before rank 3, where it was: its 2 chunks are the first 2 of the baseline's list"
             assert in_words(cause) == words
 
     def test_a_shorter_list_outranks_nothing(self) -> None:
@@ -693,5 +691,5 @@ def test_the_heading_metric_is_explained_by_the_first_chunk() -> None:
     for case in ({}, {"answerable": False}):
         item = answer({**case, "question": "Which valve?"}, make_chunk("x", heading_path="# Valve", text="Nothing."))
         cause = explained(item, metric="heading_dominance_rate", at=None, after=None)
-        words = "the first chunk has the question's words in its heading alone: a.md › # Valve"
+        words = "the first chunk has the question's words only in its heading: a.md › # Valve"
         assert in_words(cause) == words

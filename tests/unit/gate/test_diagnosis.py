@@ -333,7 +333,7 @@ def test_lists_that_are_shorter(lengths: tuple[float, float], changes: tuple[str
     found = diagnosis(broken("list-cut", "list-cut", "demoted"), lists={"lengths": lengths})
     assert found is not None
     assert found.changes == changes
-    words = changes[0] if changes else "the list ends above the passage's place"
+    words = changes[0] if changes else "the list ends before the passage's rank"
     assert found.likely.startswith(f"Most likely cause: {words}")
 
 
@@ -359,15 +359,15 @@ def test_what_shortens_lists(lists: dict[str, Any], words: str) -> None:
 
 
 def test_a_mode_that_gives_nothing_any_more() -> None:
-    """Where nothing comes back to any question in a mode, that is the change, whatever each answer is called."""
+    """Where nothing comes back for any question in a mode, that is the change, whatever each answer is called."""
     codes: tuple[CauseCode, ...] = ("nothing-retrieved", "nothing-retrieved", "abstained")
     flips = [*broken(*codes, mode="lexical"), *broken("demoted", mode="hybrid")]
     found = diagnosis(flips, modes={"lexical": {"filled": (203, 0)}, "hybrid": {"filled": (203, 203)}})
     assert found is not None
-    assert found.changes == ("nothing comes back to any question any more (to 203 questions before) in mode lexical",)
+    assert found.changes == ("nothing comes back for any question any more (for 203 questions before) in mode lexical",)
     assert found.likely == (
-        "Most likely cause: nothing comes back to any question any more (to 203 questions before) in mode lexical; it "
-        "fits 3 of the 4 questions that got worse."
+        "Most likely cause: nothing comes back for any question any more (for 203 questions before) in mode lexical; "
+        "it fits 3 of the 4 questions that got worse."
     )
 
 

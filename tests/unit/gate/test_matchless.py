@@ -117,6 +117,6 @@ def test_the_reason_names_the_mode_where_there_are_several() -> None:
         scorecard=card(scores("1"), scores("0", "vector")), reach=(reach,), baseline=make_baseline()
     )
     assert [reason.message for reason in reasons(comparison)] == [
-        "no question has a match in mode vector; the right note came back to 2 of 3 questions, its section to 0; "
+        "no question has a match in mode vector; the right note came back for 2 of 3 questions, its section for 0; "
         "the API tells no heading_path"
     ]

@@ -68,7 +68,7 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
         (
             Preview(golden=GoldenChanges(removed=("q1", "q2"), relabelled=("q3",), added=("q5",)), limited=("q4",)),
             "merging this change edits the questions that judge: 2 removed (q1, q2); 1 relabelled (q3); "
-            "1 for fewer modes (q4)",
+            "1 asked in fewer modes (q4)",
         ),
         (
             Preview(baseline="replaced", lowered=("hit_at_5", "1 question fewer")),

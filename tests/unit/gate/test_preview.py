@@ -221,7 +221,7 @@ def test_replies_of_judges(before: bytes | None, now: bytes | None, expected: tu
 
 
 def test_a_private_note_that_loses_its_mark() -> None:
-    """A note that is private no more is named; one that is gone, or marked otherwise, is none."""
+    """A note that is no longer private is named; one that is gone, or marked otherwise, is none."""
     texts = {name: f"---\nprivate: true\n---\n{name}" for name in ("kept.md", "open.md", "gone.md", "tagged.md")}
     later = {"kept.md": texts["kept.md"], "open.md": "open", "tagged.md": "#secret"}
     marks = {"private": {"front_matter": {"private": [True]}, "tags": ["secret"]}}

@@ -117,10 +117,10 @@ def test_failed_calls_and_empty_lists() -> None:
 def test_what_one_of_several_lacks_is_not_told_of_all() -> None:
     """Where some answers do hold the note, it is said that most of the others are empty or failed."""
     right = item(CASES[0], chunk(0))
-    assert reach(right, *(item(case) for case in CASES[1:])).why == "nothing comes back to most of the others"
+    assert reach(right, *(item(case) for case in CASES[1:])).why == "nothing comes back for most of the others"
     failed = [make_labelled(case, make_result(case.id, failure=make_failure())) for case in CASES[1:]]
     assert reach(right, *failed).why == "most of the other calls failed: no answer within 60 s"
-    assert reach(*(item(case) for case in CASES[:3]), item(CASES[3], chunk(0))).why.endswith("to most of the others")
+    assert reach(*(item(case) for case in CASES[:3]), item(CASES[3], chunk(0))).why.endswith("for most of the others")
 
 
 @each_row("support", [make_support("dir/n0.md"), make_support("", None, chunk_id="17")])
@@ -129,7 +129,7 @@ def test_half_failed_and_half_empty(support: Support) -> None:
     case = make_case(gold_supports=(support,))
     failed = make_labelled(case, make_result(case.id, failure=make_failure()))
     assert reach(failed, item(case)).why == (
-        "nothing comes back to half of the others, and the calls of the other half failed"
+        "nothing comes back for half of the others, and the calls of the other half failed"
     )
 
 
@@ -187,10 +187,10 @@ def test_questions_without_an_answer_do_not_count() -> None:
 @each_row(
     ("counts", "words"),
     [
-        ((22, 22, 22), "the right note came back to 22 of 22 questions"),
-        ((19, 0, 0), "the right note came back to 19 of 22 questions, its section to 0"),
-        ((19, 5, 0), "the right note came back to 19 of 22 questions, its section to 5, its passage to 0"),
-        ((19, 19, 3), "the right note came back to 19 of 22 questions, its passage to 3"),
+        ((22, 22, 22), "the right note came back for 22 of 22 questions"),
+        ((19, 0, 0), "the right note came back for 19 of 22 questions, its section for 0"),
+        ((19, 5, 0), "the right note came back for 19 of 22 questions, its section for 5, its passage for 0"),
+        ((19, 19, 3), "the right note came back for 19 of 22 questions, its passage for 3"),
     ],
 )
 def test_sentence(counts: tuple[int, int, int], words: str) -> None:

@@ -52,32 +52,32 @@ def test_every_number_of_judging_is_told() -> None:
         "Judged once more by second: 10% disagree, of 20 answers.",
         "Spent on judges in this run: 14 calls, 2 of them retries, 1 not made because of the budget, 10000 tokens, "
         "usage not reported for 1 call, 0.012 dollars.",
-        "The replies behind the scores took groundedness 10000 tokens and 1 untold, faithfulness none.",
+        "The replies behind the scores took groundedness 10000 tokens and 1 not reported, faithfulness none.",
     ]
 
 
 @pytest.mark.parametrize(
     ("samples", "line"),
     [
-        (SecondSamples(moved=0, graded=0, differed=0), "No grade moved since the baseline, so none was given twice."),
+        (SecondSamples(moved=0, graded=0, differed=0), "No grade moved since the baseline, so none was graded again."),
         (
             SecondSamples(moved=7, graded=7, differed=3),
-            "Grades that moved since the baseline: 7; given twice 7, 3 of them otherwise.",
+            "Grades that moved since the baseline: 7; graded again: 7, 3 of them differently.",
         ),
         (
             SecondSamples(moved=7, graded=9, differed=3, near=2),
-            "Grades that moved since the baseline: 7; others of a mean near its floor: 2; given twice 9, 3 of them "
-            "otherwise.",
+            "Grades that moved since the baseline: 7; others in a mean near its floor: 2; graded again: 9, 3 of them "
+            "differently.",
         ),
         (
             SecondSamples(moved=0, graded=3, differed=3, near=4),
-            "Grades of a mean near its floor: 4; given twice 3, 3 of them otherwise; of 1 there is no second one, so "
-            "the first stands.",
+            "Grades in a mean near its floor: 4; graded again: 3, 3 of them differently; without a second grade: 1, "
+            "so the first counts.",
         ),
         (
             SecondSamples(moved=7, graded=5, differed=0),
-            "Grades that moved since the baseline: 7; given twice 5, 0 of them otherwise; of 2 there is no second one, "
-            "so the first stands.",
+            "Grades that moved since the baseline: 7; graded again: 5, 0 of them differently; without a second "
+            "grade: 2, so the first counts.",
         ),
     ],
 )

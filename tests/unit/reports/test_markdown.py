@@ -203,7 +203,7 @@ def test_files_that_were_not_used() -> None:
     """The page names the files that the commit's own were read in place of, if there are any."""
     review = regression()
     ignored = replace(review, run=from_elsewhere(review.run, ignored=("golden.jsonl", "notes/a.md")))
-    assert "Not used, because that commit's own count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
+    assert "Not used, because that commit's own files count: golden.jsonl, notes/a.md\n" in visible_lines(ignored)
     assert "Not used" not in visible_lines(review)
 
 

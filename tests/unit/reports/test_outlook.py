@@ -65,8 +65,8 @@ def test_small_suite_without_a_baseline() -> None:
     blind = replace(MODE, questions=8, units=4, visible_drop=None, fine=(), small=())
     outlook = Outlook(suite="x", policy="either", questions=8, modes=(blind, replace(blind, mode="lexical")))
     blindness = (
-        "with 8 questions in 4 groups no loss can be distinguished from chance, so it takes a tolerance that is "
-        "exceeded"
+        "with 8 questions in 4 groups no loss can be distinguished from chance, so only an exceeded tolerance shows a "
+        "loss"
     )
     assert render(outlook).splitlines()[1:] == [
         f"warning: mode hybrid: {blindness}",

@@ -71,7 +71,7 @@ def test_badge(case: GateProof, message: str, color: str) -> None:
     [
         (
             {},
-            "The proof holds: 1 fault of 4 lowers hit_at_5 by 0.05 or more, 1 of them caught (100%; 90% are demanded). "
+            "The proof holds: 1 fault of 4 lowers hit_at_5 by 0.05 or more, 1 of them caught (100%; 90% are required). "
             "50 runs without a fault gave no false alarm, with 95% confidence in at most 5.8% of all.",
         ),
         (

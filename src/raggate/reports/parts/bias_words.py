@@ -72,7 +72,7 @@ def measured(bias: JudgeBias) -> str:
     refused = f", {spending.refused} not made because of the budget" if spending.refused else ""
     untold = f", usage not reported for {counted(spending.untold, 'call')}" if spending.untold else ""
     tokens = bias.usage.input_tokens + bias.usage.output_tokens
-    replies = f", without those of which no server told it ({bias.usage.untold})" if bias.usage.untold else ""
+    replies = f", not counting {bias.usage.untold} whose server did not report it" if bias.usage.untold else ""
     return (
         f"{bias.drawn} of {counted(bias.eligible, 'answer')}, mode {bias.mode}: {counted(spending.calls, 'call')}, "
         f"{spending.retries} of them retries{refused}, {counted(spending.tokens, 'token')}{untold}, {cost}. "
@@ -98,7 +98,7 @@ def _shifts(bias: JudgeBias) -> Table:
         head=("judge", "score", "answer", "answers", "grades moved", "shift", "moved beyond asking again", "bias"),
         rows=tuple(map(_shift, bias.shifts)),
         notes=(
-            "Intervals are those of 95 %. A bias is shown where p < 0.05 for a shift, or for grades that another order "
+            "Intervals are 95 % intervals. A bias is shown if p < 0.05 for a shift, or for grades that another order "
             "moves by more than asking the same again does, by Holm's method for all that was tested.",
             *gaps,
         ),
@@ -121,7 +121,7 @@ def _lengths(bias: JudgeBias) -> Table:
         "show one.",
     )
     if not bias.lengths:
-        notes = ("The run has no grades, so nothing is known of how they go with the length of its answers.",)
+        notes = ("The run has no grades to correlate with the length of its answers.",)
     return Table(
         title="Grades in the run, and the length of its answers",
         head=("judge", "score", "answers", "rank correlation with length"),
@@ -142,8 +142,8 @@ def _self_preferences(bias: JudgeBias) -> Table:
     models = ", ".join(f"{model} {number}" for model, number in part.answered_by.items())
     by = (f"Answered by, as {source}: {models}.",) if models else ()
     lenient = (
-        "Without a preference nobody can see whether a judge is lenient to its own kind or to everybody: answers to "
-        f"{LEAST_QUESTIONS} questions by another family would tell.",
+        "Without a preference nobody can see whether a judge is lenient to its own kind or to everybody; that takes "
+        f"answers to {LEAST_QUESTIONS} questions by another family.",
     )
     if part.rows:
         notes = (*by, *(lenient if any(row.preference is None for row in part.rows) else ()))

@@ -56,7 +56,7 @@ def _golden_lines(golden: GoldenChanges) -> list[str]:
 
 def _weakened_lines(preview: Preview) -> list[str]:
     """List the questions that would weigh less, or be asked less."""
-    names = {"put into another group": preview.regrouped, "for fewer modes": preview.limited}
+    names = {"put into another group": preview.regrouped, "asked in fewer modes": preview.limited}
     return [f"- ⚠️ {label} ({len(ids)}): {listed(ids, most=SHOWN_NAMES)}" for label, ids in names.items() if ids]
 
 
@@ -68,7 +68,7 @@ def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
 
 
 def _unmarked_lines(notes: Sequence[str]) -> list[str]:
-    return [f"- ⚠️ private no more ({len(notes)}): {listed(notes, most=SHOWN_NAMES)}"] if notes else []
+    return [f"- ⚠️ no longer private ({len(notes)}): {listed(notes, most=SHOWN_NAMES)}"] if notes else []
 
 
 def if_merged(review: Review) -> Section:
@@ -81,7 +81,7 @@ def if_merged(review: Review) -> Section:
     problems = [f"- ⛔ {inert(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
     problems += [f"- ⚠️ {inert(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
     parts = [
-        "### If merged\n\n<sub>What this pull request changes of the gate itself. None of it counted here.</sub>",
+        "### If merged\n\n<sub>How this pull request changes the gate itself. None of it counted here.</sub>",
         _group("Problems", problems),
         _group("Configuration", _settings(settings, preview)),
         _group("Golden set", [*_golden_lines(preview.golden), *_weakened_lines(preview)]),
@@ -100,7 +100,7 @@ def if_merged(review: Review) -> Section:
     counts += ["replies of judges"] if any(preview.replies) else []
     counts += ["answers that people graded"] if any(preview.graded) else []
     short += [f"<sub>{'; '.join(counts)}</sub>" if counts else ""]
-    least = [f"**If merged**: {'; '.join(counts) or 'no change of the gate'}", "\n".join(problems[:1])]
+    least = [f"**If merged**: {'; '.join(counts) or 'no change to the gate'}", "\n".join(problems[:1])]
     return Section(
         name="if merged",
         rank=3,
@@ -165,5 +165,5 @@ def _advisory(rows: Sequence[Delta], *, several: bool) -> str:
         cases = f"{delta.baseline.n}, {delta.current.n}"
         lines.append([f"{safe(delta.metric, limit=120)}{mode}", *values, formatting.change(delta), cases])
     head = ("metric", "counted", "its own", "delta", "cases")
-    note = "Measured on this pull request's own questions and notes; decides nothing."
+    note = "Measured on this pull request's own questions and notes; it decides nothing."
     return f"**A run of its own**\n\n<sub>{note}</sub>\n\n" + table(head, lines, numbers=head[1:])

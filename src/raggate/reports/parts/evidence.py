@@ -33,9 +33,9 @@ def sentences(review: Review) -> list[str]:
 
 def _untested(*, paired: bool) -> str:
     why = (
-        "No metric of gate.composite that is not waived applies to a question that is the same on both sides"
+        "No metric of gate.composite, waived ones aside, applies to a question that is the same on both sides"
         if paired
-        else "The baseline has no single questions that could be compared"
+        else "The baseline has no individual questions to compare"
     )
     return f"{why}, so tolerances alone decide."
 
@@ -71,7 +71,7 @@ def _resolution(evidence: CompositeEvidence, review: Review) -> str:
     if any(test.fewest_losses is None for test in evidence.tests):
         few = min(evidence.tests, key=lambda test: test.units)
         mode = f" ({few.mode})" if len(evidence.tests) > 1 else ""
-        blind = "no loss can be distinguished from chance, so it takes a tolerance that is exceeded"
+        blind = "no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
         return f"With {_units(few)}{mode} {blind}."
     allowed = [row.allowed for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
     finest = min((tolerance for tolerance in allowed if tolerance is not None), default=1.0)

@@ -23,7 +23,8 @@ NAMED = 3
 
 _LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
 _MATCH_FIRST = (
-    "Let the API and the golden set name places alike: until then nothing is measured, and promoting is refused."
+    "Make the API and the golden set name places the same way: until then nothing is measured, and promotion is "
+    "refused."
 )
 
 
@@ -36,12 +37,12 @@ def next_steps(review: Review) -> Section:
     intro = (
         f"{measured} with this pull request's own configuration, questions and notes."
         if greeted(review)
-        else "This pull request introduces raggate: it was measured by its own files, and there is no baseline yet."
+        else "This pull request introduces raggate: it was measured with its own files, and there is no baseline yet."
     )
     nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
     steps = (
         _MATCH_FIRST if nothing else _LOOK_FIRST,
-        "Merge with this check not yet required.",
+        "Merge while this check is not yet required.",
         "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
     )
     text = "\n".join([intro, "", "**What to do next**", "", *(f"- {step}" for step in steps)])
@@ -59,7 +60,7 @@ def offer(review: Review) -> Section:
     more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
     text = (
         f"### 📈 Better: {named}{more}\n\nOnce this is merged, promote it (the promotion workflow, or "
-        "`raggate promote <run directory>`): until then a later change can lose what was gained unnoticed."
+        "`raggate promote <run directory>`): until then a later change can lose this gain unnoticed."
     )
     return Section(name="an offer to promote", rank=3, variants=(text,))
 
@@ -131,5 +132,5 @@ def _trusted(review: Review, links: Links | None) -> str:
         inputs = "Configuration, golden set, vault and baseline" if own else "Configuration, golden set and vault"
         lines.append(f"{inputs}: those of commit {commit}")
     if ignored := review.run.provenance.ignored:
-        lines.append(f"Not used, because that commit's own count: {listed(ignored, most=8)}")
+        lines.append(f"Not used, because that commit's own files count: {listed(ignored, most=8)}")
     return "<br>\n".join(lines)

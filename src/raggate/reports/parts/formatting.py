@@ -290,14 +290,16 @@ def operations_line(scorecard: Scorecard) -> str:
 
 
 def _repeated(repeated: Repeated) -> str:
-    """Write how many questions were asked several times, and how many of those compared came out otherwise."""
+    """Write how many questions were asked several times, and how many of those compared were ranked differently."""
     asked = f"{repeated.asked} asked {often(repeated.times)}"
     if not repeated.failed:
-        return f"{asked}, {repeated.differ or 'none'} otherwise"
+        return f"{asked}, {f'{repeated.differ} ranked differently' if repeated.differ else 'all ranked alike'}"
     missing = f"{asked}, {repeated.failed} without a second answer"
     if not repeated.compared:
         return f"{missing}, so none compared"
-    return f"{missing}, {repeated.differ or 'none'} of {repeated.compared} otherwise"
+    if not repeated.differ:
+        return f"{missing}, {repeated.compared} ranked alike"
+    return f"{missing}, {repeated.differ} of {repeated.compared} ranked differently"
 
 
 def _types_and_cost(operations: Operations) -> Iterator[str]:

@@ -61,12 +61,12 @@ def spot_check(check: SpotCheck) -> str:
 def second_samples(samples: SecondSamples) -> str:
     """Say how many grades moved since the baseline, or are of a mean near its floor, and were given twice."""
     if not samples.wanted:
-        return "No grade moved since the baseline, so none was given twice"
+        return "No grade moved since the baseline, so none was graded again"
     missing = samples.wanted - samples.graded
-    first = f"; of {missing} there is no second one, so the first stands" if missing else ""
+    first = f"; without a second grade: {missing}, so the first counts" if missing else ""
     moved = f"Grades that moved since the baseline: {samples.moved}; " if samples.moved or not samples.near else ""
-    near = f"{'others' if moved else 'Grades'} of a mean near its floor: {samples.near}; " if samples.near else ""
-    return f"{moved}{near}given twice {samples.graded}, {samples.differed} of them otherwise{first}"
+    near = f"{'others' if moved else 'Grades'} in a mean near its floor: {samples.near}; " if samples.near else ""
+    return f"{moved}{near}graded again: {samples.graded}, {samples.differed} of them differently{first}"
 
 
 def _judges(run: Run) -> Iterator[str]:
@@ -110,6 +110,6 @@ def _took(name: str, summary: JudgingSummary) -> str:
     usage: Usage = summary.scores[name].usage
     if not usage.replies:
         return f"{name} none"
-    untold = f" and {usage.untold} untold" if usage.untold else ""
+    untold = f" and {usage.untold} not reported" if usage.untold else ""
     cost = "" if usage.usd is None else f", {dollars(usage.usd)}"
     return f"{name} {counted(usage.input_tokens + usage.output_tokens, 'token')}{untold}{cost}"

@@ -73,7 +73,7 @@ def caught(proof: GateProof) -> str:
     share, demanded = percent(proof.caught_share or 0.0), setting(100 * proof.min_caught)
     verb = "lowers" if len(harmful) == 1 else "lower"
     which = f"{counted(len(harmful), 'fault')} of {len(proof.trials)} {verb} {proof.watch.metric}"
-    return f"{which} by {setting(proof.harm)} or more, {count} of them caught ({share}; {demanded}% are demanded)"
+    return f"{which} by {setting(proof.harm)} or more, {count} of them caught ({share}; {demanded}% are required)"
 
 
 def headline(proof: GateProof) -> str:
@@ -84,7 +84,7 @@ def headline(proof: GateProof) -> str:
 def untried(proof: GateProof) -> str:
     """Say how many faults were of no use."""
     verb = "say" if len(proof.untried) != 1 else "says"
-    return f"{counted(len(proof.untried), 'fault')} {verb} nothing of this API"
+    return f"{counted(len(proof.untried), 'fault')} {verb} nothing about this API"
 
 
 _OUTCOMES = {

@@ -102,7 +102,7 @@ def test_too_few_questions() -> None:
     (sentence,) = evidence.sentences(compared(old, old))
     assert (
         sentence
-        == "With 4 questions no loss can be distinguished from chance, so it takes a tolerance that is exceeded."
+        == "With 4 questions no loss can be distinguished from chance, so only an exceeded tolerance shows a loss."
     )
     both = make_run(*old.results, *make_ranked_run(*[1] * 40, mode="lexical").results)
     (sentence,) = evidence.sentences(compared(both, both))
@@ -112,11 +112,11 @@ def test_too_few_questions() -> None:
 def test_without_single_questions() -> None:
     """Where there are only means, or nothing that the composite is made of, tolerances are said to decide alone."""
     assert evidence.sentences(review("bare-metrics-file")) == [
-        "The baseline has no single questions that could be compared, so tolerances alone decide."
+        "The baseline has no individual questions to compare, so tolerances alone decide."
     ]
     old, new = sides()
     assert evidence.sentences(compared(old, new, composite=["answer_contains"])) == [
-        "No metric of gate.composite that is not waived applies to a question that is the same on both sides, so "
+        "No metric of gate.composite, waived ones aside, applies to a question that is the same on both sides, so "
         "tolerances alone decide."
     ]
 

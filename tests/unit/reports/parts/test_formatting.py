@@ -220,15 +220,15 @@ def test_operations_line(operations: Operations, written: str) -> None:
 @pytest.mark.parametrize(
     ("failed", "differ", "written"),
     [
-        (0, 0, "10 asked twice, none otherwise"),
-        (0, 4, "10 asked twice, 4 otherwise"),
-        (3, 0, "10 asked twice, 3 without a second answer, none of 7 otherwise"),
-        (3, 2, "10 asked twice, 3 without a second answer, 2 of 7 otherwise"),
+        (0, 0, "10 asked twice, all ranked alike"),
+        (0, 4, "10 asked twice, 4 ranked differently"),
+        (3, 0, "10 asked twice, 3 without a second answer, 7 ranked alike"),
+        (3, 2, "10 asked twice, 3 without a second answer, 2 of 7 ranked differently"),
         (10, 0, "10 asked twice, 10 without a second answer, so none compared"),
     ],
 )
 def test_operations_line_with_questions_asked_twice(failed: int, differ: int, written: str) -> None:
-    """How many questions came out otherwise when asked twice stands in the line, of those that could be compared."""
+    """The line says how many questions were ranked differently when asked twice, of those that could be compared."""
     fingerprint = {"repeated": {"asked": 10, "failed": failed, "differ": differ, "questions": []}}
     scorecard = make_scorecard(operations=make_operations(10), fingerprint=fingerprint)
     assert formatting.operations_line(scorecard) == f"10 calls, 0 failed, 0 retried · {written}"
