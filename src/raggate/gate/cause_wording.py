@@ -29,7 +29,7 @@ GROUPS: dict[CauseCode, str] = {
     "heading-differs": "the note came back under a heading that it does not have",
     "heading-ambiguous": "the note came back under a heading that could be several of its own",
     "heading-partial": "the note came back under only the last headings of the section",
-    "heading-otherwise": "the note came back under the section\'s headings, but written differently or below others",
+    "heading-otherwise": "the note came back under the section's headings, but written differently or below others",
     "heading-missing": "the note came back without a heading path",
     "other-section": "other sections of the note came back",
     "other-vault": "the note with the same path in another vault came back",
@@ -132,8 +132,8 @@ def _heading_partial(cause: Cause) -> str:
 
 def _heading_otherwise(cause: Cause) -> str:
     return (
-        f"{cause.subject} is at rank {cause.rank}, but under {cause.other}: the section's headings behind others, or "
-        "written otherwise"
+        f"{cause.subject} is at rank {cause.rank}, but under {cause.other}: the section's headings, below others or "
+        "written differently"
     )
 
 
