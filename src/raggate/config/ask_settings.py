@@ -75,6 +75,14 @@ class Ask(SettingsModel):
         by_chunk = chunk is not None and chunk.heading_path is not None
         return self.mapping is None or self.mapping.chunks.heading_path is not None or by_chunk
 
+    @property
+    def reads_abstention(self) -> bool:
+        """Whether an answer can say that the API abstained, by itself or by being blank."""
+        fields = self.mapping
+        if fields is None or (fields.answer is not None and not self.retrieval_only):
+            return True
+        return fields.abstained is not None and not (fields.abstained.empty and self.retrieval_only)
+
     @model_validator(mode="after")
     def _sections_with_their_adapters(self) -> Ask:
         for name in ("mapped", "mcp"):

@@ -51,6 +51,17 @@ def check_headings(settings: Config, golden: Golden, path: str) -> Iterator[Lint
             yield LintFinding("unread-heading", path, case.line, case.id, message)
 
 
+def check_abstentions(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
+    """Check for unanswerable questions, where an API that abstains cannot be told from one that does not."""
+    cases = [case for case in golden.cases if not case.answerable]
+    if cases and not settings.ask.reads_abstention:
+        message = (
+            f"{counted(len(cases), 'unanswerable question')}, and no `abstained` is read from answers, so "
+            "abstention_accuracy is 0 whatever the API does"
+        )
+        yield LintFinding("unread-abstention", path, cases[0].line, cases[0].id, message)
+
+
 def check_slices(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
     """Check for slices of too few questions; those of one dimension are told together.
 

@@ -103,6 +103,11 @@ CHECKS: dict[str, Check] = {
         "A gold support names a heading, and the configuration reads no `heading_path` from answers: it never matches.",
         "Map `chunks.heading_path`, or name the note alone, with a snippet where a part of it answers.",
     ),
+    "unread-abstention": Check(
+        "note",
+        "Questions are unanswerable, and the configuration reads from no answer whether the API abstained.",
+        "Map `abstained` where the API says so; where it cannot, the questions measure nothing.",
+    ),
     "impossible-question": Check(
         "warning",
         "A question was not found in any mode when the baseline was measured, so that it shows no loss.",

@@ -14,7 +14,7 @@ from tempfile import TemporaryDirectory
 from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
-from raggate.gate.suite_checks import check_headings
+from raggate.gate.suite_checks import check_abstentions, check_headings
 from raggate.inputs import anchor_check, golden, vault
 from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.lint.places import check_supports
@@ -117,6 +117,7 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
         *check_questions(whole, whole.name),
         *check_supports(new, bench.vault, whole.name),
         *check_headings(bench.settings, new, whole.name),
+        *check_abstentions(bench.settings, new, whole.name),
     )
     return data, tuple(item for item in findings if item.key in names)
 

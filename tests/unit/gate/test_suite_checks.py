@@ -7,6 +7,7 @@ from typing import Any
 
 from builders import make_baseline, make_case, make_case_score, make_config, make_golden, make_scorecard
 from raggate.config import schema
+from raggate.config.schema import Config
 from raggate.gate import suite_checks
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Support
@@ -42,21 +43,45 @@ def test_no_baseline() -> None:
     assert found(None) == [("no-baseline", "", "there is no such file")]
 
 
+def mapped(chunks: str, response: str = "", ask: str = "") -> Config:
+    """Build a configuration of the adapter `mapped`."""
+    section = (
+        f"{{ask: {{path: /s, body: {{q: '{{question}}'}}}}, "
+        f"response: {{chunks: {{list: hits, rel_path: p{chunks}}}{response}}}}}"
+    )
+    text = f"vault: {{n: n}}\napi: {{url: 'http://x'}}\nask: {{adapter: mapped, mapped: {section}{ask}}}\n"
+    return schema.load(text.encode(), "raggate.yml")
+
+
 def test_headings_that_no_answer_has() -> None:
     """Labels by headings are named where the configuration reads no headings; those of whole notes are not."""
     whole = make_case("whole", gold_supports=(Support(rel_path="a.md"),))
     named = make_case("named", line=2, gold_supports=(Support(rel_path="a.md", heading_path="# A"),))
-    golden = make_golden(whole, named)
 
-    def checked(chunks: str) -> list[tuple[str, str]]:
-        mapped = f"ask: {{path: /s, body: {{q: '{{question}}'}}}}, response: {{chunks: {{{chunks}}}}}"
-        text = f"vault: {{n: n}}\napi: {{url: 'http://x'}}\nask: {{adapter: mapped, mapped: {{{mapped}}}}}\n"
-        settings = schema.load(text.encode(), "raggate.yml")
-        return [(item.check, item.key) for item in suite_checks.check_headings(settings, golden, "g.jsonl")]
+    def checked(settings: Config) -> list[tuple[str, str]]:
+        findings = suite_checks.check_headings(settings, make_golden(whole, named), "g.jsonl")
+        return [(item.check, item.key) for item in findings]
 
-    assert checked("list: hits, rel_path: p, text: t") == [("unread-heading", "named")]
-    assert checked("list: hits, rel_path: p, text: t, heading_path: h") == []
-    assert list(suite_checks.check_headings(make_config(), golden, "g.jsonl")) == []
+    assert checked(mapped("")) == [("unread-heading", "named")]
+    assert checked(mapped(", heading_path: h")) == []
+    assert checked(make_config()) == []
+
+
+def test_abstaining_that_no_answer_can_tell() -> None:
+    """Unanswerable questions are named together where no answer can say that the API abstained."""
+    cases = (make_case("q1"), *(make_case(name, answerable=False, gold_supports=(), line=7) for name in ("u1", "u2")))
+
+    def checked(settings: Config, count: int = 3) -> list[tuple[int, str]]:
+        findings = suite_checks.check_abstentions(settings, make_golden(*cases[:count]), "g.jsonl")
+        return [(item.line, item.message[:24]) for item in findings]
+
+    assert checked(mapped("")) == [(7, "2 unanswerable questions")]
+    assert checked(mapped("", ", answer: a")) == [(7, "2 unanswerable questions")]
+    assert checked(mapped("", ", abstained: {path: a, empty: true}")) == [(7, "2 unanswerable questions")]
+    assert checked(mapped(""), count=1) == []
+    assert checked(mapped("", ", abstained: {path: a, equals: [none]}")) == []
+    assert checked(mapped("", ", answer: a", ", retrieval_only: false")) == []
+    assert checked(make_config()) == []
 
 
 def test_an_old_baseline() -> None:
