@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import shutil
 import signal
 import time
@@ -217,6 +218,15 @@ def test_missing_baseline_is_not_green(project: Project) -> None:
     assert done.code == 3
     assert "there is no baseline" in done.out
     assert "raggate promote" in done.out
+
+
+def test_a_first_run_of_another_suite_says_how_it_is_promoted(project: Project) -> None:
+    """The command that it names promotes it, though the usual configuration is of another suite."""
+    (project.root / "raggate.b.yml").write_text(project.config.read_text().replace("suite: small", "suite: b"))
+    done = project.command("check", "-c", "raggate.b.yml")
+    words = shlex.split(done.out.rpartition("first run? review it, then: raggate ")[2])
+    assert project.command(*words).code == 0
+    assert (project.root / "baselines" / "b.json").exists()
 
 
 def test_damaged_baseline_is_found_before_anything_starts(promoted: Project) -> None:

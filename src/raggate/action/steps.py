@@ -63,7 +63,9 @@ def gate(
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
         result = pipeline.check(request)
         state.review = result.review
-        console.show_review(result.review, result.directory, runner.environment, fence=fence)
+        console.show_review(
+            result.review, result.directory, runner.environment, fence=fence, promoting=request.promoting
+        )
         return result.review.verdict.exit_code
 
     code, state.error = console.guarded(evaluate, runner.environment, fence)

@@ -68,6 +68,10 @@ def guarded(
     return int(expected.exit_code), expected
 
 
+def _promoting(directory: str) -> str:
+    return f"raggate promote {shlex.quote(directory)}"
+
+
 def show_review(
     review: Review,
     directory: Path,
@@ -75,6 +79,7 @@ def show_review(
     *,
     reports: Path | None = None,
     fence: Fence = nullcontext,
+    promoting: Callable[[str], str] = _promoting,
 ) -> None:
     """Print a verdict to standard output.
 
@@ -84,6 +89,7 @@ def show_review(
         environment: raggate's own, in which NO_COLOR may stand.
         reports: where the reports are, when not in the run directory.
         fence: for the log of an API that died on the way.
+        promoting: writes the command line that makes a run directory the baseline.
     """
     from raggate.pipeline import rerun
     from raggate.reports import terminal
@@ -95,7 +101,7 @@ def show_review(
     comparison = review.comparison
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'summary.md')))}")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
-        click.echo(log_line(f"first run? review it, then: raggate promote {shlex.quote(str(short_path(directory)))}"))
+        click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 
 
 def show_run(result: RunResult) -> None:

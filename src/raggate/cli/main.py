@@ -115,7 +115,7 @@ def check(**flags: Any) -> int:
 
     request = _request(**flags)
     result = pipeline.check(request)
-    console.show_review(result.review, result.directory, request.environment)
+    console.show_review(result.review, result.directory, request.environment, promoting=request.promoting)
     return result.review.verdict.exit_code
 
 

@@ -84,6 +84,10 @@ class Request:
         flags |= {"api-url": given.api_url, "base-image": given.base_image, "against": self.against}
         return check_command(str(self.config_file), {**flags, "baseline": self.baseline_file})
 
+    def promoting(self, directory: str) -> str:
+        """The command line that makes a run directory the baseline of the same suite, in the same place."""
+        return _command(f"promote {shlex.quote(directory)}", str(self.config_file), {"baseline": self.baseline_file})
+
 
 def check_command(config: str, flags: Mapping[str, object]) -> str:
     """Write `raggate check` as a command line.
@@ -92,6 +96,10 @@ def check_command(config: str, flags: Mapping[str, object]) -> str:
         config: the configuration, as it is named from where the command is given.
         flags: further flags without dashes -> value; those without a value are left out.
     """
+    return _command("check", config, flags)
+
+
+def _command(command: str, config: str, flags: Mapping[str, object]) -> str:
     given = {"config": None if config == USUAL else config, **flags}
     words = [word for name, value in given.items() if value for word in (f"--{name}", str(value))]
-    return shlex.join(["raggate", "check", *words])
+    return " ".join(["raggate", command, *map(shlex.quote, words)])

@@ -37,6 +37,13 @@ def test_the_command_line_that_does_the_same(given: Request, words: list[str]) -
     assert shlex.split(given.reproduce) == ["raggate", "check", *words]
 
 
+def test_the_command_line_that_promotes() -> None:
+    """It finds the suite and the baseline of the check, quoted for a shell."""
+    assert request().promoting("runs/1") == "raggate promote runs/1"
+    named = request("raggate.b.yml", against=SHA, baseline_file=Path("x y.json")).promoting("runs/a b")
+    assert named == "raggate promote 'runs/a b' --config raggate.b.yml --baseline 'x y.json'"
+
+
 def test_a_link_is_followed_in_the_working_tree_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A configuration behind a link is where the link leads, but for a revision, which knows files by their paths."""
     (tmp_path / "real").mkdir()
