@@ -13,7 +13,7 @@ class Reach:
 
     Attributes:
         mode: the mode.
-        questions: how many there are.
+        questions: how many there are, without those that were never asked.
         notes: to how many of them some chunk of a right note came back.
         sections: to how many some chunk that tells a right section, or any of a note that is right as a whole.
         matches: to how many some chunk that counts.

@@ -171,6 +171,14 @@ def test_the_same_heading_below_another_one(told: str, why: str) -> None:
     assert why in reach(item(case, chunk(0, rel_path="log.md", heading_path=told))).why
 
 
+def test_what_was_never_asked_is_lost_at_no_step() -> None:
+    """Of a run that stopped early only the questions count that were asked, so that nothing is said of others."""
+    left = [make_labelled(case, make_result(case.id, failure=make_failure("aborted"))) for case in CASES[2:]]
+    failed = [make_labelled(case, make_result(case.id, failure=make_failure())) for case in CASES[:2]]
+    assert (reach(*failed, *left).questions, reach(*failed, *left).why[:16]) == (2, "the calls failed")
+    assert reaches(make_run(*left), ["hybrid"]) == ()
+
+
 def test_ids() -> None:
     """Where the golden set names chunks by ids, an id of each side is shown."""
     case = make_case(gold_supports=(make_support("", None, chunk_id="17"),))
