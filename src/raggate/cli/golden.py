@@ -142,6 +142,7 @@ def import_(
 @click.option(
     "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="Most proposals at a time."
 )
+@click.option("--model", "by_model", is_flag=True, help="Also ask the first model of `judges`; it is sent passages.")
 @click.option("--accept", "accepted", metavar="ID", multiple=True, help="Add this proposal to the golden set.")
 @click.option("--reject", "rejected", metavar="ID", multiple=True, help="Drop this proposal for good.")
 @click.option("--proposals", type=PATH, help="File of proposals. Default: beside the golden set.")
@@ -154,18 +155,24 @@ def propose(
     accepted: tuple[str, ...],
     rejected: tuple[str, ...],
     proposals: Path | None,
+    *,
+    by_model: bool,
 ) -> None:
-    """Propose questions from tables, lists, headings and similar notes, without a model.
+    """Propose questions from tables, lists, headings and similar notes, without a model unless --model asks for one.
 
     Each has one passage that answers it and quotes no heading. None is added to the golden set until a person accepts
-    it, in the terminal or with --accept; until then proposals wait in a file.
+    it, in the terminal or with --accept; until then proposals wait in a file. With --model, questions by the first
+    model of `judges` come first, and those made by rule fill the rest.
     """
     from raggate.cli.proposing import Desk, run
     from raggate.pipeline import authoring
 
-    bench = authoring.open_golden(_request(config_file, environment))
+    if by_model and (accepted or rejected):
+        raise UsageError("--model: goes without --accept and --reject")
+    request = _request(config_file, environment)
+    bench = authoring.open_golden(request)
     path = proposals or bench.path.with_name(f"{bench.path.stem}.proposals.jsonl")
-    run(Desk(bench, path), most, accepted, rejected)
+    run(Desk(bench, path), most, accepted, rejected, request if by_model else None)
 
 
 def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:

@@ -1,4 +1,4 @@
-"""The command `raggate golden propose`: questions made by rule, of which a person takes what is good."""
+"""The command `raggate golden propose`: questions made by rule or by a model, of which a person takes what is good."""
 
 from __future__ import annotations
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from raggate.inputs.authoring.proposals import Proposal
     from raggate.inputs.authoring.proposals_file import Kept
     from raggate.pipeline.authoring import Workbench
+    from raggate.pipeline.request import Request
 
 _CHOICES = ("y", "e", "n", "s", "q")
 _ASK = "y: take it, e: ask it in other words, n: never again, s: not now, q: quit"
@@ -41,17 +42,31 @@ class Desk:
         """Give the proposals that nobody has decided on."""
         return [item.proposal for item in self._kept if item.state == "waiting"]
 
-    def refill(self, most: int) -> None:
-        """Propose until so many wait."""
+    def refill(self, most: int, asked: Request | None = None) -> None:
+        """Propose until so many wait: what the model of a request writes, where there is one, and the rest by rule.
+
+        Raises:
+            UsageError: where a model is to be asked that is not configured.
+        """
         from raggate.inputs.authoring.proposals import propose
         from raggate.inputs.authoring.proposals_file import Kept
         from raggate.pipeline import authoring
 
+        missing = max(most - len(self.waiting()), 0)
+        if asked is not None:
+            written = self._written(asked, missing)
+            self._kept += map(Kept, written)
+            missing -= len(written)
         passed = [item.proposal.case.question for item in self._kept]
         with authoring.in_time(self._bench):
-            new = propose(self._bench.golden, self._bench.visible, passed, max(most - len(self.waiting()), 0))
+            new = propose(self._bench.golden, self._bench.visible, passed, missing)
         self._kept += map(Kept, new)
         self._write()
+
+    def _written(self, request: Request, most: int) -> list[Proposal]:
+        from raggate.pipeline.written_questions import write_questions
+
+        return write_questions(request, self._bench, [item.proposal for item in self._kept], most)
 
     def accept(self, name: str, question: str | None = None) -> None:
         """Put a proposal into the golden set, in other words where these are given.
@@ -97,15 +112,23 @@ class Desk:
         write_file(self._path, proposals_file.write(self._kept))
 
 
-def run(desk: Desk, most: int, accepted: Sequence[str], rejected: Sequence[str]) -> None:
-    """Take and reject what flags name; without any, propose, and ask whoever sits there."""
+def run(desk: Desk, most: int, accepted: Sequence[str], rejected: Sequence[str], asked: Request | None = None) -> None:
+    """Take and reject what flags name; without any, propose, and ask whoever sits there.
+
+    Args:
+        desk: the proposals.
+        most: how many wait at most.
+        accepted: ids of those to take.
+        rejected: ids of those to drop.
+        asked: the request whose model writes questions, too; None for none.
+    """
     for name in accepted:
         desk.accept(name)
     for name in rejected:
         desk.reject(name)
     if accepted or rejected:
         return
-    desk.refill(most)
+    desk.refill(most, asked)
     proposals = desk.waiting()[:most]
     if not proposals:
         click.echo("nothing to propose: no table, list, heading or pair of notes is left that makes a good question")

@@ -20,8 +20,8 @@ from raggate.models.judging import Message, Prompt
 from raggate.text.jsonio import JsonObject, dumps, fields, printable
 from raggate.text.quote import cut
 
-Frame = Literal["first", "second"]
-"""The wording around the material. A spot check by the same model uses the second."""
+Frame = Literal["first", "second", "question"]
+"""The wording around the material. A spot check by the same model uses the second; `question` asks for no grade."""
 
 # chat templates mark turns by <|…|>, <s>, <start_of_turn>, [INST], [gMASK] or [|…|]; servers read those in messages too
 _CONTROL_TOKEN = re.compile(r"\[(?=\||/?[a-z]{0,3}[A-Z_]{3,40}\])")

@@ -183,3 +183,10 @@ class GenerationLabelsReply(ReplyFormat):
     helpful: bool
     incomplete: bool
     unsafe_content: bool
+
+
+class QuestionReply(ReplyFormat):
+    """A question to a passage, and what the passage says to it."""
+
+    question: str
+    answer: str

@@ -25,7 +25,7 @@ from raggate.models.run import Run
 from raggate.pipeline.request import Request
 from raggate.reports.parts.judging import second_samples, spot_check
 from raggate.service import signals
-from raggate.text.files import write_file, writing
+from raggate.text.files import read_file, write_file, writing
 from raggate.text.numbers import counted, dollars
 
 T = TypeVar("T")
@@ -239,6 +239,17 @@ def stored_replies(file: StoredFile | None) -> dict[str, Line]:
         UsageError: naming file and line, for what is no reply.
     """
     return cassette.read(file.data, file.name) if file is not None else {}
+
+
+def replies_at(path: Path) -> dict[str, Line]:
+    """Read a cassette on disk, by key; none where there is no file.
+
+    Raises:
+        UsageError: for a file that cannot be read; naming the line that is no reply.
+    """
+    if not path.exists():
+        return {}
+    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES, stored=True), str(path))
 
 
 def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | None:

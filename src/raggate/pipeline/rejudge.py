@@ -14,8 +14,7 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import StoredFile
-from raggate.judges import cassette
-from raggate.judges.cassette import Cassette, Line
+from raggate.judges.cassette import Cassette
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.pipeline import jury, rerun, run_directory
@@ -132,7 +131,7 @@ def stored_run(
     settings, own = _settings(config_file, run, instead)
     # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
     path = directory / jury.FILE if own else jury.place(config_file.resolve().parent, settings.cassette)
-    tape = Cassette(_lines(path), path, fresh=settings.mode == "refresh")
+    tape = Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh")
     return run, jury.Jury(settings=settings, tape=tape, environment=environment, say=say)
 
 
@@ -190,12 +189,6 @@ def _refuse_ungraded(run: Run) -> None:
 
 def _is_cut(item: LabelledResult) -> bool:
     return item.labels.truncated
-
-
-def _lines(path: Path) -> dict[str, Line]:
-    if not path.exists():
-        return {}
-    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES, stored=True), str(path))
 
 
 def _by(run: Run, settings: Judges) -> Run:

@@ -10,7 +10,7 @@ from hypothesis import example, given, strategies as st
 
 from judging import ScriptedAsker, make_grader, make_material
 from raggate.judges.prompts import Frame, as_data, render, template
-from raggate.judges.replies import ContextRelevancyReply, CorrectnessReply, GroundednessReply
+from raggate.judges.replies import ContextRelevancyReply, CorrectnessReply, GroundednessReply, QuestionReply
 from raggate.judges.scores import EACH, families
 from raggate.models.judging import JudgeRequest
 
@@ -20,7 +20,7 @@ SCORES = (
 )
 RUBRICS = {
     rubric: reply for family in (*families(SCORES, each_claim=False), EACH) for rubric, reply in family.rubrics.items()
-}
+} | {"question": QuestionReply}
 
 
 @pytest.mark.parametrize("rubric", RUBRICS)
@@ -51,7 +51,7 @@ def test_the_material_stands_between_two_lines_with_its_own_hash() -> None:
     assert match[1] not in other.messages[1].text
 
 
-@pytest.mark.parametrize("frame", ["first", "second"])
+@pytest.mark.parametrize("frame", ["first", "second", "question"])
 def test_what_is_the_same_for_every_answer_comes_first(frame: Frame) -> None:
     """What tells that the material gives no orders stands before the mark, and so is the same for every answer."""
     prompts = [render("correctness", {"answer": answer}, CorrectnessReply, frame=frame) for answer in "ab"]

@@ -7,11 +7,11 @@ no heading. They are plain, and a person makes them what somebody would ask.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, Self, TypeVar
 
 from raggate.errors import UsageError
 from raggate.inputs.anchor_check import check_anchors
@@ -23,7 +23,9 @@ from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text.quote import cut
 
-Source = Literal["table", "list", "heading", "notes"]
+T = TypeVar("T")
+
+Source = Literal["table", "list", "heading", "notes", "model"]
 
 NOTES_ALIKE = 0.6
 """Share of their words that two notes have in common from which on they are easily taken for each other."""
@@ -39,7 +41,7 @@ class Proposal(NamedTuple):
 
     Attributes:
         id: what it is accepted by; the same for the same question.
-        source: what it was made of.
+        source: what it was made of; `model` for what a model wrote.
         answer: what the notes say to it.
         case: the case that it would be, without an id of its own.
     """
@@ -48,6 +50,11 @@ class Proposal(NamedTuple):
     source: Source
     answer: str
     case: Case
+
+    @classmethod
+    def of(cls, source: Source, answer: str, case: Case) -> Self:
+        """Make a proposal, with the id that its question has."""
+        return cls(sha256(case.question.encode(errors="replace")).hexdigest()[:8], source, answer, case)
 
 
 class _Draft(NamedTuple):
@@ -73,10 +80,11 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     search = WordSearch(known)
     asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
     places = {(support.rel_path, support.heading_path) for case in golden.cases for support in case.gold_supports}
-    drafts = [draft for draft in _in_turns([*_drafts(known, vault)], asked) if not _is_known(draft, places)]
+    turns = in_turns([*_drafts(known, vault)], asked, lambda draft: draft.passage)
+    drafts = [draft for draft in turns if not _is_known(draft, places)]
     fit = [proposal for draft in drafts if (proposal := _proposal(draft, vault, search)) is not None]
     questions = [*(case.question for case in golden.cases), *passed]
-    return _new(fit, questions)[:most]
+    return not_asked(fit, questions)[:most]
 
 
 def _drafts(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
@@ -148,15 +156,21 @@ def _proposal(draft: _Draft, vault: Vault, search: WordSearch) -> Proposal | Non
     return None
 
 
-def _in_turns(drafts: Sequence[_Draft], asked: Counter[str]) -> list[_Draft]:
-    """Take one of each note before a second of any; notes that are asked about little come first."""
+def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], Passage]) -> list[T]:
+    """Take one of each note before a second of any; notes that are asked about come last.
+
+    Args:
+        items: what is taken, in the order of the notes.
+        asked: how many questions there are, by note.
+        passage_of: gives the passage that an item is about.
+    """
     turn: Counter[tuple[str, str]] = Counter()
     placed = []
-    for number, draft in enumerate(drafts):
-        note = draft.passage[:2]
-        placed.append((asked[draft.passage.rel_path] > 0, turn[note], number, draft))
-        turn[note] += 1
-    return [draft for *_, draft in sorted(placed, key=lambda item: item[:3])]
+    for number, item in enumerate(items):
+        passage = passage_of(item)
+        placed.append((asked[passage.rel_path] > 0, turn[passage[:2]], number, item))
+        turn[passage[:2]] += 1
+    return [item for *_, item in sorted(placed, key=lambda place: place[:3])]
 
 
 def _checked(draft: _Draft, question: str, vault: Vault) -> Proposal | None:
@@ -171,15 +185,19 @@ def _checked(draft: _Draft, question: str, vault: Vault) -> Proposal | None:
         category="multi_hop" if together else "factual",
         expected_key_facts=(draft.answer,) if draft.source in {"table", "list"} else (),
     )
+    return None if refused(case, vault) else Proposal.of(draft.source, draft.answer, case)
+
+
+def refused(case: Case, vault: Vault) -> bool:
+    """Say whether a check would refuse a case, or its question quotes what answers it."""
     try:
         check_anchors(Golden(name="", cases=(case,), hash=""), vault)
     except UsageError:
-        return None
-    name = sha256(question.encode(errors="replace")).hexdigest()[:8]
-    return None if any(leaks(case, "")) else Proposal(name, draft.source, draft.answer, case)
+        return True
+    return any(leaks(case, ""))
 
 
-def _new(proposals: Sequence[Proposal], questions: Sequence[str]) -> list[Proposal]:
+def not_asked(proposals: Sequence[Proposal], questions: Sequence[str]) -> list[Proposal]:
     """Keep those that ask what nobody asked before, also not nearly."""
     texts = [words(question) for question in (*questions, *(item.case.question for item in proposals))]
     again = {later - len(questions) for _, later in alike(texts, ALIKE)}

@@ -1,0 +1,89 @@
+"""Questions that a model writes: which passages it is shown, and which of its questions a person may take.
+
+Nothing of a reply is believed: the answer must stand in the passage and nowhere else, and the question must not give it
+away.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Literal
+
+from raggate.inputs import headings
+from raggate.inputs.authoring.anchoring import Stand, TextIndex
+from raggate.inputs.authoring.passages import Passage, passages
+from raggate.inputs.authoring.proposals import Proposal, in_turns, refused
+from raggate.inputs.note_words import words
+from raggate.models.golden import Case, Golden, Vault
+
+LONGEST = 300
+"""Characters of a question, and of an answer."""
+
+LEAST_WORDS = 6
+"""Words of a passage from which on there is something to ask."""
+
+Flaw = Literal["not one plain line", "answer not in the passage", "answer elsewhere too", "question gives it away"]
+"""Why a question is not proposed."""
+
+
+def passages_to_ask(golden: Golden, vault: Vault, proposed: Iterable[Case]) -> list[Passage]:
+    """Give the passages that no question is about, those of notes without any first.
+
+    Args:
+        golden: the golden set there is.
+        vault: its notes.
+        proposed: what a model wrote before, taken or not.
+    """
+    supports = [support for case in (*golden.cases, *proposed) for support in case.gold_supports]
+    asked = Counter(support.rel_path for support in supports)
+    known = {(support.rel_path, support.heading_path) for support in supports}
+    fresh = [
+        item
+        for item in passages(vault)
+        if (item.rel_path, item.heading_path) not in known and len(words(item.text)) >= LEAST_WORDS
+    ]
+    return in_turns(fresh, asked, lambda item: item)
+
+
+class QuestionCheck:
+    """Holds what a model wrote against all of the notes."""
+
+    def __init__(self, vault: Vault) -> None:
+        """Index the notes."""
+        self._vault = vault
+        self._index = TextIndex(vault)
+
+    def proposal(self, question: str, answer: str, passage: Passage) -> Proposal | Flaw:
+        """Make a proposal of a question and its answer; else say what is wrong with them."""
+        question, answer = question.strip(), answer.strip()
+        if not all(_is_plain(text) for text in (question, answer)):
+            return "not one plain line"
+        stands = self._index.stands(answer)
+        own = Stand(passage.vault, passage.rel_path, passage.path)
+        if own not in stands or not headings.holds(passage.text, answer):
+            return "answer not in the passage"
+        if len(stands) > 1:
+            return "answer elsewhere too"
+        support = replace(passage.support(self._vault), snippets=(answer,))
+        case = Case(
+            id="proposal",
+            question=question,
+            answerable=True,
+            gold_supports=(support,),
+            category="factual",
+            expected_key_facts=(answer,),
+        )
+        if _spaced(answer) in _spaced(question) or refused(case, self._vault):
+            return "question gives it away"
+        return Proposal.of("model", answer, case)
+
+
+def _is_plain(text: str) -> bool:
+    """Say whether a text is one line of words, without anything that is not seen."""
+    return text.isprintable() and len(text) <= LONGEST and bool(words(text))
+
+
+def _spaced(text: str) -> str:
+    return f" {' '.join(words(text))} "
