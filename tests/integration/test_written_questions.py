@@ -174,7 +174,7 @@ def test_private_notes_are_sent_to_nobody(project: Project) -> None:
 
 
 def test_a_model_whose_questions_are_no_good_is_not_asked_on_and_on(project: Project) -> None:
-    """Two calls are made for each question that is wanted, at most; the next time it goes on with other passages."""
+    """After two calls for each question that is wanted it ends; the next time it goes on with other passages."""
     folder = project.root / "vault" / "personal" / "Notes"
     for number in range(6):
         (folder / f"More{number}.md").write_text(

@@ -34,7 +34,7 @@ MOST_READ = 6000
 """Characters of a passage that the model is shown."""
 
 CALLS_EACH = 2
-"""Calls for each question that is wanted, at most: a model whose questions are no good is not asked on and on."""
+"""Calls for each question that is wanted after which no further passage is asked about: the model may be no good."""
 
 
 @dataclass(slots=True)
