@@ -145,7 +145,10 @@ class _Discovery:
         chunks = self._chunks(shape, root)
         response: dict[str, Any] = {"chunks": chunks}
         if stream is not None:
-            response = {"stream": stream.model_dump(exclude_none=True), **response}
+            # where each chunk is a document of its own, none comes when nothing is found
+            is_kind = isinstance(root, dict) and chunks["list"] in root
+            alone = {"none": {"path": chunks["list"], "empty": True}} if is_kind else {}
+            response = {"stream": stream.model_dump(exclude_none=True), "chunks": {**chunks, **alone}}
         if shape.answer is not None:
             response["answer"] = shape.answer
         mapped: dict[str, Any] = {}

@@ -159,26 +159,31 @@ def stream(*lines: str) -> httpx.Response:
 
 
 @each_row(
-    ("answer", "read_as", "at"),
+    ("answer", "read_as", "at", "none"),
     [
         (
             stream("event: sources", f"data: {json.dumps({'docs': HITS})}", "", "data: hello", ""),
             {"format": "sse"},
             "sources[*].docs[*]",
+            None,
         ),
         (
             stream(*(json.dumps({"type": "hit", **hit}) for hit in HITS), '{"type": "done"}'),
             {"format": "ndjson", "by": "type"},
             "hit",
+            {"path": "hit", "empty": True},
         ),
-        (stream(*map(json.dumps, HITS)), {"format": "ndjson"}, "$"),
+        (stream(*map(json.dumps, HITS)), {"format": "ndjson"}, "$", None),
     ],
 )
-def test_a_stream_is_read(answer: httpx.Response, read_as: dict[str, str], at: str) -> None:
-    """An answer in pieces is recognised as one that has come in one piece is."""
+def test_a_stream_is_read(
+    answer: httpx.Response, read_as: dict[str, str], at: str, none: dict[str, Any] | None
+) -> None:
+    """An answer in pieces is recognised as one in one piece is; a kind of which none may come is no failure."""
     api = Api({"/health": {}}, lambda _: httpx.Response(200, content=answer.content))
     response = discovered(api, f"{URL}/find")["ask"]["mapped"]["response"]
     assert response["stream"] == read_as
+    assert response["chunks"].pop("none", None) == none
     assert response["chunks"] == {
         "list": at,
         "id": "id",
