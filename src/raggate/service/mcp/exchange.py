@@ -149,9 +149,9 @@ async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
     if why.again:
         return Missed(why)
     with suppress(ValueError):
-        (message,) = messages.parsed(body)
-        if "error" in message:
-            return RpcError(message["error"], reply.status_code)
+        (answer,) = messages.parsed(body)
+        if "error" in answer:
+            return RpcError(answer["error"], reply.status_code)
     return Missed(why)
 
 
