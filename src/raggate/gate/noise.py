@@ -86,6 +86,20 @@ def largest(fingerprint: Fingerprint) -> str:
     return f"{noise.runs} equal runs{_on(noise)}, {where}"
 
 
+def kept(fingerprint: Fingerprint) -> Iterator[Reason]:
+    """Say of a run that becomes the baseline what its noise will let pass."""
+    if not repeats.noisy(fingerprint):
+        return
+    measured, repeated = Noise.of(fingerprint), Repeated.of(fingerprint)
+    sampled = "" if repeated is None else other_rankings(repeated)
+    seen = largest(fingerprint) if measured is not None and measured.moves else sampled
+    yield Reason(
+        "noise-kept",
+        f"the API did not always rank alike: {seen}. A later loss that such noise explains, and that asking again "
+        "takes back, is no regression (`recheck.confirm`)",
+    )
+
+
 def _inside(delta: float | None, band: Band) -> bool:
     return delta is not None and EPSILON < abs(delta) <= band.spread + EPSILON
 

@@ -10,7 +10,17 @@ from typing import Any
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
-from raggate.gate import baseline, compare, completeness, judged_metrics, policies, ratchet, slice_losses, wording
+from raggate.gate import (
+    baseline,
+    compare,
+    completeness,
+    judged_metrics,
+    noise,
+    policies,
+    ratchet,
+    slice_losses,
+    wording,
+)
 from raggate.gate.matchless import Naming, on_a_command_line, refuse_matchless
 from raggate.gate.row_status import classify_row
 from raggate.models.baseline import Baseline
@@ -332,6 +342,7 @@ def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reas
         yield Reason("starts-over", f"the present baseline cannot be compared with: {cause}")
     if unreadable:
         yield Reason("starts-over", f"the present baseline cannot be read: {unreadable}")
+    yield from noise.kept(comparison.scorecard.fingerprint)
 
 
 def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]:

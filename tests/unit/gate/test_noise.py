@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from builders import make_baseline, make_case_score, make_comparison, make_delta, make_finding, make_scorecard
 from raggate.config.schema import Gate
-from raggate.gate.noise import inside, unsteady
+from raggate.gate.noise import inside, kept, unsteady
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta
+from raggate.scoring import repeats
 from raggate.scoring.noise import KEY, Band, Noise
+from raggate.scoring.repeats import Repeated
 
 
 def noise(**spreads: float) -> dict[str, Any]:
@@ -88,3 +91,15 @@ def test_what_was_asked_more_often_is_told_so() -> None:
         "4 flip hit_at_1)"
     )
     assert told["repeat-failed"] == "2 of 20 questions got no answer more than once"
+
+
+def test_what_a_promoted_run_will_let_pass() -> None:
+    """Whoever promotes a noisy run is told how noisy, by its calibration or its sample; a steady one says nothing."""
+    (calibrated,) = kept(noise(hit_at_5=0.08))
+    assert calibrated.message.startswith(
+        "the API did not always rank alike: 5 equal runs on 2026-03-04, largest in hit_at_5: 0.0800. A later loss"
+    )
+    sample = Repeated(asked=10, failed=0, differ=3)
+    (sampled,) = kept({repeats.KEY: sample.stored()})
+    assert "asked twice, 3 of 10 questions came back with other chunks" in sampled.message
+    assert [*kept({})] == [*kept({repeats.KEY: replace(sample, differ=0).stored()})] == []
