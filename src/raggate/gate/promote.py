@@ -22,7 +22,6 @@ from raggate.gate import (
     wording,
 )
 from raggate.gate.matchless import Naming, on_a_command_line, refuse_matchless
-from raggate.gate.row_status import classify_row
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import modes_of
@@ -162,7 +161,7 @@ def propose(
         provenance=known,
         comparison=comparison,
         rows=rows,
-        reasons=(*empty, *reasons, *(_slices(comparison, gate) if gate.slices == "warn" else ())),
+        reasons=(*empty, *reasons, *slice_losses.noted(comparison, gate)),
     )
 
 
@@ -196,15 +195,8 @@ def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reas
 
 def _worse(run: Run, rows: Sequence[MetricChange], comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     yield from _down(rows, comparison)
-    if gate.slices == "fail":
-        # a mean that stays does not show what one slice lost and another one won
-        yield from (replace(reason, code="slice-down") for reason in _slices(comparison, gate))
+    yield from slice_losses.down(comparison, gate)
     yield from _gone(run, comparison, gate)
-
-
-def _slices(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Name the slices that got worse than allowed, without the excuses of a check."""
-    return slice_losses.reasons([classify_row(delta, gate) for delta in comparison.deltas])
 
 
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
+from raggate.config.schema import Gate
 from raggate.gate import wording
+from raggate.gate.row_status import classify_row
+from raggate.models.comparison import Comparison
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.text.numbers import counted
@@ -23,3 +27,20 @@ def reasons(rows: Sequence[GatedMetric]) -> Iterator[Reason]:
         worst = max(worse, key=lambda row: abs(row.delta.delta or 0.0))
         more = f"; {counted(len(worse) - 1, 'other metric')} of it got worse too" if len(worse) > 1 else ""
         yield Reason.of_row("slice-worse", wording.change(worst) + more, worst.delta)
+
+
+def down(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Name those that a promotion needs permission for: a mean that stays hides what one lost and another one won."""
+    if gate.slices == "fail":
+        yield from (replace(reason, code="slice-down") for reason in _of(comparison, gate))
+
+
+def noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Name those that whoever promotes should see, where they only warn."""
+    if gate.slices == "warn":
+        yield from _of(comparison, gate)
+
+
+def _of(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    # without the excuses that a check has for want of evidence
+    return reasons([classify_row(delta, gate) for delta in comparison.deltas])
