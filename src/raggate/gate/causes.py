@@ -11,7 +11,7 @@ from dataclasses import replace
 
 from raggate.gate.asked import Asked, first_ranks
 from raggate.gate.folder_causes import folder_cause, unsearched_folder, unselected_folder
-from raggate.gate.note_causes import piece_cause, section_cause
+from raggate.gate.note_causes import heading_cause, piece_cause, section_cause
 from raggate.gate.note_places import vaults_by_path
 from raggate.gate.passages import Ranked, note_of, of_chunk, place, ranked, unmatched, vaults_of
 from raggate.gate.score_causes import (
@@ -165,7 +165,11 @@ def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Rank
     if outranked(asked):
         return demoted(asked, len(retrieved))
     nothing = Cause(code="not-listed", returned=len(retrieved))
-    seen = section_cause(item, missing, retrieved, evidence.notes) or nothing
+    seen = (
+        heading_cause(item, missing, _new_chunks(asked, retrieved), evidence.notes)
+        or section_cause(item, missing, retrieved, evidence.notes)
+        or nothing
+    )
     return replace(seen, stood_clear=stood_clear(asked))
 
 

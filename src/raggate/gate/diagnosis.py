@@ -35,7 +35,6 @@ _NAMED: frozenset[CauseCode] = frozenset(
         "heading-ambiguous",
         "heading-partial",
         "heading-otherwise",
-        "heading-missing",
         "other-vault",
     )
 )

@@ -10,10 +10,8 @@ from raggate.gate.passages import Ranked, may_be, of_path, vaults_of
 from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult
-from raggate.text.anchors import Same, covers, is_end_of
+from raggate.text.anchors import covers, is_end_of
 from raggate.text.titles import rule
-
-_OF_THE_SECTION: frozenset[CauseCode] = frozenset(("heading-partial", "heading-otherwise"))
 
 
 def piece_cause(
@@ -45,37 +43,39 @@ def piece_cause(
     return None
 
 
+def heading_cause(
+    item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
+) -> Cause | None:
+    """Say that a passage came back under a part of its headings, or under them written otherwise; as `piece_cause`."""
+    same = rule(as_read=item.labels.as_read)
+    for support in missing:
+        gold = support.heading_path or ""
+        for rank, _, chunk in _of_its_note(item, support, retrieved):
+            heading = chunk.heading_path
+            if covers(gold, heading, same):
+                continue
+            partial = is_end_of(gold, heading, same)
+            if partial or written_otherwise(gold, heading):
+                code: CauseCode = "heading-partial" if partial else "heading-otherwise"
+                return Cause(code=code, subject=_Name(support, missing, notes).of(chunk), other=heading, rank=rank)
+    return None
+
+
 def section_cause(
     item: LabelledResult, missing: Sequence[Support], retrieved: Sequence[Ranked], notes: Collection[str]
 ) -> Cause | None:
     """Say that other sections of the note came back, or the note of the same path in another vault."""
     for support in missing:
-        gold, same = support.heading_path or "", rule(as_read=item.labels.as_read)
-        codes = [
-            (_heading_code(gold, place[2].heading_path, same), place)
-            for place in _of_its_note(item, support, retrieved)
-        ]
-        # the section itself, however it is told, says more than others of the note above it
-        for code, (rank, _, chunk) in sorted(codes, key=lambda entry: entry[0] not in _OF_THE_SECTION):
-            name = _Name(support, missing, notes).of(chunk)
-            return Cause(code=code, subject=name, other=chunk.heading_path, rank=rank)
+        for rank, _, chunk in _of_its_note(item, support, retrieved):
+            name, heading = _Name(support, missing, notes).of(chunk), chunk.heading_path
+            unnamed = support.heading_path and not heading.strip()
+            code: CauseCode = "heading-missing" if unnamed else "other-section"
+            return Cause(code=code, subject=name, other=heading, rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
             wanted = " or ".join(vaults_of(support, item.case))
             return Cause(code="other-vault", subject=wanted, other=chunk.vault or "", rank=rank)
     return None
-
-
-def _heading_code(gold: str, heading: str, same: Same) -> CauseCode:
-    """Say how a heading path that is not the one of a section is like it."""
-    if gold and not heading.strip():
-        return "heading-missing"
-    if covers(gold, heading, same):
-        # a piece without the snippets, which the baseline listed too
-        return "other-section"
-    if is_end_of(gold, heading, same):
-        return "heading-partial"
-    return "heading-otherwise" if written_otherwise(gold, heading) else "other-section"
 
 
 def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:

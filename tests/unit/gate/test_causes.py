@@ -503,6 +503,12 @@ class TestPieces:
         assert explained(answer(SNIPPET, OTHERS[0], piece), GOLD).code == "snippet-gone"
         assert explained(answer(SNIPPET, OTHERS[0], piece), GOLD, piece).code == "other-section"
 
+    def test_a_like_heading_that_was_listed_before_is_no_cause(self) -> None:
+        """A section whose headings end like the passage's, which stood beside it before, is another one."""
+        like = make_chunk("like", heading_path="# Z > ## A")
+        assert explained(answer({}, OTHERS[0], like), GOLD).code == "heading-otherwise"
+        assert explained(answer({}, OTHERS[0], like), GOLD, like).code == "other-section"
+
     @pytest.mark.parametrize(
         ("changed", "code"),
         [({"text": "Else."}, "snippet-gone"), ({"heading_path": "# Z", "text": "the sentence"}, "anchor-moved")],

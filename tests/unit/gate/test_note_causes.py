@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
-from raggate.gate.note_causes import piece_cause, section_cause
+from raggate.gate.note_causes import heading_cause, piece_cause, section_cause
 from raggate.gate.passages import ranked
 from raggate.models.cause import Cause
 from raggate.models.run import Chunk, LabelledResult
@@ -58,6 +58,12 @@ def test_the_highest_piece_counts() -> None:
     assert (found.code, found.rank) == ("snippet-gone", 2)
 
 
+def seen(item: LabelledResult) -> Cause | None:
+    """Find what came back of the note of a passage."""
+    places = item.case.gold_supports, ranked(item), ()
+    return heading_cause(item, *places) or section_cause(item, *places)
+
+
 @pytest.mark.parametrize(
     ("chunk", "code"),
     [
@@ -90,7 +96,7 @@ def test_a_part_of_the_path_is_no_other_section(told: str, code: str) -> None:
     """A note that comes back under the end of the gold path is not said to be another section."""
     case = make_case(gold_supports=(make_support("a.md", "# A > ## Deep"),))
     item = make_labelled(case, make_result(case.id, make_chunk(heading_path=told)))
-    cause = section_cause(item, case.gold_supports, ranked(item), ())
+    cause = seen(item)
     assert cause is not None
     assert (cause.code, cause.other) == (code, told)
 
@@ -100,6 +106,6 @@ def test_the_section_under_other_headings_comes_before_other_sections() -> None:
     case = make_case(gold_supports=(make_support("a.md", "# A > ## Deep"),))
     chunks = (make_chunk("c1", heading_path="# A > ## Other"), make_chunk("c2", heading_path="## Deep"))
     item = make_labelled(case, make_result(case.id, *chunks))
-    cause = section_cause(item, case.gold_supports, ranked(item), ())
+    cause = seen(item)
     assert cause is not None
     assert (cause.code, cause.rank) == ("heading-partial", 2)
