@@ -44,7 +44,7 @@ _CONTEXT_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 
-_HINT = "Is this a run directory?"
+_HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 _CONTEXT = TypeAdapter(ReportContext)
 _PROVENANCE = TypeAdapter(Provenance)
 _JUDGING: TypeAdapter[Judging | None] = TypeAdapter(Judging | None)

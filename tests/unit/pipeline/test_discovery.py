@@ -201,7 +201,9 @@ def test_a_stream_is_read(
         (httpx.Response(302), "HTTP 302", "Redirects are not followed"),
         (httpx.Response(404), "HTTP 404", "the path of its search"),
         (httpx.Response(400, json={"errors": [{"message": "no query"}]}), "no query", "GraphQL"),
-        (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "`--question`"),
+        (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "a page for people"),
+        (httpx.Response(200, text="hello"), "HTTP 200, not JSON: hello", "`--question`"),
+        (httpx.Response(503, text="busy"), "HTTP 503 busy", "its log says why"),
         (httpx.Response(200), "HTTP 200, an empty body", "`--question`"),
     ],
 )

@@ -515,7 +515,7 @@ def test_file_is_missing(tmp_path: Path, name: str) -> None:
     with pytest.raises(UsageError) as caught:
         run_directory.read(tmp_path)
     assert caught.value.message == f"{tmp_path}/{name}: No such file or directory"
-    assert caught.value.hint == "Is this a run directory?"
+    assert caught.value.hint == "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 
 
 VOTE = Judgement(score="groundedness", value=3.0, judge="small")

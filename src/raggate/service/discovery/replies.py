@@ -89,6 +89,10 @@ def hint(replies: Sequence[Reply]) -> str:
         return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."
     if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
         return "Redirects are not followed: name the address that they lead to."
+    if min(statuses - {404, 405}, default=0) >= 500:
+        return "The API fails at what it is asked: its log says why."
+    if any(reply.data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")) for reply in replies):
+        return "That is a page for people: is this the address of the API, with no login or proxy before it?"
     if any(_is_graphql(reply.json()) for reply in replies):
         return "This looks like GraphQL, which needs a query of yours: docs/adapters.md shows one under “GraphQL”."
     if statuses <= {404, 405}:
