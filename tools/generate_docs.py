@@ -179,19 +179,19 @@ def lint_page() -> str:
         "# What `raggate lint` checks",
         NOTE,
         "`raggate lint` reads configuration, golden set, vault, baseline and waivers as `raggate check` does, and "
-        "starts nothing. It exits with 2 where a check is an error, with `--strict` where one is a warning too, and "
-        "with 0 otherwise. `--ignore CHECK` leaves one out that is no error.",
+        "starts nothing. It exits with 2 if a check finds an error (with `--strict` also a warning), otherwise with 0. "
+        "`--ignore CHECK` skips a check that is not an error.",
         "`--format` is `text` for a terminal, `json` with every finding (`check`, `severity`, `path`, `line`, `key`, "
         "`message`, `fix`), `github` for annotations in the log of a workflow, or `sarif` (2.1.0) for code scanning "
-        "and editors. Paths are as seen from where the command is given.",
-        "Before every commit it runs by [pre-commit](https://pre-commit.com), in a repository that has raggate's "
-        "files at its top:",
+        "and editors. Paths are relative to the current directory.",
+        "To run it before every commit with [pre-commit](https://pre-commit.com), in a repository with raggate's files "
+        "at its root:",
         "```yaml\nrepos:\n  - repo: https://github.com/OWNER/raggate\n    rev: SHA  # the release you trust\n"
         "    hooks:\n      - id: raggate-lint\n        args: [--strict]  # optional: warnings stop a commit too\n```",
         "For code scanning, `raggate lint --format sarif > lint.sarif` writes the file, and GitHub's action "
-        "`upload-sarif` takes it, in a step with `if: always()`, as the command fails where there are errors.",
-        "Ids are stable. What the checks cannot see: whether a label is right, and whether a question is one that "
-        "people ask; [questions.md](questions.md) says how to write good ones.",
+        "`upload-sarif` uploads it, in a step with `if: always()`, since the command fails if there are errors.",
+        "Ids are stable. The checks cannot see whether a label is right or whether people really ask a question; "
+        "[questions.md](questions.md) explains how to write good ones.",
     ]
     headings = {"error": "Errors", "warning": "Warnings", "note": "Notes"}
     for severity, title in headings.items():

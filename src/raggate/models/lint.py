@@ -24,20 +24,20 @@ CHECKS: dict[str, Check] = {
         "error", "The configuration cannot be read.", "Correct the key; docs/configuration.md lists every one."
     ),
     "invalid-golden": Check(
-        "error", "A line of the golden set is no case.", "Correct the line; docs/golden-set.md describes every key."
+        "error", "A line of the golden set is not a valid case.", "Correct the line; docs/golden-set.md describes every key."
     ),
     "missing-anchor": Check(
         "error",
         "A gold support names a note, heading or snippet that is not in the vault.",
-        "Name the nearest that the message gives, or label the question again.",
+        "Use the closest match in the message, or label the question again.",
     ),
     "unusable-inputs": Check(
         "error", "A file or a name that `raggate check` needs is missing or wrong.", "Do what the message says."
     ),
     "expired-waiver": Check(
         "error",
-        "A waiver's last day is over, which makes the gate red.",
-        "Remove the waiver, or renew it for a reason.",
+        "A waiver has expired, which makes the gate red.",
+        "Remove the waiver, or renew it with a reason.",
     ),
     "duplicate-question": Check(
         "warning",
@@ -51,23 +51,23 @@ CHECKS: dict[str, Check] = {
     ),
     "leaked-heading": Check(
         "warning",
-        "A question quotes a heading of its gold support, so a search for words finds it without understanding.",
+        "A question quotes a heading of its gold support, so any keyword search finds it.",
         "Ask in the words of somebody who does not know the note.",
     ),
     "leaked-answer": Check(
         "warning",
-        "A question contains a snippet of its gold support, so it asks for what it says already.",
+        "A question contains a snippet of its gold support, so it gives away its answer.",
         "Ask for the snippet without quoting it.",
     ),
     "ambiguous-anchor": Check(
         "warning",
         "A gold support names several places at once, so that any of them counts as found.",
-        "Add a snippet that is in the meant place alone, name its vault, or rename a heading.",
+        "Add a snippet that occurs only in the intended place, name its vault, or rename a heading.",
     ),
     "look-alike-heading": Check(
         "warning",
-        "The note of a gold support has another heading that reads the same, so that one told otherwise is neither.",
-        "Rename one of the headings, or see that the API tells headings as the notes have them.",
+        "The note of a gold support has another heading that reads the same, so only the exact spelling matches.",
+        "Rename one of the headings, or make the API return headings exactly as the notes have them.",
     ),
     "ungrouped-supports": Check(
         "note",
@@ -81,7 +81,7 @@ CHECKS: dict[str, Check] = {
     ),
     "unasked-note": Check(
         "note",
-        "No question is about a note, so nobody sees when it can no longer be found.",
+        "No question is about this note, so nobody notices if it can no longer be found.",
         "Ask something that only this note answers.",
     ),
     "no-baseline": Check(
@@ -91,12 +91,12 @@ CHECKS: dict[str, Check] = {
     "other-settings": Check(
         "warning",
         "The baseline was measured with other settings, so that no run can be compared with it.",
-        "Promote a run with the settings of today, or take them back.",
+        "Promote a run with today's settings, or restore the old ones.",
     ),
     "removed-question": Check(
         "warning",
-        "A question of the baseline is gone from the golden set.",
-        "Bring it back, or promote a run without it.",
+        "A question of the baseline is missing from the golden set.",
+        "Restore it, or promote a run without it.",
     ),
     "unread-heading": Check(
         "warning",
@@ -111,7 +111,7 @@ CHECKS: dict[str, Check] = {
     "impossible-question": Check(
         "warning",
         "A question was not found in any mode when the baseline was measured, so that it shows no loss.",
-        "See whether its label is right; if it is, it shows gains alone.",
+        "Check its label; if it is right, the question can only show gains.",
     ),
     "saturated-suite": Check(
         "note",
@@ -121,26 +121,26 @@ CHECKS: dict[str, Check] = {
     "small-slice": Check(
         "note",
         "Slices have fewer questions than gate.min_slice, so they are shown as counts and never judged.",
-        "Ask more there, or file the questions under fewer names.",
+        "Add questions there, or use fewer names.",
     ),
     "smallest-loss": Check(
-        "note", "So small a loss can pass unseen.", "Ask more questions, in more groups, to see smaller ones."
+        "note", "A loss of this size can pass unseen.", "Add questions, in more groups, to see smaller ones."
     ),
     "no-visible-loss": Check(
-        "warning", "No loss can be distinguished from chance, whatever its size.", "Ask more questions, in more groups."
+        "warning", "No loss can be distinguished from chance, whatever its size.", "Add questions, in more groups."
     ),
     "heavy-group": Check(
-        "warning", "One group has so many of the questions that losing it whole is no evidence.", "Ask of other groups."
+        "warning", "One group has so many of the questions that losing all of it is not evidence.", "Add questions in other groups."
     ),
     "fine-tolerance": Check(
         "warning",
-        "A tolerance is finer than what the questions can show, so that chance alone exceeds it.",
-        "Set a wider tolerance, take gate.policy evidence, or ask more questions.",
+        "A tolerance is finer than what the questions can show, so chance alone can exceed it.",
+        "Set a wider tolerance, use gate.policy evidence, or add questions.",
     ),
     "few-questions": Check(
         "warning",
         "A gated metric applies to fewer questions than gate.min_cases.",
-        "Ask more questions that it applies to.",
+        "Add questions that it applies to.",
     ),
     "policy": Check("warning", "Another gate.policy suits this suite better.", "Set it, or see docs/evidence.md."),
 }
