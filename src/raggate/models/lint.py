@@ -24,7 +24,9 @@ CHECKS: dict[str, Check] = {
         "error", "The configuration cannot be read.", "Correct the key; docs/configuration.md lists every one."
     ),
     "invalid-golden": Check(
-        "error", "A line of the golden set is not a valid case.", "Correct the line; docs/golden-set.md describes every key."
+        "error",
+        "A line of the golden set is not a valid case.",
+        "Correct the line; docs/golden-set.md describes every key.",
     ),
     "missing-anchor": Check(
         "error",
@@ -130,7 +132,9 @@ CHECKS: dict[str, Check] = {
         "warning", "No loss can be distinguished from chance, whatever its size.", "Add questions, in more groups."
     ),
     "heavy-group": Check(
-        "warning", "One group has so many of the questions that losing all of it is not evidence.", "Add questions in other groups."
+        "warning",
+        "One group has so many of the questions that losing all of it is not evidence.",
+        "Add questions in other groups.",
     ),
     "fine-tolerance": Check(
         "warning",

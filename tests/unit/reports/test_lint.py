@@ -40,7 +40,7 @@ def test_terminal() -> None:
     """Errors come first; each check says what to do once, and shows ten of its findings."""
     assert lint.render(report(LEAK, *UNASKED, EXPIRED)).splitlines() == [
         "raggate.yml:1: error [expired-waiver] waivers[0]: the waiver for 'q1' ended on 2026-05-31",
-        "→ Remove the waiver, or renew it for a reason.",
+        "→ Remove the waiver, or renew it with a reason.",
         "golden/g.jsonl:3: warning [leaked-heading] q3: quotes the heading 'Rain barrel'",
         "→ Ask in the words of somebody who does not know the note.",
         *sorted(f"vault/n{n}.md:1: note [unasked-note] no question names this note" for n in range(12))[:10],
