@@ -54,9 +54,9 @@ class Growth:
         return (self._complete(state) and not self.grew) or now - self._since >= self._settle
 
     def _complete(self, state: IndexState) -> bool:
-        if state.documents is None:
+        if state.documents is None and state.chunks is None:
             # an API that does not count is believed at once, unless something kept it from counting
             return not state.detail
-        if state.documents < self._expected.documents or state.empty:
+        if state.empty or (state.documents is not None and state.documents < self._expected.documents):
             return False
         return state.chunks is None or (self._expected.chunks is not None and state.chunks >= self._expected.chunks)
