@@ -8,15 +8,17 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+import httpx
+
 from raggate.config.schema import Config
-from raggate.config.service_settings import Api
+from raggate.config.service_settings import Api, Readiness
 from raggate.errors import RaggateError
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Vault
 from raggate.models.run import Result
-from raggate.models.service import Started, Workspace
+from raggate.models.service import IndexState, Started, Workspace
 from raggate.pipeline.request import Request
 from raggate.service import boot
 from raggate.service.adapters import ADAPTERS, Adapter
@@ -57,11 +59,15 @@ class Booted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a build leaves its files: `out`, below the directory `runs` of all runs; `identified` as in `Workspace`."""
+    """Where a build leaves its files: `out`, below the directory `runs` of all runs; `identified` as in `Workspace`.
+
+    `counted` takes each look at the index until the build is up.
+    """
 
     out: Path
     runs: Path
     identified: Callable[[str], None] = field(default=lambda _: None)
+    counted: Callable[[IndexState], None] = field(default=lambda _: None)
 
 
 @contextmanager
@@ -98,7 +104,13 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     settings = inputs.config
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, build.root, request.environment)
     expected, limit = _expected(inputs, before), settings.ask.max_body_bytes
-    ready = boot.up(build.api, workspace, index_state=adapter.index_state, expected=expected, max_body_bytes=limit)
+
+    def counted(client: httpx.Client, readiness: Readiness) -> IndexState:
+        state = adapter.index_state(client, readiness)
+        place.counted(state)
+        return state
+
+    ready = boot.up(build.api, workspace, index_state=counted, expected=expected, max_body_bytes=limit)
     again = partial(boot.wait_again, build.api, index_state=adapter.index_state, expected=expected)
     with _redacted_errors(secrets), ready as api:
         yield Booted(

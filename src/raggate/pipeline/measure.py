@@ -120,7 +120,7 @@ def _ask(
         request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
     # a preview works in the directory of its run
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
-    place = Place(out=directory, runs=runs, identified=answers.images.append)
+    place = Place(out=directory, runs=runs, identified=answers.images.append, counted=answers.note_index)
     build = Build(api=settings.api, root=request.root)
     times = settings.ask.repeat // boots
     log: tuple[str, ...] = ()
@@ -138,7 +138,7 @@ def _ask(
             if stopped:
                 return redact.redact_cut(stopped, up.secrets), up.log_tail()
             log = redacted(answers.log, up.secrets)
-    again = replace(place, out=directory / "reindexed")
+    again = Place(out=directory / "reindexed", runs=runs, identified=answers.images.append)
     prober.ask_after_boot(partial(booted, request, inputs, build, again, before), again.out, answers.probes)
     return None, log
 

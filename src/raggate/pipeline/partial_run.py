@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from raggate.models.provenance import exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
-from raggate.models.service import Started
+from raggate.models.service import IndexState, Started
 from raggate.scoring.repeats import KEY, Repeated
 
 SERVER_ERROR = 500
@@ -24,7 +24,7 @@ class PartialRun:
     `results` are in the order they came in, `images` what names the image that the API ran from, and `repeated` how a
     few questions came out that were asked twice, once they were. `probes` is what was asked for invariants. `failed`
     calls of the suite failed so far; `log` are the API's last lines when it first said that it had failed, untrusted
-    text.
+    text. `index` is how the index stood when asking began.
     """
 
     results: list[Result] = field(default_factory=list)
@@ -33,6 +33,11 @@ class PartialRun:
     probes: list[ProbeAnswer] = field(default_factory=list)
     failed: int = 0
     log: tuple[str, ...] = ()
+    index: IndexState | None = None
+
+    def note_index(self, state: IndexState) -> None:
+        """Keep the last look at the index before it is asked: what answers say of it counts more."""
+        self.index = state
 
     def note_failure(self, result: Result, api: Started) -> None:
         """Look whether a result is a failure, as soon as it is there: later ones push others out of the last lines."""
@@ -43,9 +48,12 @@ class PartialRun:
             self.log = api.log_tail()
 
     def noted_in(self, run: Run) -> Run:
-        """Note image, repeats and probes in a run. What they were does not make runs incomparable."""
+        """Note image, size of the index, repeats and probes in a run. None of them makes runs incomparable."""
         image = exact_image(self.images[-1]) if self.images else ""
-        beside: dict[str, object] = {KEY: self.repeated.stored()} if self.repeated is not None else {}
+        counts = {key: getattr(self.index, key, None) for key in ("documents", "chunks")}
+        beside: dict[str, object] = {key: count for key, count in counts.items() if count is not None}
+        if self.repeated is not None:
+            beside[KEY] = self.repeated.stored()
         if self.probes:
             beside |= {"probes": len(self.probes)}
         return replace(

@@ -200,3 +200,27 @@ def test_nothing_to_ask_is_no_measurement(
     assert caught.value.exit_code == ExitCode.CANNOT_TELL
     assert api.counts["one"] == 0
     assert "no question is for the modes" in (directories[0] / "summary.md").read_text()
+
+
+MAPPED = """\
+suite: small
+golden: golden.jsonl
+vault: {{work: vault}}
+api: {{url: "{url}", ready: {{settle: 0.1}}}}
+ask: {{adapter: mapped, modes: [hybrid], repeat_sample: 0, mapped: {{
+  index: {{path: /stats, documents: files}}, ask: {{path: /api/v1/ask, body: {{question: "{{question}}"}}}},
+  response: {{chunks: {{list: debug.retrieved_chunks, rel_path: rel_path, text: text}}}}}}}}
+"""
+
+
+def test_what_the_index_counts_is_kept(
+    api: FakeAskApi, tmp_path: Path, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """An API whose answers do not say how many documents it has is taken at its index's word."""
+    inputs_for("[hybrid]")
+    api.pages["/stats"] = Reply(body=b'{"files": 1}')
+    (tmp_path / "raggate.yml").write_text(MAPPED.format(url=api.base_url))
+    source = InputSource(root=tmp_path, config_name="raggate.yml")
+    _, run, scorecard = measure(request_for(), load_worktree(source, lambda settings, _name: settings))
+    assert run.fingerprint["documents"] == scorecard.fingerprint["documents"] == 1
+    assert "chunks" not in run.fingerprint
