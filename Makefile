@@ -5,6 +5,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 FIELD := $(VENV)/field
+JARS := $(VENV)/opensearch
 FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -16,7 +17,7 @@ help:
 	@echo "make test    all checks and tests; those that need a Docker engine only where one answers"
 	@echo "make e2e     the end-to-end tests alone"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
-	@echo "make field   real engines gated as examples/ shows: some 800 MB on disk, Python 3.12 and Java 17 or newer"
+	@echo "make field   real engines gated as examples/ shows: 790 MB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make pictures  make the pictures of the documentation again, with Chromium"
@@ -70,6 +71,8 @@ $(VENV)/judges/ready: requirements-judges.lock requirements-judges-labels.lock $
 field: $(VENV)/ready
 	@$(MAKE) --no-print-directory $(FIELD)/ready || { echo "BASIC-MEMORY CANNOT BE INSTALLED HERE"; \
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
+	@$(MAKE) --no-print-directory $(JARS)/ready || { echo "OPENSEARCH CANNOT BE INSTALLED HERE"; \
+		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
 	pytest tests/field
 
 # an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use
@@ -79,6 +82,15 @@ $(FIELD)/ready: requirements-field.lock
 	@$(FIELD_PYTHON) -m venv $(FIELD)
 	@echo "installing basic-memory into $(FIELD)"
 	@$(FIELD)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-field.lock
+	@touch $@
+
+# what Maven has fetched is looked at before any of it is run
+$(JARS)/ready: examples/opensearch/pom.xml tests/field/opensearch-jars.sha256
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "OpenSearch needs Java 17 or newer, and Maven"; exit 1; }
+	@echo "fetching OpenSearch into $(JARS)"
+	@rm -rf $(JARS)
+	@mvn --quiet --batch-mode -f examples/opensearch dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(JARS)
+	@cd $(JARS) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/opensearch-jars.sha256
 	@touch $@
 
 # Needs Chromium, and fonts with emoji.

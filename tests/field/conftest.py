@@ -13,6 +13,7 @@ import pytest
 from field.worked_example import ROOT
 
 FIELD = ROOT / ".venv" / "field"
+JARS = ROOT / ".venv" / "opensearch"
 
 
 def missing(what: str) -> None:
@@ -28,5 +29,13 @@ def basic_memory() -> Path:
     """The directory of the program basic-memory."""
     programs = FIELD / "bin"
     if not (FIELD / "ready").exists():
-        missing("basic-memory")
+        missing("BASIC-MEMORY")
     return programs
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Path:
+    """The directory of the libraries of OpenSearch."""
+    if not (JARS / "ready").exists():
+        missing("OPENSEARCH")
+    return JARS

@@ -64,6 +64,12 @@ class Example:
         codes = [int(line.split()[1]) for line in done.stdout.splitlines() if line.startswith(f"{_MARK} ")]
         return Output(codes, done.stdout)
 
+    def check(self) -> int:
+        """Check, and give the exit code."""
+        output = self.run(["raggate check"])
+        print(output.text)  # noqa: T201 - what raggate says is what a failure is about
+        return output.codes[0]
+
     def copied(self, root: Path) -> Example:
         """Copy everything but the runs."""
         shutil.copytree(self.root, root, ignore=shutil.ignore_patterns(".raggate"))
