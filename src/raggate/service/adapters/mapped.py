@@ -21,7 +21,7 @@ from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import body_of
 from raggate.service.adapters.mapped_index import state_of
-from raggate.service.adapters.mapped_pages import FIRST, MAX_CHUNKS, Page, chunk_call, next_page, with_text
+from raggate.service.adapters.mapped_pages import FIRST, MAX_CHUNKS, Page, chunk_call, next_page, with_page, with_text
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text, values_of
 from raggate.service.adapters.mapped_response import holds, prefixes, read
 from raggate.service.http_channel import Dialogue
@@ -69,15 +69,16 @@ class MappedAdapter:
         """Ask one case in one mode: page by page, and then each chunk for its text, where the settings say so."""
         wanted, page, pages = case.k or self._settings.k, FIRST, self._mapped.pages
         root, response = self._read((yield self.call(case, mode)), case)
-        whole = came = response.chunks
-        while pages and (following := next_page(page, pages, root, came=len(came), wanted=wanted)):
+        came = len(response.chunks)
+        while pages and (following := next_page(page, pages, root, came=came, wanted=wanted)):
             page = following
             root, more = self._read((yield self._page(case, mode, page)), case)
-            came = more.chunks
-            whole += came
-        if self._mapped.chunk is not None:
-            whole = yield from self._texts(whole, self._mapped.chunk, self._headers(wanted, mode))
-        return replace(response, chunks=whole)
+            came = len(more.chunks)
+            response = with_page(response, more)
+        if self._mapped.chunk is None:
+            return response
+        headers = self._headers(wanted, mode)
+        return replace(response, chunks=(yield from self._texts(response.chunks, self._mapped.chunk, headers)))
 
     def _texts(
         self, chunks: Sequence[Chunk], request: ChunkRequest, headers: Mapping[str, str]

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from raggate.config.mapped_settings import ChunkRequest, Pages
-from raggate.models.run import Chunk
+from raggate.models.run import Chunk, Response
 from raggate.models.service import Call
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import refuse_errors
@@ -63,6 +63,14 @@ def next_page(page: Page, pages: Pages, root: Any, *, came: int, wanted: int) ->
     if cursor == page.cursor:
         raise ValueError(f"{below('', path)}: expected the next page, found the one that was asked for")
     return replace(after, cursor=cursor)
+
+
+def with_page(response: Response, more: Response) -> Response:
+    """Put a further page behind an answer: its chunks, and the times that it took. What else it says is that again."""
+    steps = {**response.latency, **more.latency}
+    latency = {step: response.latency.get(step, 0.0) + more.latency.get(step, 0.0) for step in steps}
+    unasked = response.unasked or more.unasked
+    return replace(response, chunks=response.chunks + more.chunks, latency=latency, unasked=unasked)
 
 
 def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) -> Call:

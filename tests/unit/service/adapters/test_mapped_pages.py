@@ -54,6 +54,22 @@ def test_pages_by_number() -> None:
     assert [call.query["p"] for call in calls] == ["0", "1", "2"]
 
 
+def test_the_times_of_all_pages_count() -> None:
+    """What the API says of its own time is the sum over the pages, and one that generated is enough to say so."""
+    chunks = {"list": "hits", "id": "id"}
+    settings = mapped(
+        ask={"method": "GET", "path": "/s", "query": {"q": "{question}", "p": "{page}"}},
+        response={"chunks": chunks, "latency": {"retrieval_ms": {"path": "ms", "unit": "ms"}}, "answer": "said"},
+        pages={"most": 2},
+    )
+    dialogue = adapter(settings, retrieval_only=True).dialogue(CASE, "hybrid")
+    next(dialogue)
+    dialogue.send(json.dumps({"hits": hits(1), "ms": 3}).encode())
+    with pytest.raises(StopIteration) as ended:
+        dialogue.send(json.dumps({"hits": hits(2), "ms": 4, "said": "Words."}).encode())
+    assert (ended.value.value.latency, ended.value.value.unasked) == ({"retrieval_ms": 7.0}, True)
+
+
 def test_pages_by_offset_end_with_an_empty_one() -> None:
     """An empty page is the end, however many were asked for."""
     by_offset = {"0": hits(1, 2), "2": hits(3), "3": []}
