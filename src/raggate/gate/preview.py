@@ -13,7 +13,7 @@ from raggate.gate import baseline
 from raggate.gate.compare import note_changes
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.private_notes import private_notes
-from raggate.models.baseline import Baseline
+from raggate.models.baseline import Baseline, RatchetEntry
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, Scorecard, improvement
@@ -177,6 +177,21 @@ def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricVal
     gone = {case.case_id for case in old.scorecard.cases} - {case.case_id for case in new.scorecard.cases}
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
+    yield from (f"what was given up of {name}" for name in _forgotten(old, new))
+
+
+def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
+    """Name the metrics whose accepted drops are forgotten without a record, at a mean that is no better."""
+    for mode, metrics in old.accepted.items():
+        for metric, entry in metrics.items():
+            before, now = (side.scorecard.slices.get(mode, {}).get(OVERALL, {}).get(metric) for side in (old, new))
+            if before is None or now is None or before.value is None or now.value is None:
+                continue
+            kept = new.accepted.get(mode, {}).get(metric) or RatchetEntry(best=now.value, drops=0.0, since="")
+            less = kept.drops < entry.drops - EPSILON or improvement(now.direction, entry.best, kept.best) < -EPSILON
+            recorded = not {kept.lowered, kept.moved} <= {None, entry.lowered, entry.moved}
+            if less and not recorded and improvement(now.direction, before.value, now.value) <= EPSILON:
+                yield metric if len(old.accepted) == 1 else f"{metric} ({mode})"
 
 
 def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:

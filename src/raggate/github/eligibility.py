@@ -109,4 +109,7 @@ def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[O
 
 def _as_input(names: Sequence[str]) -> str:
     """Write the input that allows modes and slices to have no match."""
+    if any("," in name for name in names):
+        # the input has commas between names
+        return "`allow-no-match` with the name of the mode, as there is a comma in that of a slice"
     return f"`allow-no-match: {', '.join(names)}`"

@@ -91,7 +91,7 @@ def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
     excuses = [warning for warning in trial.warnings if warning.code in EXCUSED]
     fell = f"{watched.metric} fell by {written(trial.drop)}"
     if trial.drop <= EPSILON:
-        fell = f"{trial.changed} answers changed, and {watched.metric} did not fall"
+        fell = f"{counted(trial.changed, 'answer')} changed, and {watched.metric} did not fall"
     if excuses:
         # the one of the watched metric, if there is one
         first = min(excuses, key=lambda warning: warning.metric != watched.metric)

@@ -12,6 +12,7 @@ from builders import make_case, make_case_score, make_golden, make_metric, make_
 from raggate.config.schema import Config
 from raggate.gate import baseline, preview
 from raggate.inputs.trusted import Inputs, StoredFile
+from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.verdict import Preview, ReportContext
@@ -190,6 +191,28 @@ def test_a_baseline_that_holds_to_less() -> None:
     before, now = (inputs(stored=baseline.write(side, {}), config=GATES_PRECISION) for side in (old, new))
     assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1", "1 question fewer")
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
+
+
+def test_a_baseline_that_forgets_what_was_given_up() -> None:
+    """Accepted drops that vanish at the same mean are named; those that a record or a gain explains are not."""
+    low = AcceptedDrop(on="2026-02-01", before=1.0, after=0.5, reason="r", by="b")
+
+    def changed(kept: RatchetEntry | None, mean: float = 0.5) -> tuple[str, ...]:
+        given = RatchetEntry(best=1.0, drops=0.04, since="2026-01-01")
+        sides = []
+        for value, entry in ((0.5, given), (mean, kept)):
+            accepted = {"hybrid": {"hit_at_5": entry}} if entry is not None else {}
+            card = make_scorecard(make_case_score("q1", {"hit_at_5": value}))
+            sides.append(inputs(stored=baseline.write(card, {}, accepted)))
+        return preview.changes(*sides, DIRECTIONS).lowered
+
+    forgotten = ("what was given up of hit_at_5",)
+    assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-01-01")) == forgotten
+    assert changed(RatchetEntry(best=0.5, drops=0.04, since="2026-01-01")) == forgotten
+    assert changed(None) == forgotten
+    assert changed(RatchetEntry(best=1.0, drops=0.04, since="2026-01-01")) == ()
+    assert changed(RatchetEntry(best=0.5, drops=0.0, since="2026-02-01", lowered=low)) == ()
+    assert changed(RatchetEntry(best=1.0, drops=0.0, since="2026-02-01"), mean=1.0) == ()
 
 
 def test_a_key_that_is_longer_than_what_is_shown() -> None:
