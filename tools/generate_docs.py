@@ -111,11 +111,11 @@ def metrics_page() -> str:
     parts = [
         "# Metrics",
         NOTE,
-        "Every value stands with `n`, the cases it covers, and `unscored`, the cases it does not apply to. Null means "
+        "Every value comes with `n`, the cases it covers, and `unscored`, the cases it does not apply to. Null means "
         "*does not apply*; it is never 0 and never averaged. A failed call is a miss and an error: it stays in the "
-        "mean of the retrieval metrics. Chunks whose id stood higher up already are dropped before ranks are "
+        "mean of the retrieval metrics. Chunks whose id already appeared higher up are dropped before ranks are "
         "counted. Means are compared unrounded and shown with 4 decimals, rounded half away from zero.",
-        "A chunk matches a gold support when the note is the same (and the vault, where the API tells it), the "
+        "A chunk matches a gold support when the note is the same (and the vault, if the API reports it), the "
         "support's heading path is the chunk's or encloses it, heading by heading "
         "[as people read them](golden-set.md#when-two-headings-are-one), and one of the support's snippets "
         "stands in the chunk's text, ignoring case and white space.",

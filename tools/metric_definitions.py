@@ -259,7 +259,7 @@ SUBSTRATE: dict[str, Definition] = {
         source=_SUBSTRATE,
     ),
     "duplicate_doc_rate": Definition(
-        summary="Share of the first results whose document stood higher up already.",
+        summary="Share of the first results whose document already appeared higher up.",
         formula="(results among the first k - their different documents) / results among the first k.",
         null="never; 0 for an empty list.",
         also="duplicate_doc_rate_at_k (raggate).",

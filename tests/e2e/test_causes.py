@@ -164,7 +164,7 @@ FAULTS = [
         "a dropped folder",
         "Most likely cause: the index has 150 documents of the same notes, 160 before",
         "folder-not-indexed",
-        "is not in the index, as it is not among the 22 available folders",
+        "is not in the index: it is none of the 22 available folders",
         {"NOTES_DROP_FOLDERS": "work/Runbooks"},
     ),
     Fault(

@@ -159,7 +159,7 @@ def ndcg(item: RankedQuery, k: int, *, deduplicated: bool = True) -> float:
 
 
 def duplicate_doc_rate(item: RankedQuery, k: int) -> float:
-    """Share of the first k results whose document stood higher up already; 0 for an empty list."""
+    """Share of the first k results whose document already appeared higher up; 0 for an empty list."""
     documents = [stem(entry["doc_id"]) for entry in item.results[:k]]
     return (len(documents) - len(set(documents))) / len(documents) if documents else 0.0
 

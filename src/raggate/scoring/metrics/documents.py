@@ -39,7 +39,7 @@ def document_precision(item: LabelledResult, k: int) -> float | None:
 
 
 def duplicate_doc_rate(item: LabelledResult, k: int) -> float | None:
-    """Share of the first k chunks whose document stood higher up already.
+    """Share of the first k chunks whose document already appeared higher up.
 
     Formula: chunks among the first k that are not the first of their document / chunks among the first k.
     Null: empty lists and failed calls.
