@@ -270,7 +270,7 @@ def _headline(
         note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
         return (f"Nothing gated is worse than allowed, over {counted(compared, 'question')}{note}.",)
     if outcome == "regression":
-        return _regression(reasons, sum(flip.kind == "broke" for flip in comparison.flips))
+        return _regression(reasons, [flip.case_id for flip in comparison.flips if flip.kind == "broke"])
     cause = clause(reasons[0].message)
     if outcome == "invariant broken":
         return (f"The API's answers cannot be right: {cause}.",)
@@ -295,9 +295,12 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
     yield from (warning.message for warning in warnings if warning.code == "large-loss")
 
 
-def _regression(reasons: Sequence[Reason], broke: int) -> tuple[str, ...]:
+def _regression(reasons: Sequence[Reason], broke: Sequence[str]) -> tuple[str, ...]:
     codes = [reason.code for reason in reasons]
-    worse, lost = sum(code in {"worse", "below-floor"} for code in codes), codes.count("must-pass")
+    worse = sum(code in {"worse", "below-floor"} for code in codes)
+    # a question that is lost in several modes is one question
+    lost = len({reason.case_id for reason in reasons if reason.code == "must-pass"})
+    questions = len(set(broke))
     parts = [counted(worse, "gated metric")] if worse else []
     parts += [counted(lost, "must-pass question")] if lost else []
     sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
@@ -307,4 +310,5 @@ def _regression(reasons: Sequence[Reason], broke: int) -> tuple[str, ...]:
         sentences.append(f"Crept beyond the tolerance in small steps: {counted(crept_down, 'gated metric')}.")
     if left := codes.count("waiver-expired"):
         sentences.append(f"{counted(left, 'waiver')} expired.")
-    return (*sentences, *([f"{counted(broke, 'question')} broke."] if broke else []))
+    times = f", {len(broke)} times in all modes together" if len(broke) > questions else ""
+    return (*sentences, *([f"{counted(questions, 'question')} broke{times}."] if broke else []))

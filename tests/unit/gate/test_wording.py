@@ -127,6 +127,16 @@ def test_headline(outcome: str, codes: list[str], expected: tuple[str, ...]) -> 
     )
 
 
+def test_a_question_of_several_modes_is_one() -> None:
+    """What is lost in several modes is counted as questions, and how often beside that."""
+    lost = [Reason("must-pass", "it fails", case_id="q1", mode=mode) for mode in ("bm25", "hybrid")]
+    flips = tuple(make_flip(case, mode=mode) for case, mode in (("q1", "bm25"), ("q1", "hybrid"), ("q2", "hybrid")))
+    assert wording.headline("regression", lost, make_comparison(flips=flips), ()) == (
+        "Worse than allowed: 1 must-pass question.",
+        "2 questions broke, 3 times in all modes together.",
+    )
+
+
 def test_a_limit_is_for_all_cases() -> None:
     """Where the limit was looked up over more cases than were compared, their number stands beside it."""
     whole = replace(WORSE, full_run=make_metric(0.6, 12))

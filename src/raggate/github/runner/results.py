@@ -32,7 +32,9 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
     """Give every output of the action; paths are relative to the workspace where they lie in it."""
     decision = _decision(directory)
     questions = _content(directory, "results.jsonl").count(b"\n")
-    kinds = [flip.get("kind") for flip in decision.get("flips", ())]
+    # a question that moved in several modes is one question
+    flips = {(flip.get("kind"), str(flip.get("case_id"))) for flip in decision.get("flips", ())}
+    kinds = [kind for kind, _ in flips]
     return {
         "verdict": name_of(code),
         "exit-code": str(code),

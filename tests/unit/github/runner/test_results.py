@@ -24,10 +24,11 @@ def test_every_promised_output_is_set_without_a_run() -> None:
 
 
 def test_outputs_of_a_run(tmp_path: Path) -> None:
-    """Paths are relative to the workspace, and counts are those of the files."""
+    """Paths are relative to the workspace, and counts are those of the files, of each question one."""
     directory = tmp_path / ".raggate" / "runs" / "1"
     directory.mkdir(parents=True)
-    flips = [{"kind": "broke"}, {"kind": "broke"}, {"kind": "fixed"}]
+    moved = (("broke", "q1", "bm25"), ("broke", "q1", "hybrid"), ("broke", "q2", "hybrid"), ("fixed", "q3", "hybrid"))
+    flips = [{"kind": kind, "case_id": case, "mode": mode} for kind, case, mode in moved]
     (directory / "verdict.json").write_text(json.dumps({"flips": flips, "warnings": [{}]}))
     (directory / "results.jsonl").write_text("{}\n{}\n{}\n")
     (directory / "metrics.json").write_text("{}")
