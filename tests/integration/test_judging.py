@@ -685,3 +685,16 @@ def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
         assert done.code == 2
         assert server.calls == 0
     assert "judges.canary.file" in done.err
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "config.json"])
+def test_a_pipe_in_a_stored_run_is_told(project: Project, name: str) -> None:
+    """A run directory may be anybody's: a pipe in it is named, and not waited for."""
+    project.command("run")
+    place = project.last_run() / name
+    place.unlink()
+    os.mkfifo(place)
+    for command in (("judge", "--run"), ("compare",)):
+        done = project.command(*command, str(place.parent))
+        assert done.code == 2
+        assert f"{name}: a named pipe, where a file is expected" in done.err
