@@ -211,6 +211,10 @@ def _stored_config(run: Run) -> JsonObject:
     return stored
 
 
+def _stored(path: Path, shown: Path) -> bytes:
+    return read_file(path, _HINT, name=shown, stored=True)
+
+
 def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
     """Read a run directory.
 
@@ -224,7 +228,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
     """
     named = directory if named is None else named
     config_path = named / "config.json"
-    stored = parse_object(read_file(directory / "config.json", _HINT, name=config_path, stored=True), str(config_path))
+    stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
     if stored.get("schema") != SCHEMA:
         raise UsageError(
             f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
@@ -232,12 +236,8 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         )
     golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
-    cases = golden.load(
-        read_file(directory / "golden.jsonl", _HINT, name=golden_path, stored=True), str(golden_path), rules=False
-    )
-    answers = result_rows.read(
-        read_file(directory / "results.jsonl", _HINT, name=rows_path, stored=True), str(rows_path), cases
-    )
+    cases = golden.load(_stored(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
+    answers = result_rows.read(_stored(directory / "results.jsonl", rows_path), str(rows_path), cases)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
@@ -274,7 +274,7 @@ def _later(answers: Iterable[LabelledResult]) -> tuple[LabelledResult, ...]:
 
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:
     path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
-    return probe_rows.read(read_file(path, _HINT, name=shown, stored=True), str(shown)) if path.exists() else ()
+    return probe_rows.read(_stored(path, shown), str(shown)) if path.exists() else ()
 
 
 def _configuration(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
