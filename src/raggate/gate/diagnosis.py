@@ -111,7 +111,11 @@ def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change
     if len(equal) > 1:
         return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}."
     also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:])
-    return f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)}.{''.join(also)}" if most else ""
+    return (
+        f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)}{_each(causes)}.{''.join(also)}"
+        if most
+        else ""
+    )
 
 
 def _likely_cause(causes: Sequence[tuple[str, Cause]]) -> str:
@@ -123,12 +127,16 @@ def _likely_cause(causes: Sequence[tuple[str, Cause]]) -> str:
     for above, times in risen.most_common(1):
         words, number_of = (above, times) if 2 * times > total else (words, number_of)
     if words and 2 * number_of > total:
-        return f"Most likely cause: {words} ({number_of} of {total} questions that got worse)." if total > 1 else ""
+        return (
+            f"Most likely cause: {words} ({number_of} of {total} questions that got worse{_each(causes)})."
+            if total > 1
+            else ""
+        )
     if total == 1:
         return ""
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
-        return f"What caused it does not show{seen} ({number_of} of {total} questions that got worse)."
+        return f"What caused it does not show{seen} ({number_of} of {total} questions that got worse{_each(causes)})."
     return "No single cause shows."
 
 
@@ -137,6 +145,11 @@ def _risen(cause: Cause) -> Iterator[str]:
         yield f"notes {cause.newer} since the baseline rose above the passages"
     if cause.copy:
         yield "what rose above the passages says nearly the same"
+
+
+def _each(causes: Sequence[tuple[str, Cause]]) -> str:
+    # one that is lost in several modes can have a cause in each
+    return ", counted in each mode" if len({mode for mode, _ in causes}) > 1 else ""
 
 
 def _share(fits: int, total: int) -> str:

@@ -310,13 +310,15 @@ def test_a_change_of_all_modes_is_one() -> None:
     assert found is not None
     words = "the score below which the API abstains is higher (between 0.4 and 0.5, between 0.1 and 0.2 before)"
     assert found.changes == (words,)
-    assert found.likely == f"Most likely cause: {words}; it fits all 3 questions that got worse."
+    end = "it fits all 3 questions that got worse, counted in each mode."
+    assert found.likely == f"Most likely cause: {words}; {end}"
     found = diagnosis(flips, modes={"vector": raised, "hybrid": {"thresholds": ((0.1, 0.2), (0.6, 0.7))}})
     assert found is not None
     assert [change.rpartition(" in ")[2] for change in found.changes] == ["mode hybrid", "mode vector"]
     assert found.likely == (
         "Most likely cause: the score below which the API abstains is higher in modes hybrid and vector (hybrid: "
-        "between 0.6 and 0.7, between 0.1 and 0.2 before); it fits 2 of the 3 questions that got worse."
+        "between 0.6 and 0.7, between 0.1 and 0.2 before); it fits 2 of the 3 questions that got worse, "
+        "counted in each mode."
     )
     raised_lexically = {"thresholds": ((0.1, 0.2), (0.5, 0.6))}
     found = diagnosis(flips, modes={"vector": raised, "hybrid": raised, "bm25": raised_lexically})
@@ -367,7 +369,7 @@ def test_a_mode_that_gives_nothing_any_more() -> None:
     assert found.changes == ("nothing comes back for any question any more (for 203 questions before) in mode lexical",)
     assert found.likely == (
         "Most likely cause: nothing comes back for any question any more (for 203 questions before) in mode lexical; "
-        "it fits 3 of the 4 questions that got worse."
+        "it fits 3 of the 4 questions that got worse, counted in each mode."
     )
 
 
