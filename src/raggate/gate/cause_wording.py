@@ -19,7 +19,7 @@ GROUPS: dict[CauseCode, str] = {
     "note-not-indexed": "no answer contains any part of the note, and the index has lost documents",
     "folder-not-indexed": "the note's folder is not among those available",
     "anchor-gone": "nothing comes back under the heading any more, only under other headings of its note",
-    "anchor-moved": "the section came back under another heading",
+    "anchor-moved": "the section came back under another heading, or without one",
     "folder-left-out": "folder selection left the note out",
     "folder-not-searched": "the note's folder was selected, and nothing came from it",
     "snippet-gone": "the section came back without the gold snippet",
