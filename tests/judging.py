@@ -105,7 +105,13 @@ def graded(panel: Panel, material: Material | None = None) -> dict[str, Judgemen
 
 def canary_line(number: int = 1, value: float = 5, **fields: Any) -> dict[str, Any]:
     """Build a line: an answer with a passage, and its grade as the answer."""
-    known = {"id": f"c{number}", "score": "groundedness", "question": "?", "answer": f"{value:g} [1]", "by": "a person"}
+    known = {
+        "id": f"c{number}",
+        "score": "groundedness",
+        "question": f"{number}?",
+        "answer": f"{value:g} [1]",
+        "by": "a person",
+    }
     return {**known, "passages": [{"text": "So."}], "references": ["a.md"], "value": value, **fields}
 
 

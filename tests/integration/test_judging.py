@@ -550,7 +550,12 @@ def graded_by_people() -> str:
     """Write a canary set of 24 answers, each of which names the grade that people gave it."""
     lines = []
     for number in range(24):
-        case = {"id": f"c{number}", "score": "groundedness", "question": "?", "answer": f"People say {number % 6} [1]"}
+        case = {
+            "id": f"c{number}",
+            "score": "groundedness",
+            "question": f"{number}?",
+            "answer": f"People say {number % 6} [1]",
+        }
         case |= {"passages": [{"text": "So."}], "references": ["a.md"], "value": number % 6, "by": "a person"}
         lines.append(json.dumps(case) + "\n")
     return "".join(lines)

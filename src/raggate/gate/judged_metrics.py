@@ -21,7 +21,7 @@ from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, imp
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring.metrics import METRICS
 from raggate.text.jsonio import JsonObject
-from raggate.text.numbers import percent, setting, written
+from raggate.text.numbers import counted, percent, setting, written
 
 LEAST_CANARY = 20
 """Cases of a canary set that must have been judged: fewer tell too little of a judge."""
@@ -228,6 +228,9 @@ def _agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSumm
 def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | None) -> str:
     if _too_few(now):
         return f"only {now.judged} of {now.cases} canary cases were judged, and at least {LEAST_CANARY} must be"
+    if 0 < now.answers < LEAST_CANARY:
+        alike = f"its {now.judged} canary cases hold {counted(now.answers, 'different answer')}"
+        return f"{alike}, and at least {LEAST_CANARY} are needed"
     if now.kappa is None:
         return "its judges gave every canary case the same grade as people did, so nothing distinguishes them"
     interval = "" if now.low is None or now.high is None else f" [{written(now.low)}, {written(now.high)}]"

@@ -143,13 +143,9 @@ async def agreement(cases: Sequence[CanaryCase], panel: Panel) -> dict[str, Cana
     given = names_of(panel.scores)
     asked = [case for case in cases if case.score in given]
     grades = await asyncio.gather(*(_grade(case, panel) for case in asked))
+    graded = list(zip(asked, grades, strict=True))
     scores = dict.fromkeys(case.score for case in asked)
-    return {
-        score: _agreement(
-            [(case.value, value) for case, value in zip(asked, grades, strict=True) if case.score == score]
-        )
-        for score in scores
-    }
+    return {score: _agreement([pair for pair in graded if pair[0].score == score]) for score in scores}
 
 
 async def _grade(case: CanaryCase, panel: Panel) -> float | None:
@@ -158,13 +154,15 @@ async def _grade(case: CanaryCase, panel: Panel) -> float | None:
     return next(judgement.value for judgement in judgements if judgement.score == case.score)
 
 
-def _agreement(pairs: Sequence[tuple[float, float | None]]) -> CanaryAgreement:
-    judged = [(people, judge) for people, judge in pairs if judge is not None]
-    people, judges = [pair[0] for pair in judged], [pair[1] for pair in judged]
+def _agreement(graded: Sequence[tuple[CanaryCase, float | None]]) -> CanaryAgreement:
+    judged = [(case, grade) for case, grade in graded if grade is not None]
+    people, judges = [case.value for case, _ in judged], [grade for _, grade in judged]
     interval = weighted_kappa_interval(people, judges)
     return CanaryAgreement(
-        cases=len(pairs),
+        cases=len(graded),
         judged=len(judged),
+        # the same answer again, by whatever id, shows nothing more
+        answers=len({case.material for case, _ in judged}),
         kappa=weighted_kappa(people, judges),
         low=None if interval is None else interval.lower,
         high=None if interval is None else interval.upper,

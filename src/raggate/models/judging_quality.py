@@ -111,12 +111,14 @@ class CanaryAgreement:
     Attributes:
         cases: cases that people graded.
         judged: those that the judges graded too.
+        answers: how many different answers are among those; 0 in runs from before they were counted.
         kappa: Cohen's, with quadratic weights; None where it is not defined.
         low: the lower end of its 95 % interval, and `high` the upper one.
     """
 
     cases: int
     judged: int
+    answers: int = 0
     kappa: float | None = None
     low: float | None = None
     high: float | None = None

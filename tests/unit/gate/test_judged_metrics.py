@@ -95,6 +95,7 @@ def test_fit_judges_decide() -> None:
             summary(agreement=replace(AGREEMENT, kappa=0.05, low=-0.2, high=0.3)),
             "kappa 0.0500 [-0.2000, 0.3000] with people on 24 canary cases, below the floor 0.4",
         ),
+        (summary(agreement=replace(AGREEMENT, answers=2)), "its 24 canary cases hold 2 different answers"),
         (summary(agreement=None), "no canary set shows whether its judges agree with people"),
         (summary(canary=None), "no canary set shows whether its judges agree with people"),
         (

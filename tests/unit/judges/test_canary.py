@@ -45,6 +45,13 @@ def test_what_was_not_judged_counts_as_that() -> None:
     assert (result.cases, result.judged, result.kappa, result.low) == (2, 0, None, None)
 
 
+def test_the_same_answer_again_is_no_other_answer() -> None:
+    """Cases are counted by what is graded, not by their ids: one answer that stands there many times is one."""
+    lines = [canary_line(1, id=f"case-{number}") for number in range(5)]
+    result = asyncio.run(agreement(make_canary(*lines, canary_line(2)).cases, make_panel(make_grader(as_written()))))
+    assert (result["groundedness"].judged, result["groundedness"].answers) == (6, 2)
+
+
 def test_scores_that_nobody_gives_are_not_asked_for() -> None:
     """A case of a score that the run does not judge costs nothing."""
     cases = make_canary(canary_line(1), canary_line(2, score="correctness"), canary_line(3, 1, score="helpful")).cases
