@@ -11,7 +11,7 @@ def ends_alike(gold: str, heading: str) -> bool:
     One heading is not enough where both tell more: notes have the same heading below several others.
     """
     pairs = list(zip(reversed(_slugs(gold)), reversed(_slugs(heading)), strict=False))
-    return bool(pairs) and all(one == other != "" for one, other in pairs)
+    return bool(pairs) and all(wanted == returned != "" for wanted, returned in pairs)
 
 
 def written_otherwise(gold: str, heading: str) -> bool:

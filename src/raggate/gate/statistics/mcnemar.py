@@ -18,7 +18,7 @@ GAMMA = 1e-4
 _LARGEST_SHARE = 1.0 - 1e-15
 _STEP = 0.5
 _NARROWINGS = 14
-_NEAR_TOP = 0.9
+_NEAR_TOP = 0.9  # share of the highest point from which on another top may be higher between two points
 _GOLDEN = (sqrt(5.0) - 1.0) / 2.0
 _MOST_LOSSES = 64
 
@@ -121,10 +121,10 @@ def _largest(chance: Callable[[float], float], low: float, high: float, step: fl
     width = (high - low) / points
     values = [chance(low + i * width) for i in range(points + 1)]
     tops = [i for i, value in enumerate(values) if value == max(values[max(i - 1, 0) : i + 2])]
-    # the top of the grid may lie beside one that is higher between two of its points
-    near = [i for i in tops if values[i] >= _NEAR_TOP * max(values)]
+    highest = max(values)
+    near = [i for i in tops if values[i] >= _NEAR_TOP * highest]
     sides = [(low + max(i - 1, 0) * width, low + min(i + 1, points) * width) for i in near]
-    return max(*values, *(_narrowed(chance, left, right) for left, right in sides))
+    return max(highest, *(_narrowed(chance, left, right) for left, right in sides))
 
 
 def _narrowed(chance: Callable[[float], float], left: float, right: float) -> float:
