@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
+from operator import eq
 
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords, has_text
 from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Support, Vault
-from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference
-from raggate.text.anchors import covers, covers_as_written
+from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Reference, Response
+from raggate.text.anchors import covers, covers_as_written, is_end_of
+from raggate.text.citations import Citation, parse
 
 OWN_SHARE = 0.5
 """Of a few words in a row, so many that a note explains make them its own."""
@@ -44,7 +46,8 @@ class Notes:
         A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere. One that tells
         a heading otherwise than the golden set, which could be another one of its note as well, matches nothing.
         """
-        chunks = item.result.response.chunks if item.result.response else ()
+        response = item.result.response
+        chunks = response.chunks if response else ()
         vague = [self._vague(chunk, item.case) for chunk in chunks]
         matches = (
             tuple(index for index in indices if index not in unclear)
@@ -61,10 +64,31 @@ class Notes:
                 if not any(self._heading_stands(note, chunk.heading_path) for note in notes)
             ),
             strange_texts=self._strange_texts(chunks),
+            unclear_citations=tuple(self._unclear_citations(response, item.case)) if response else (),
         )
         return replace(item, labels=labels)
 
-    def _vague(self, chunk: Chunk, case: Case) -> tuple[int, ...]:
+    def _unclear_citations(self, response: Response, case: Case) -> Iterator[tuple[int, int]]:
+        """Give the cited places, each with a support that it reads like and that it may as well not be of."""
+        places: tuple[Reference | Citation, ...] = (*response.references, *parse(response.answer or ""))
+        for position, place in enumerate(places):
+            vague = self._vague(place, case) if isinstance(place, Reference) else self._vaguely_named(place, case)
+            yield from ((position, index) for index in vague)
+
+    def _vaguely_named(self, citation: Citation, case: Case) -> Iterator[int]:
+        """Give the supports that a text reads like, though another section of the note is closer to its words."""
+        for index, support in enumerate(case.gold_supports):
+            gold = support.heading_path
+            if gold is None or not f"/{support.rel_path}".endswith(f"/{citation.rel_path}"):
+                continue
+            if _as_written(gold, citation.heading_path) or is_end_of(gold, citation.heading_path, eq):
+                continue
+            vaults = (support.vault,) if support.vault else case.vaults or tuple(self._vault.directories)
+            notes = [(name, support.rel_path) for name in vaults if (name, support.rel_path) in self._vault.texts]
+            if notes and not any(self._sections(note).may_be_cited(gold, citation.heading_path) for note in notes):
+                yield index
+
+    def _vague(self, chunk: Chunk | Reference, case: Case) -> tuple[int, ...]:
         """Give the supports whose section a chunk could be of by its heading, and as well of another of the note."""
         return tuple(
             index
@@ -76,7 +100,7 @@ class Notes:
             and not self._told_apart(chunk, support, case)
         )
 
-    def _told_apart(self, chunk: Chunk, support: Support, case: Case) -> bool:
+    def _told_apart(self, chunk: Chunk | Reference, support: Support, case: Case) -> bool:
         """Say whether the heading of a chunk can be of no other section of its note than that of a support."""
         allowed = (support.vault,) if support.vault else case.vaults
         notes = [note for note in self._places(chunk) if not allowed or note[0] in allowed]

@@ -10,7 +10,7 @@ from functools import cache, cached_property
 from itertools import combinations
 
 from raggate.inputs.headings import Form, Section, sections, titled_sections
-from raggate.text.anchors import Same, covers, covers_as_written, elements, last_headings, written
+from raggate.text.anchors import Same, covers, covers_as_written, elements, is_end_of, last_headings, written
 from raggate.text.titles import CLOSENESS, readings, same_letters
 
 MOST_ALIKE = 100
@@ -62,6 +62,23 @@ class SectionNames:
         # a note may have one heading very often
         others = set(self.named(heading) or self._named_above(heading)).difference(wanted)
         return all(any(outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted) for inner in others)
+
+    def may_be_cited(self, gold: str, cited: str) -> bool:
+        """Say whether what a text cites can be the section at `gold`, or one in it, by the headings closest to it.
+
+        Texts cite the last headings of a path alone, so several sections may be meant, and one of them is enough.
+        """
+        wanted = self.inside(gold)
+        ending = next(filter(None, (self._ending(cited, same) for same in CLOSENESS)), ())
+        closest = ending or self._named_above(cited)
+        return not closest or any(
+            outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted for inner in closest
+        )
+
+    def _ending(self, path: str, same: Same) -> tuple[Section, ...]:
+        """Give the sections whose headings end as a path does."""
+        candidates = {section for reading in _readings(path) for section in self._by_reading.get(reading, ())}
+        return tuple(section for section in candidates if is_end_of(written(section.path), path, same))
 
     def _named_above(self, path: str) -> tuple[Section, ...]:
         """Give the sections that the first headings of a path name, of the longest part of it that names any."""

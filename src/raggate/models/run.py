@@ -145,6 +145,8 @@ class Labels:
         leaks: texts of private notes that it holds, whatever note they are said to be of.
         ambiguous: positions of chunks whose heading reads as a gold one and could as well be another one of their note.
         as_read: whether headings were compared as people read them, and not letter by letter as older versions did.
+        unclear_citations: pairs of a place that the answer cites and a gold support, whose headings read alike though
+            the place could as well be another section of the note. Places are the references, then those of the text.
     """
 
     matches: tuple[tuple[int, ...], ...]
@@ -160,6 +162,7 @@ class Labels:
     leaks: tuple[Leak, ...] = ()
     ambiguous: tuple[int, ...] = ()
     as_read: bool = False
+    unclear_citations: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

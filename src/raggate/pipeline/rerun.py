@@ -269,7 +269,7 @@ def _relabelled(run: Run, cases: Golden) -> Run:
             if case.hash != item.case.hash:
                 again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)
                 # all else does not depend on the labels of the case, and was decided on texts that may be cut by now
-                labels = replace(labels, matches=again.labels.matches)
+                labels = replace(labels, matches=again.labels.matches, unclear_citations=())
                 # judges were told what was expected then
                 judgements = ()
             items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))

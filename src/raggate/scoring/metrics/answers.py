@@ -16,7 +16,8 @@ def attribution_hit_rate(item: LabelledResult) -> float | None:
 
     Formula: 1 if some gold support is cited, else 0; a refusal and a failed call are 0. A reference matches as a chunk
         does: path, and the section or one inside it. A citation in the text may leave out directories, and may name the
-        section by the end of its heading path.
+        section by the end of its heading path. Where headings of a note differ only in capitals or markup, a
+        citation counts for the one it is written most like.
     Null: unanswerable cases, cases labelled by ids alone, and responses without an answer.
     Also: attribution_hit_rate (helloworld).
     Source: helloworld's attribution hit rate, by path elements in place of string prefixes.

@@ -9,7 +9,8 @@ import pytest
 
 from builders import make_case, make_labelled, make_response, make_result, make_support
 from raggate.models.run import Reference
-from raggate.scoring.metrics.citations import cited_supports, has_citation, parse
+from raggate.scoring.metrics.citations import cited_supports, has_citation
+from raggate.text.citations import parse
 
 
 @pytest.mark.parametrize(
