@@ -36,6 +36,9 @@ _SEEN = 4
 """Times the limit: so much of a text is looked at, as most of it may vanish."""
 
 
+_IN_SCRIPT = {ord(character): f"\\u{ord(character):04x}" for character in "<>&\u2028\u2029"}
+
+
 def plain(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """Make foreign text one printable line: for terminals, logs and JSON that people read.
 
@@ -69,6 +72,14 @@ def markdown(text: str, *, limit: int = 300, middle: bool = False) -> str:
     """
     line = _LIVE.sub("\\g<0>\0", plain(text, limit=limit, middle=middle))
     return _SPECIAL.sub(lambda match: _entity(match[0]), _REFERENCE.sub(_broken, line)).replace("\0", _JOINER)
+
+
+def in_script(document: str) -> str:
+    """Write JSON so that it may stand in a `<script type="application/json">`: nothing in it ends or opens an element.
+
+    Every such character can only stand within a string of the document, where an escape of JSON says the same.
+    """
+    return document.translate(_IN_SCRIPT)
 
 
 def _broken(match: re.Match[str]) -> str:

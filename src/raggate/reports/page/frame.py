@@ -1,0 +1,114 @@
+"""A template, values and data -> one HTML document that loads nothing, runs nothing foreign and sends nothing.
+
+Templates, style sheets and scripts are files of `assets` folders in the package. Foreign text gets into a document in
+two ways: as a value of a template, where it is made printable and escaped, and as data for the page's own script, in
+an element that no browser executes. The policy lets only that script and those styles through, by their hashes.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from functools import cache
+from hashlib import sha256
+from importlib import resources
+from typing import TYPE_CHECKING, Any
+
+from raggate.text.escape import in_script, plain
+from raggate.text.jsonio import dumps
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+OWN = "raggate.reports.page"
+"""The package whose assets every page has: `base.html` and `style.css`."""
+
+LONGEST_VALUE = 4000
+"""Characters of a value that a template shows."""
+
+
+def render(
+    template: str,
+    values: Mapping[str, Any],
+    *,
+    title: str,
+    packages: Sequence[str] = (OWN,),
+    styles: Sequence[str] = ("style.css",),
+    scripts: Sequence[str] = (),
+    data: Mapping[str, object] | None = None,
+    policy: Sequence[str] = (),
+) -> str:
+    """Render a page.
+
+    Args:
+        template: its file, which extends `base.html`.
+        values: what it shows. A text is made one printable line and escaped; nothing in it is markup.
+        title: of the window; foreign text.
+        packages: whose `assets` folders hold the files, looked through in this order.
+        styles: style sheets, in order.
+        scripts: scripts, in order; they run as one.
+        data: by the id of its element, what the script reads with `JSON.parse`. Texts in it are as they came, and the
+            script may only make text nodes of them.
+        policy: further directives for a page that is served, such as `connect-src 'self'`.
+    """
+    places = tuple(packages)
+    style = "".join(asset(places, name) for name in styles)
+    script = "".join(asset(places, name) for name in scripts)
+    page = environment(places).get_template(template)
+    return page.render(
+        **values,
+        title=title,
+        style=_raw(style),
+        script=_raw(script),
+        policy=_policy(style, script, policy),
+        data={name: _raw(in_script(dumps(value).decode())) for name, value in (data or {}).items()},
+    )
+
+
+def _policy(style: str, script: str, more: Sequence[str]) -> str:
+    """Write a policy by which nothing is loaded, sent or executed but these two."""
+    allowed = {"style-src": style, "script-src": script}
+    own = [f"{kind} '{_hash(text)}'" for kind, text in allowed.items() if text]
+    directives = ["default-src 'none'", *own, "base-uri 'none'", "form-action 'none'"]
+    return "; ".join([*directives, "require-trusted-types-for 'script'", "trusted-types 'none'", *more])
+
+
+def _hash(text: str) -> str:
+    return f"sha256-{b64encode(sha256(text.encode()).digest()).decode()}"
+
+
+@cache
+def asset(packages: Sequence[str], name: str) -> str:
+    """Read a file of the first package that has it.
+
+    Raises:
+        FileNotFoundError: when none does.
+    """
+    places = (resources.files(package) / "assets" / name for package in packages)
+    return next((place for place in places if place.is_file()), resources.files(OWN) / name).read_text(encoding="utf-8")
+
+
+@cache
+def environment(packages: Sequence[str]) -> Environment:
+    """Give the templates of some packages; every value that they show is made printable and escaped."""
+    from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+
+    return Environment(
+        loader=ChoiceLoader([PackageLoader(package, "assets") for package in packages]),
+        autoescape=True,
+        finalize=_shown,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _shown(value: object) -> object:
+    """Make a text one printable line, unless it is markup of our own."""
+    return plain(value, limit=LONGEST_VALUE) if type(value) is str else value
+
+
+def _raw(text: str) -> object:
+    from markupsafe import Markup
+
+    return Markup(text)  # noqa: S704 - our own files, and JSON without any character that HTML knows

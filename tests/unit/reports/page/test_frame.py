@@ -1,0 +1,94 @@
+"""The frame of a page: what a policy lets through, and foreign text as values and as data."""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from hashlib import sha256
+from html import unescape
+from html.parser import HTMLParser
+from typing import Any
+
+from hypothesis import given, strategies as st
+
+from raggate.reports.page import frame
+from raggate.text.escape import in_script
+from raggate.text.jsonio import dumps, loads
+from tries import tried
+
+MARKS = ("</script>", "<!--", "<script>", "]]>", "&lt;", "\u2028", '"', "'", "<img src=x onerror=alert(1)>", "\\u003c")
+TEXT = st.lists(st.sampled_from(MARKS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=9), max_size=6)
+
+
+class Elements(HTMLParser):
+    """The tags of a document with their attributes, and the text within each."""
+
+    def __init__(self, document: str) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.texts: dict[str, list[str]] = {}
+        self.within = ""
+        self.feed(document)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep a tag."""
+        self.tags.append((tag, dict(attrs)))
+        self.within = tag
+
+    def handle_endtag(self, tag: str) -> None:
+        """Leave a tag."""
+        self.within = ""
+
+    def handle_data(self, data: str) -> None:
+        """Keep a text by the tag it stands in."""
+        self.texts.setdefault(self.within, []).append(data)
+
+
+def hashed(text: str) -> str:
+    """Give a text's hash as a policy has it."""
+    return f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'"
+
+
+def test_policy_lets_the_pages_own_style_through_and_nothing_else() -> None:
+    """The one style is allowed by its hash; nothing is loaded, sent or executed."""
+    document = Elements(frame.render("base.html", {}, title="A page"))
+    (policy,) = [attrs["content"] for tag, attrs in document.tags if attrs.get("http-equiv")]
+    assert policy is not None
+    directives = dict(part.split(" ", 1) for part in policy.split("; "))
+    assert directives["default-src"] == "'none'"
+    assert directives["style-src"] == hashed("".join(document.texts["style"]))
+    assert "script-src" not in directives
+    assert "unsafe" not in policy
+    assert "http" not in policy
+
+
+def test_a_served_page_names_what_else_it_needs() -> None:
+    """A page that talks to its own server says so in its policy."""
+    document = frame.render("base.html", {}, title="A page", policy=["connect-src 'self'"])
+    assert "; connect-src 'self'" in unescape(document)
+
+
+@tried(40)
+@given(TEXT.map("".join))
+def test_data_stays_data(text: str) -> None:
+    """Whatever a text holds, its element ends where it should, and a script reads the text back."""
+    document = frame.render("base.html", {}, title="x", data={"rows": {"text": text}})
+    (written,) = re.findall(r'<script type="application/json" id="rows">(.*?)</script>', document, re.DOTALL)
+    assert loads(written) == {"text": text}
+    assert not re.search("[<>&\u2028\u2029]", written)
+    assert document.endswith("</script>\n</body>\n</html>")
+
+
+@tried(40)
+@given(TEXT.map("".join))
+def test_a_value_stays_text(text: str) -> None:
+    """Whatever a title holds, the document has the same elements, and shows it as printable text."""
+    plain, hostile = (Elements(frame.render("base.html", {}, title=title)) for title in ("x", f"x{text}"))
+    assert [tag for tag, _ in hostile.tags] == [tag for tag, _ in plain.tags]
+    assert "".join(hostile.texts["title"]).isprintable()
+
+
+def test_json_says_the_same_when_it_stands_in_a_script() -> None:
+    """Escapes of JSON replace what HTML knows, in strings alone."""
+    value: Any = {"<a>": ["&", "</script>", 1]}
+    assert in_script(dumps(value).decode()) == ('{"\\u003ca\\u003e":["\\u0026","\\u003c/script\\u003e",1]}')
