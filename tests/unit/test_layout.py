@@ -104,6 +104,8 @@ SPECIFIED_ELSEWHERE = {
     # the judging step, and the command that does it again: the integration tests of judging
     "pipeline/jury.py",
     "pipeline/rejudge.py",
+    # through the metric that is made of it: metrics/test_retrieval
+    "scoring/judged_places.py",
     # how every build of a run is brought up: measure and base_build
     "pipeline/booted.py",
     # both builds timed: base_build

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import asdict, replace
 from typing import Annotated, Any, Literal
 
@@ -49,12 +50,21 @@ class _SupportRow(_Row):
     grade: Annotated[int, Field(ge=1, le=100)] = 1
 
 
+class _PlaceRow(_Row):
+    rel_path: _Text | None = None
+    doc_id: _Label | None = None
+    chunk_id: _Label | None = None
+    heading_path: _Text | None = None
+    vault: _Label | None = None
+
+
 class _CaseRow(_Row):
     id: _Label
     question: _Text
     answerable: bool
     expected_key_facts: list[str] = []
     gold_supports: list[_SupportRow] = []
+    not_relevant: list[_PlaceRow] = []
     required_support_groups: list[list[int]] | None = None
     recency_conflict_rule: RecencyRule | None = None
     tags: list[_Label] = []
@@ -72,6 +82,9 @@ class _CaseRow(_Row):
     must_contain: list[_Text] = []
     forbidden: list[_Text] = []
     lang: _Label | None = None
+
+
+_INNER: dict[str, type[_Row]] = {"gold_supports": _SupportRow, "not_relevant": _PlaceRow}
 
 
 def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
@@ -117,12 +130,22 @@ def write_case(case: Case) -> bytes:
         row["retriever_types"] = row.pop("modes")
     derived = case.gold_supports == complete(replace(case, gold_supports=())).gold_supports
     row["gold_supports"] = [] if derived else [_written(support) for support in case.gold_supports]
+    if case.not_relevant:
+        row["not_relevant"] = [place_row(place) for place in case.not_relevant]
+    else:
+        del row["not_relevant"]
     return dumps(row) + b"\n"
 
 
 def _written(support: Support) -> dict[str, Any]:
     row = {key: value for key, value in asdict(support).items() if value is not None}
     return row if support.rel_path else {key: value for key, value in row.items() if value not in ("", ())}
+
+
+def place_row(place: Support) -> dict[str, str]:
+    """Write a place that does not answer, by the keys that name it."""
+    names = ("rel_path", "heading_path", "vault", "chunk_id", "doc_id")
+    return {name: value for name in names if (value := getattr(place, name))}
 
 
 def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
@@ -151,7 +174,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
         row = _CaseRow.model_validate(value, strict=True)
     except ValidationError as error:
         raise Problems(*(prefix + text for text in _explain(error))) from None
-    broken = next(filter(None, map(broken_name, range(len(row.gold_supports)), row.gold_supports)), None)
+    broken = next(filter(None, (broken_name(*named) for named in _named(row))), None)
     if broken:
         raise ValueError(prefix + broken)
     case = _to_case(row, number)
@@ -185,23 +208,33 @@ def _refuse_duplicate_keys(line: bytes) -> None:
         return
 
 
+def _named(row: _CaseRow) -> Iterator[tuple[str, object]]:
+    """Give what a case names places by, each with its path in the file."""
+    yield from ((f"gold_supports[{index}]", support) for index, support in enumerate(row.gold_supports))
+    yield from ((f"not_relevant[{index}]", place) for index, place in enumerate(row.not_relevant))
+
+
 def _explain(error: ValidationError) -> list[str]:
     texts = []
     for problem in error.errors(include_url=False)[:SHOWN_PROBLEMS]:
-        model = _SupportRow if len(problem["loc"]) > 1 and problem["loc"][0] == "gold_supports" else _CaseRow
+        model = _INNER.get(str(problem["loc"][0]), _CaseRow) if len(problem["loc"]) > 1 else _CaseRow
         texts.append(yamlio.sentence(problem["loc"], problem, tuple(model.model_fields)))
     return texts
 
 
 def _to_case(row: _CaseRow, number: int) -> Case:
     groups = row.required_support_groups
-    same = row.model_dump(exclude={"gold_supports", "required_support_groups", "retriever_types"})
+    same = row.model_dump(exclude={*_INNER, "required_support_groups", "retriever_types"})
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in same.items()}
     case = Case(
         **fields,
         gold_supports=tuple(
             Support(**{**support.model_dump(), "rel_path": support.rel_path or "", "snippets": tuple(support.snippets)})
             for support in row.gold_supports
+        ),
+        not_relevant=tuple(
+            Support(**{**place.model_dump(), "rel_path": place.rel_path or "", "grade": 0})
+            for place in row.not_relevant
         ),
         required_support_groups=None if groups is None else tuple(map(tuple, groups)),
         modes=tuple(row.retriever_types or ()) or None,

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.errors import UsageError
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Case, Golden, Support
+from raggate.text.anchors import elements
 from raggate.text.nearest import nearest
 from raggate.text.quote import cut, quoted
 
@@ -16,15 +17,14 @@ RECENCY_RULES = ("cite_newer", "acknowledge_both", "cite_both")
 """What a case of category `recency/conflict` may demand."""
 
 
-def broken_name(index: int, support: object) -> str | None:
-    """Say what is wrong with how a support names what it is, if anything."""
-    where = f"gold_supports[{index}]"
+def broken_name(where: str, support: object) -> str | None:
+    """Say what is wrong with how a support, or a place that is not relevant, names what it is, if anything."""
     names = [key for key in ("rel_path", "doc_id", "chunk_id") if getattr(support, key) is not None]
     if not names:
         return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"
     if len(names) > 1:
         return f"{where}: {' and '.join(names)} stand together, expected one of them"
-    beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key)]
+    beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key, None)]
     if names != ["rel_path"] and beside:
         return f"{where}.{beside[0]} goes with rel_path, not with {names[0]}"
     return None
@@ -38,6 +38,8 @@ def broken_rule(case: Case) -> str | None:
         return "answerable, but gold_supports is empty; label it, or set answerable to false"
     if not case.answerable and count:
         return "not answerable, but gold_supports is not empty"
+    if (both := twice_judged(case)) is not None:
+        return f"not_relevant[{both}] is a gold support, too; remove it from one of them"
     if groups is not None and (broken := _broken_group(groups, count)):
         return broken
     if case.category == "multi_hop" and groups is None:
@@ -51,6 +53,18 @@ def broken_rule(case: Case) -> str | None:
         # misspelt, it would leave its rule behind without a word
         return f"category {quoted(case.category)} has no rule; did you mean {meant!r}, which has one?"
     return None
+
+
+def twice_judged(case: Case) -> int | None:
+    """Give the index of a place that is said not to answer and is a gold support, too; None where there is none."""
+    gold = {place_key(support) for support in case.gold_supports}
+    return next((index for index, place in enumerate(case.not_relevant) if place_key(place) in gold), None)
+
+
+def place_key(support: Support) -> tuple[str | tuple[str, ...] | None, ...]:
+    """Give what tells a place from others, however its headings are spaced."""
+    path = elements(support.heading_path or "")
+    return (support.vault, support.rel_path, path, support.chunk_id, support.doc_id)
 
 
 def check_must_pass_asked(golden: Golden, modes: Sequence[str]) -> None:

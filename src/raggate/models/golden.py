@@ -11,8 +11,9 @@ class Support:
     """One gold support: a place in the vault whose text answers the question.
 
     `heading_path` is None for the whole note; `vault` is None when the case does not say. `grade` is a graded
-    relevance, 1 or more. A chunk must contain one of `snippets` when there are any. A support that a case names by
-    `chunk_id` or `doc_id` alone has an empty `rel_path` and no other labels but its grade.
+    relevance, 1 or more; 0 for a place that does not answer. A chunk must contain one of `snippets` when there are any.
+    A support that a case names by `chunk_id` or `doc_id` alone has an empty `rel_path` and no other labels but its
+    grade.
     """
 
     rel_path: str
@@ -30,6 +31,7 @@ class Case:
 
     `required_support_groups` holds indices into `gold_supports`: OR of groups, AND within a group. `hash` covers what
     a score depends on (question, labels, facts, scope), not how the case is filed (category, tags, difficulty).
+    `not_relevant` are places that people judged and that do not answer, each of grade 0 and without snippets.
     `expected_chunk_ids`, or else `expected_doc_ids`, stand in `gold_supports` too when the case has no others.
     `must_contain` and `forbidden` are texts that the answer must and must not hold, letter by letter.
     """
@@ -38,6 +40,7 @@ class Case:
     question: str
     answerable: bool
     gold_supports: tuple[Support, ...] = ()
+    not_relevant: tuple[Support, ...] = ()
     required_support_groups: tuple[tuple[int, ...], ...] | None = None
     recency_conflict_rule: str | None = None
     expected_key_facts: tuple[str, ...] = ()

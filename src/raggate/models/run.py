@@ -144,6 +144,8 @@ class Labels:
         copies: positions of chunks above the first match that are no match and say what a gold support does.
         leaks: texts of private notes that it holds, whatever note they are said to be of.
         ambiguous: positions of chunks whose heading reads as a gold one and could as well be another one of their note.
+        judged: positions of chunks that match no gold support and are of a place that the golden set judges: one that
+            does not answer, or a gold one without the snippet.
         as_read: whether headings were compared as people read them, and not letter by letter as older versions did.
         unclear_citations: pairs of a place that the answer cites and a gold support, whose headings read alike though
             the place could as well be another section of the note. Places are the references, then those of the text.
@@ -163,6 +165,7 @@ class Labels:
     ambiguous: tuple[int, ...] = ()
     as_read: bool = False
     unclear_citations: tuple[tuple[int, int], ...] = ()
+    judged: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
     indices = [index for matches in labels.matches for index in matches]
     positions = (
         *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),
-        *(*labels.filed_elsewhere, *labels.copies, *labels.ambiguous),
+        *(*labels.filed_elsewhere, *labels.copies, *labels.ambiguous, *labels.judged),
     )
     per_chunk = (labels.matches, labels.heading_only, labels.bodiless)
     fit = labels_fit(len(chunks), positions, labels.leaks)

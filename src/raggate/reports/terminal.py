@@ -99,6 +99,7 @@ def _metrics(review: Review, console: Console) -> None:
         for mode, metric, value in formatting.measured(review.scorecard):
             table.add_row(_name(metric, mode, several=several), formatting.figure(value, binary=False), str(value.n))
         _print_table(table, console)
+        _evidence(review, console)
         return
     wide = ["95 %"] if console.width >= WIDE else []
     table = _table(console, "metric", "baseline", "now", "delta", *wide, "allowed", "status", "cases")
@@ -108,8 +109,7 @@ def _metrics(review: Review, console: Console) -> None:
         cells += [formatting.allowed(row), formatting.status(row), _cases(row)]
         table.add_row(name, *cells, style=_style(row))
     _print_table(table, console)
-    if sentences := evidence.sentences(review):
-        console.print(Text("\n" + "\n".join(log_line(line, limit=500) for line in sentences)), soft_wrap=True)
+    _evidence(review, console)
     slices = formatting.slice_rows(review.verdict.rows)
     table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")
     for row in slices[:SHOWN_SLICES]:
@@ -121,6 +121,11 @@ def _metrics(review: Review, console: Console) -> None:
         _print_table(table, console)
     if len(slices) > SHOWN_SLICES:
         console.print(f"  … and {len(slices) - SHOWN_SLICES} more in summary.md")
+
+
+def _evidence(review: Review, console: Console) -> None:
+    if lines := evidence.lines_of(review):
+        console.print(Text("\n" + "\n".join(log_line(line, limit=500) for line in lines)), soft_wrap=True)
 
 
 def _table(console: Console, first: str, *columns: str) -> Table:

@@ -14,6 +14,7 @@ from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue,
 from raggate.scoring import answer_fields, neighbours, noise, repeats
 from raggate.scoring.folder_counts import folder_counts
 from raggate.scoring.heading_reading import reading
+from raggate.scoring.judged_places import judged_places
 from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import operations
@@ -60,6 +61,7 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
         filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case, same),
         copies=neighbours.copies(chunks, matches, case),
         as_read=as_read,
+        judged=judged_places(chunks, matches, case, same),
     )
     return LabelledResult(case=case, result=result, labels=labels)
 

@@ -30,6 +30,7 @@ KEYS: dict[str, Case] = {
     "gold_supports.chunk_id": replace(
         PLAIN, expected_doc_ids=(), gold_supports=(Support(rel_path="", chunk_id="c1", grade=2),)
     ),
+    "not_relevant": replace(ANCHORED, not_relevant=(Support(rel_path="b.md", grade=0),)),
     "required_support_groups": replace(
         ANCHORED,
         category="multi_hop",

@@ -80,8 +80,9 @@ def read_by_metrics() -> set[str]:
 
 def test_hash_covers_what_metrics_read() -> None:
     """Every key of a case that a metric or its labels depend on is part of the hash, so that none changes unnoticed."""
-    # what an API is asked decides what comes back, and is in the hash too
-    assert read_by_metrics() - {"id"} <= {*SCORED_KEYS, "gold_supports", "expected_key_facts"}
+    # what an API is asked decides what comes back, and is in the hash too; what does not answer moves unjudged_at_k
+    # alone, and a judgement more must not part a question from its baseline
+    assert read_by_metrics() - {"id", "not_relevant"} <= {*SCORED_KEYS, "gold_supports", "expected_key_facts"}
     assert {"expected_key_facts", "recency_conflict_rule", "must_contain", "vaults"} <= read_by_metrics()
 
 

@@ -350,8 +350,9 @@ def test_noise_at_the_end_never_helps(rel_paths: list[str], count: int) -> None:
     """From real chunks to means: irrelevant chunks at the end of the list make no metric better."""
     shorter = first(item_of(EASY, *rel_paths), (1, 3, 5, 10)).values
     longer = first(item_of(EASY, *rel_paths, *["noise.md"] * count), (1, 3, 5, 10)).values
-    # how varied a list is, and what its chunks are made of, says nothing of whether it is relevant
+    # how varied a list is, what its chunks are made of, and how far it is judged say nothing of whether it is relevant
     shares = ("diversity_rate", "duplicate_doc_rate", "heading_only_hit_rate", "lexical_dominance", "heading_first")
+    shares = (*shares, "unjudged")
     relevance = {
         name: direction
         for name, direction in scoring.directions((1, 3, 5, 10)).items()

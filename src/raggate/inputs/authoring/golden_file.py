@@ -73,6 +73,7 @@ def _line(case: Case, style: Style) -> bytes:
 def _row(case: Case, style: Style) -> dict[str, Any]:
     values = {key: value for key, value in asdict(case).items() if key not in {"hash", "line"}}
     values["retriever_types"] = values.pop("modes")
+    values["not_relevant"] = tuple(golden.place_row(place) for place in case.not_relevant)
     values["gold_supports"] = [_support(asdict(support), style) for support in case.gold_supports]
     defaults = {**asdict(Case(id="", question="", answerable=True)), "retriever_types": None}
     keys = dict.fromkeys((*style.keys, *values))

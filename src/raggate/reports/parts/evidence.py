@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
+from raggate.reports.parts import unjudged
 from raggate.reports.parts.budget import Section
 from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
@@ -15,9 +16,14 @@ from raggate.text.quote import enumerated
 
 def section(review: Review) -> Section:
     """Write it in small print; a page that is short of room keeps the last sentence."""
-    lines = [safe(line, limit=500, middle=True) for line in sentences(review)]
+    lines = [safe(line, limit=500, middle=True) for line in lines_of(review)]
     variants = tuple("<sub>" + "<br>\n".join(shown) + "</sub>" for shown in (lines, lines[-1:]) if shown)
     return Section(name="what the questions show together", rank=3, variants=variants)
+
+
+def lines_of(review: Review) -> list[str]:
+    """Say how far the lists are judged, and then what the questions show together."""
+    return [*filter(None, [unjudged.sentence(review.scorecard)]), *sentences(review)]
 
 
 def sentences(review: Review) -> list[str]:

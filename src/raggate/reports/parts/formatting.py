@@ -6,7 +6,14 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
-from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE, RECALL_ALL, family
+from raggate.models.metric_names import (
+    ABSTENTION,
+    ABSTENTION_ACCURACY,
+    FALSE_ABSTENTION_RATE,
+    RECALL_ALL,
+    UNJUDGED,
+    family,
+)
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
@@ -84,9 +91,10 @@ def _harmless(row: GatedMetric) -> int:
 
 
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
-    """Give the overall rows of metrics that are not gated but moved."""
+    """Give the overall rows of metrics that are not gated but moved; how far lists are judged stands by itself."""
     main = main_rows(rows)
     shown = [row for row in rows if row.delta.slice == OVERALL and _moved(row.delta) and row not in main]
+    shown = [row for row in shown if family(row.delta.metric) != UNJUDGED]
     return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
 
 

@@ -40,6 +40,7 @@ METRICS: dict[str, Metric] = {
     "precision": Metric(retrieval.precision, ranked=True),
     "ndcg": Metric(retrieval.ndcg, ranked=True),
     "ndcg_exp": Metric(retrieval.ndcg_exp, ranked=True),
+    "unjudged": Metric(retrieval.unjudged, "lower", ranked=True),
     "scope_miss_rate": Metric(retrieval.scope_miss, "lower", binary=True),
     "heading_dominance_rate": Metric(retrieval.heading_dominance, "lower", binary=True),
     "heading_only_hit_rate": Metric(headings.heading_only_hit, "lower", ranked=True),

@@ -101,6 +101,25 @@ def _ndcg(item: LabelledResult, k: int, *, exponential: bool) -> float | None:
     return discounted(actual) / discounted(ideal)
 
 
+def unjudged(item: LabelledResult, k: int) -> float | None:
+    """Share of the first k chunks that nobody judged: no gold support, and no place that is said not to answer.
+
+    Every other retrieval metric takes such a chunk for one that does not answer.
+
+    Formula: chunks among the first k that match neither a gold support nor its place nor not_relevant / chunks among
+        the first k.
+    Null: unanswerable cases, empty lists and failed calls.
+    Also: 1 - Judged@k (BEIR, ir_measures), unjudged_at_k (human labels).
+    Source: Judged@k of ir_measures, as its complement.
+    """
+    if not labelled(item.case):
+        return None
+    judged, dropped = set(item.labels.judged), set(item.labels.duplicates)
+    places = [place for place in range(len(item.labels.matches)) if place not in dropped][:k]
+    open_places = sum(not item.labels.matches[place] and place not in judged for place in places)
+    return open_places / len(places) if places else None
+
+
 def scope_miss(item: LabelledResult) -> float | None:
     """Folder selection left out the folder of every gold support.
 

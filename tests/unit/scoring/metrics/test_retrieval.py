@@ -408,3 +408,28 @@ def test_heading_dominance(heading_only: tuple[bool, ...], expected: float, *, a
 def test_heading_dominance_of_a_failed_call() -> None:
     """A failed call counts as dominated, so that it does not leave the mean."""
     assert retrieval.heading_dominance(make_labelled(result=make_result(failure=make_failure()))) == 1
+
+
+def test_unjudged_is_what_neither_gold_nor_a_judgement_names() -> None:
+    """Of four chunks one is gold, one lacks the gold snippet and one is judged not to answer: 1/4 is unjudged."""
+    case = make_case(
+        gold_supports=(make_support("a.md", "# A", snippets=("litres",)),),
+        not_relevant=(make_support("b.md", "# B", grade=0), make_support("", None, chunk_id="c9", grade=0)),
+    )
+    chunks = [
+        make_chunk("c1", rel_path="a.md", text="two litres"),
+        make_chunk("c2", rel_path="b.md", heading_path="# B"),
+        make_chunk("c3", rel_path="b.md", heading_path="# B > ## Deeper"),
+        make_chunk("c4", rel_path="a.md", heading_path="# A > ## More", text="no number"),
+        make_chunk("c1", rel_path="z.md"),
+    ]
+    item = make_labelled(case, make_result("q1", *chunks))
+    assert item.labels.judged == (1, 3)
+    assert [retrieval.unjudged(item, k) for k in (1, 2, 3, 4, 10)] == [0, 0, 1 / 3, 1 / 4, 1 / 4]
+
+
+def test_unjudged_of_nothing() -> None:
+    """Where no list came back, and where no note answers, nothing can be unjudged."""
+    empty = make_labelled(make_case(), make_result("q1"))
+    unanswerable = make_labelled(make_case(answerable=False), make_result("q1", make_chunk()))
+    assert [retrieval.unjudged(item, 5) for item in (empty, FAILED, unanswerable)] == [None, None, None]
