@@ -12,6 +12,7 @@ from typing import Any
 import click
 import yaml
 from pydantic import BaseModel
+from tools import output_schema
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
 from raggate.cli import main as cli
@@ -322,6 +323,8 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/configuration.md": configuration_page,
     "docs/metrics.md": metrics_page,
     "docs/cli.md": cli_page,
+    "docs/json.md": output_schema.page,
+    "src/raggate/cli/output.schema.json": lambda: dumps(output_schema.schema(), pretty=True).decode(),
     "docs/lint.md": lint_page,
     "docs/migrating.md": migrating_page,
 }

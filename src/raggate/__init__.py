@@ -1,9 +1,41 @@
-"""raggate: a regression gate for RAG services."""
+"""raggate: a regression gate for RAG services.
 
-import sys
+For programs: `check` returns a `Verdict` or raises `RunFailed`. What they need is loaded when it is first used.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from raggate.api import check
+    from raggate.errors import RaggateError
+    from raggate.models.public_verdict import Metric, Question, Reason, Verdict
+    from raggate.pipeline.result import RunFailed
 
 __version__ = "0.1.0"
 
-# httpx without its command line, as without its extra `cli`: that alone loads rich's progress bars and pygments, a
-# tenth of a second of every start
-sys.modules.setdefault("httpx._main", None)  # type: ignore[arg-type]
+__all__ = [
+    "Metric",
+    "Question",
+    "RaggateError",
+    "Reason",
+    "RunFailed",
+    "Verdict",
+    "__version__",
+    "check",
+]
+
+_PLACES = {
+    "check": "api",
+    "RaggateError": "errors",
+    **dict.fromkeys(("Metric", "Question", "Reason", "Verdict"), "models.public_verdict"),
+    "RunFailed": "pipeline.result",
+}
+
+
+def __getattr__(name: str) -> object:
+    if name not in _PLACES:
+        raise AttributeError(f"module 'raggate' has no attribute {name!r}")
+    return getattr(import_module(f"raggate.{_PLACES[name]}"), name)

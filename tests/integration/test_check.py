@@ -869,7 +869,7 @@ def test_the_image_is_recorded(promoted: Project, monkeypatch: pytest.MonkeyPatc
     assert image not in json.dumps(stored["fingerprint"])
     assert promoted.verdict()["config_changes"] == []
     assert promoted.command("promote", str(promoted.last_run())).code == 0
-    shown = json.loads(promoted.command("baseline", "show", "--json").out)
+    shown = json.loads(promoted.command("baseline", "show", "--json").out)["result"]
     assert shown["provenance"]["image"] == image
 
 

@@ -33,6 +33,8 @@ ROOMS = {
     "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "interop": {*GROUND, "__init__", "scoring", "labels", "reports", "inputs", "service", "gate", "pipeline"},
+    "api": {*GROUND, "reports", "pipeline", "interop"},
+    "pytest_plugin": {"models", "api"},
     "cli": {
         *GROUND,
         "__init__",
@@ -172,7 +174,7 @@ def test_imports_between_rooms_go_one_way() -> None:
 def test_only_the_front_ends_know_other_systems() -> None:
     """What serves moving in from other systems is imported by the front ends alone."""
     importers = {name.split("/")[0] for name in MODULES if any(part.startswith("interop") for part in own(name))}
-    assert importers == {"interop", "cli", "action"}
+    assert importers == {"interop", "api.py", "cli", "action"}
 
 
 def test_the_action_runs_no_command_line() -> None:
@@ -242,8 +244,8 @@ def test_only_what_shows_text_escapes() -> None:
 
 
 def test_only_the_entry_points_read_the_environment() -> None:
-    """os.environ is read by the two front ends alone, so that nothing else depends on what happens to be set."""
-    assert {name for name in MODULES if "os.environ" in source(name)} == {"cli/main.py", "action/main.py"}
+    """os.environ is read by the front ends alone, so that nothing else depends on what happens to be set."""
+    assert {name for name in MODULES if "os.environ" in source(name)} == {"api.py", "cli/main.py", "action/main.py"}
 
 
 def test_no_directory_of_the_runner_is_taken_for_granted() -> None:
@@ -278,6 +280,12 @@ def test_an_entry_point_is_light(entry: str) -> None:
     assert loaded_by(f"raggate.{entry}.main", {"pydantic", "httpx", "yaml", "docker"}) == []
 
 
+def test_the_plugin_of_pytest_is_light() -> None:
+    """Every run of pytest loads the plugin: it loads nothing but pytest, and changes nothing of httpx."""
+    loaded = {"pydantic", "httpx", "yaml", "docker", "click", "orjson", "rich", "raggate.api", "raggate.models"}
+    assert loaded_by("raggate.pytest_plugin", {*loaded, "httpx._main"}) == []
+
+
 def test_httpx_is_loaded_without_its_own_command_line() -> None:
     """Calls to an API need no library that colours source text: httpx's command line, which wants it, stays out."""
-    assert loaded_by("raggate, httpx", {"pygments", "rich", "click"}) == []
+    assert loaded_by("raggate.cli.main, httpx", {"pygments", "rich"}) == []

@@ -11,6 +11,7 @@ import click
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, sampling
 from raggate.errors import ExitCode
 from raggate.interop.options import DIRECTORY, FiniteRange
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
     if out is not None:
         report = write_agreement(agreements, sheets, out, created_at=now(), sampling=bootstrap)
         click.echo(log_line(f"wrote {report}"))
-    return int(ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
+    return Answer({"tasks": agreements}, ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
 
 
 def _say_agreement(agreement: TaskAgreement) -> None:

@@ -14,6 +14,7 @@ from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.interop.options import choice
+from raggate.models.answer import Answer
 from raggate.models.scorecard import OVERALL
 from raggate.text import dates
 from raggate.text.escape import log_line, plain
@@ -45,8 +46,7 @@ def baseline() -> None:
     help="A baseline file on disk, in place of the configured one. It needs no configuration.",
 )
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json: bool) -> None:
+def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> int:
     """Show what a baseline says: where it is from, its values, and what was accepted."""
     from raggate.gate import history
     from raggate.interop.systems import SYSTEMS
@@ -58,10 +58,8 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
     content = read_file(path, hint="Name a baseline file with --baseline, or promote a run with `raggate promote`.")
     stored = history.read(content, str(path), _cutoffs(settings), SYSTEMS)
     now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    if as_json:
-        click.echo(dumps(_document(stored, now, slices=slices), pretty=True), nl=False)
-        return
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
+    return Answer(_document(stored, now, slices=slices))
 
 
 @baseline.command()
@@ -79,7 +77,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool, as_json
 )
 def log(
     config_file: Path, *, limit: int, metrics: tuple[str, ...], everything: bool, form: str, svg: Path | None
-) -> None:
+) -> int:
     """Show the history of the baseline from git: every version with its values over all cases.
 
     Shown are the gated metrics; --format json has every metric.
@@ -107,14 +105,16 @@ def log(
     if svg is not None:
         drawn = plot.render_all(history_table.plots_of(past, chosen, f"Baseline of suite {settings.suite}"))
         write_file(svg, drawn.encode())
+    document = _logged(past, every if not wanted else chosen)
     if form == "json":
-        click.echo(dumps(_logged(past, every if not wanted else chosen), pretty=True), nl=False)
+        click.echo(dumps(document, pretty=True), nl=False)
     elif form == "markdown":
         click.echo(history_table.render_markdown(past, chosen), nl=False)
     else:
         click.echo(history_table.render_text(past, chosen, width=console.width()), nl=False)
     if past.shallow:
         click.echo(f"raggate: the clone is shallow. {history.DEEPEN}", err=True)
+    return Answer(document)
 
 
 def _settings(config_file: Path) -> Config:

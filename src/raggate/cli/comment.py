@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from raggate.cli import console, options
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.options import choice
+from raggate.models.answer import Answer
+
+if TYPE_CHECKING:
+    from raggate.github.fork_comment import CommentResult
 
 
 @click.command()
@@ -24,7 +29,7 @@ from raggate.interop.options import choice
 )
 @click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
 @click.pass_obj
-def comment(environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: str) -> None:
+def comment(environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: str) -> int:
     """Comment on the pull request whose run has just ended, from what that run measured.
 
     For the event workflow_run, with the token in GITHUB_TOKEN. Configuration, questions, notes and baseline are those
@@ -54,3 +59,8 @@ def comment(environment: Mapping[str, str], /, config_file: Path, when: str, tok
         click.echo(fork_comment.NOBODY)
     if any(result.failed for result in comments):
         raise CannotTell("the comment could not be written")
+    return Answer({"comments": [_told(result) for result in comments]})
+
+
+def _told(result: CommentResult) -> dict[str, object]:
+    return {"pull_request": result.number, "exit_code": int(result.outcome.code), "url": result.url}

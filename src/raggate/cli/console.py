@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import io
 import shlex
 import shutil
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli import streams
+from raggate.cli import output, streams
 from raggate.errors import CannotTell, ExitCode, RaggateError
+from raggate.models.answer import Answer
 from raggate.service import signals
 from raggate.text import disk
 from raggate.text.escape import log_line
+from raggate.text.numbers import fixed, often
 
 if TYPE_CHECKING:
+    from raggate.models.run import Result
+    from raggate.models.scorecard import MetricValue
     from raggate.models.verdict import Review
     from raggate.pipeline.result import RunResult
 
@@ -56,7 +62,7 @@ def guarded(
     except RaggateError as error:
         expected = error
     except KeyboardInterrupt:
-        say("interrupted")
+        click.echo("raggate: interrupted", err=True)
         return int(ExitCode.INTERRUPTED), None
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
         refused = disk.unwritable(error) if isinstance(error, OSError) else None
@@ -94,18 +100,17 @@ def show_review(
     from raggate.pipeline import rerun
     from raggate.reports import terminal
 
-    color = sys.stdout.isatty() and "NO_COLOR" not in environment
     # before the report, which ends with the verdict
     _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
-    click.echo(terminal.render(review, width=max(width(), 60), color=color), color=True)
+    click.echo(terminal.render(review, width=max(width(), 60), color=output.coloured(environment)), color=True)
     comparison = review.comparison
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'summary.md')))}")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 
 
-def show_run(result: RunResult) -> None:
-    """Print where a measured run is.
+def show_run(result: RunResult) -> Answer:
+    """Print where a measured run is, and give that as an answer.
 
     Raises:
         CannotTell: when it stopped early.
@@ -113,6 +118,15 @@ def show_run(result: RunResult) -> None:
     click.echo(log_line(str(short_path(result.directory))))
     if result.run.stopped is not None:
         raise CannotTell(result.run.stopped, log=result.run.log)
+    run = result.run
+    failed = sum(item.result.failure is not None for item in run.results)
+    told = {"run_directory": result.directory, "run_id": run.run_id, "suite": run.suite}
+    return Answer({**told, "questions": len(run.results), "failed": failed})
+
+
+def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> list[dict[str, object]]:
+    """Give metrics, each with its mode and name, as answers hold them."""
+    return [{"mode": mode, "metric": name, **asdict(value)} for mode, name, value in values]
 
 
 def short_path(path: Path) -> Path:
@@ -126,8 +140,25 @@ def width() -> int:
 
 
 def say(line: str) -> None:
-    """Print one line to standard error, made harmless."""
-    click.echo(f"raggate: {log_line(line)}", err=True)
+    """Print one line to standard error, made harmless; a quiet command says none."""
+    if not output.quiet():
+        click.echo(f"raggate: {log_line(line)}", err=True)
+
+
+def hearing() -> dict[str, Any]:
+    """Give how a request is heard of on the way, as fields of it: quietly, with its progress, or with every answer."""
+    from raggate.reports.progress import Progress
+
+    if output.quiet():
+        return {"progress": lambda: Progress(io.StringIO())}
+    return {"answered": _say_answer} if output.verbose() else {}
+
+
+def _say_answer(result: Result) -> None:
+    failure, response = result.failure, result.response
+    came = f"{failure.kind}: {failure.message}" if failure else f"{len(response.chunks) if response else 0} chunks"
+    again = f", retried {often(result.retries)}" if result.retries else ""
+    say(f"{result.mode} {result.case_id}: {came} in {fixed(result.elapsed_ms, 0)} ms{again}")
 
 
 def say_error(error: RaggateError, fence: Fence = nullcontext) -> None:
@@ -157,7 +188,8 @@ def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
 
     secrets = of_environment(environment, environment)
     details = report(redact("".join(traceback.format_exception(error)), secrets))
-    say(f"internal error: {type(error).__name__}: {redact(str(error), secrets)}")
+    message = f"internal error: {type(error).__name__}: {redact(str(error), secrets)}"
+    click.echo(f"raggate: {log_line(message)}", err=True)
     try:
         if CRASH_LOG.parent.is_symlink():
             raise NotADirectoryError(f"{CRASH_LOG.parent} is a link")

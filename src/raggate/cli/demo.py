@@ -16,9 +16,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from raggate.cli import console
+from raggate.cli import console, output
 from raggate.cli.options import PATH
 from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
@@ -56,7 +57,7 @@ BROKEN = Change(
 @click.command()
 @click.option("--keep", type=PATH, metavar="DIR", help="Keep the files of the demo in this new directory.")
 @click.pass_obj
-def demo(environment: dict[str, str], /, keep: Path | None) -> None:
+def demo(environment: dict[str, str], /, keep: Path | None) -> int:
     """Show the gate at work on a small search service: a change that passes, and one that does not.
 
     Needs no Docker, no network and none of your files.
@@ -67,12 +68,20 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> None:
         questions = len(_make_baseline(request).cases)
         click.echo(f"A small search service was asked {questions} questions. Its answers are the baseline.")
         click.echo(f"\nA good change: {GOOD.title}.\n{_difference(GOOD)}\n")
-        verdict = _check(request, service, GOOD).verdict
+        good = _check(request, service, GOOD)
+        verdict = good.verdict
         click.echo(f"{verdict.headline}\nverdict: {verdict.outcome} (exit {verdict.exit_code})")
         click.echo(f"\nA broken change: {BROKEN.title}.\n{_difference(BROKEN)}")
-        _show(_check(request, service, BROKEN), environment)
+        broken = _check(request, service, BROKEN)
+        _show(broken, environment)
     click.echo(log_line(_files_left(keep)))
     click.echo("Next: `raggate init --probe URL` writes the configuration for an API of yours that is running.")
+    kept = directory if keep is not None else None
+    return Answer({"directory": kept, "questions": questions, "good": _told(good), "broken": _told(broken)})
+
+
+def _told(review: Review) -> dict[str, object]:
+    return {"outcome": review.verdict.outcome, "exit_code": int(review.verdict.exit_code)}
 
 
 @contextmanager
@@ -145,8 +154,7 @@ def _check(request: Request, service: str, change: Change) -> Review:
 def _show(review: Review, environment: dict[str, str]) -> None:
     from raggate.reports import terminal
 
-    color = sys.stdout.isatty() and "NO_COLOR" not in environment
-    click.echo(terminal.render(review, width=max(console.width(), 60), color=color), color=True)
+    click.echo(terminal.render(review, width=max(console.width(), 60), color=output.coloured(environment)), color=True)
 
 
 def _difference(change: Change) -> str:

@@ -12,7 +12,9 @@ import click
 from raggate.cli import console, options, picking
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.jsonio import loads
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
@@ -55,7 +57,7 @@ def golden() -> None:
 @click.option("--id", "case_id", metavar="ID", help="Its id. Default: the next number, or its first words.")
 @click.option("--dry-run", is_flag=True, help="Print the line and write nothing.")
 @click.pass_obj
-def add(environment: dict[str, str], /, question: str, config_file: Path, **flags: Any) -> None:
+def add(environment: dict[str, str], /, question: str, config_file: Path, **flags: Any) -> int:
     """Add a question and choose the passages that answer it.
 
     Asks the API and shows its first ten passages to choose from. Without a terminal, choose with --pick, --anchor or
@@ -71,14 +73,17 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
     case = _case(request, bench, question, flags)
     data, findings = authoring.checked(bench, [case])
     _warn(findings)
+    line = data[len(bench.data) :].decode()
+    told = {"golden": bench.path, "case": loads(line), "written": not dry_run}
     if dry_run:
-        click.echo(log_line(data[len(bench.data) :].decode(), limit=20_000))
-        return
+        click.echo(log_line(line, limit=20_000))
+        return Answer(told)
     authoring.save(bench, data)
     # a service that ranks otherwise each time may have another passage behind a number than the one that was seen
     places = [f"{support.rel_path} {support.heading_path or ''}".strip() for support in case.gold_supports]
     answer = "; ".join(places) or "no note answers it"
     click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}: {answer}"))
+    return Answer(told)
 
 
 @golden.command("import")
@@ -101,7 +106,7 @@ def import_(
     form: str | None,
     undecided: Path | None,
     **flags: Any,
-) -> None:
+) -> int:
     """Import questions whose answer is in exactly one place in the notes.
 
     FILE is a table of questions (CSV, JSON), a file of ragas, deepeval, promptfoo, Inspect, rag-ci or SQuAD, or a BEIR
@@ -135,6 +140,9 @@ def import_(
         click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
     if imported.undecided and not flags["dry_run"]:
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
+    undecided_rows = [{"place": item.question.place, "reason": item.reason} for item in imported.undecided]
+    told = {"format": form, "golden": bench.path, "added": [case.id for case in imported.cases]}
+    return Answer({**told, "known": imported.known, "undecided": undecided_rows, "written": not flags["dry_run"]})
 
 
 @golden.command()
@@ -157,7 +165,7 @@ def propose(
     proposals: Path | None,
     *,
     by_model: bool,
-) -> None:
+) -> int:
     """Propose questions from tables, lists, headings and similar notes, without a model unless --model asks for one.
 
     Each has one passage that answers it and quotes no heading. None is added to the golden set until a person accepts
@@ -172,7 +180,13 @@ def propose(
     request = _request(config_file, environment)
     bench = authoring.open_golden(request)
     path = proposals or bench.path.with_name(f"{bench.path.stem}.proposals.jsonl")
-    run(Desk(bench, path), most, accepted, rejected, request if by_model else None)
+    desk = Desk(bench, path)
+    run(desk, most, accepted, rejected, request if by_model else None)
+    waiting = [
+        {"id": item.id, "question": item.case.question, "answer": item.answer, "source": item.source}
+        for item in desk.waiting()
+    ]
+    return Answer({"accepted": accepted, "rejected": rejected, "waiting": waiting, "proposals": path})
 
 
 def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:

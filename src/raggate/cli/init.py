@@ -13,6 +13,7 @@ import click
 from raggate.cli import console, first_config
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
@@ -58,7 +59,7 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 @click.pass_obj
 def init(
     environment: dict[str, str], /, directory: Path, action: str, owners: str, *, force: bool, **known: Any
-) -> None:
+) -> int:
     """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
 
     With --probe the API is called, its OpenAPI document read where it has one, and its answer recognised; what cannot
@@ -78,6 +79,7 @@ def init(
     _advise(directory, written, action, own_notes=own_notes, configured=config is not None)
     if api.url is not None:
         _try_out(directory, first_config.question_of(api), environment)
+    return Answer({"written": written})
 
 
 def _choose(asked: str, among: Sequence[str]) -> str:

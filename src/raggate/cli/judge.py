@@ -10,7 +10,9 @@ import click
 from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.jsonio import loads
 
 if TYPE_CHECKING:
     from raggate.config.judge_overrides import JudgeOverrides
@@ -64,7 +66,7 @@ def judge(
     bias_n: int | None,
     answered_by: str | None,
     **instead: Any,
-) -> None:
+) -> int:
     """Judge the answers of a stored run again, and rewrite its results and metrics.
 
     Its verdict is removed, as it was decided by other judgements; `raggate compare` decides anew. With --bias the run
@@ -72,26 +74,24 @@ def judge(
     """
     if prune or dry_run:
         others = (bias, bias_n, answered_by, *instead.values())
-        _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(others))
-        return
+        return _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(others))
     from raggate.config.judge_overrides import JudgeOverrides
 
     _check_flags(bias=bias, bias_n=bias_n, answered_by=answered_by, **instead)
     overrides = JudgeOverrides(**instead)
     if bias:
-        _measure_bias(environment, directory, config_file, overrides, bias_n or _BIAS_N, answered_by)
-        return
+        return _measure_bias(environment, directory, config_file, overrides, bias_n or _BIAS_N, answered_by)
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
     from raggate.text.numbers import written
 
-    for mode, name, value in rejudge.judge_directory(
-        directory, config_file, overrides, environment, console.say, SYSTEMS
-    ):
+    values = rejudge.judge_directory(directory, config_file, overrides, environment, console.say, SYSTEMS)
+    for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}")
+    return Answer({"run_directory": directory, "metrics": console.metrics_of(values)})
 
 
-def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) -> None:
+def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) -> Answer:
     """Drop replies that a run does not take; `alone` says that --prune is the only thing that is wanted."""
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
@@ -101,6 +101,7 @@ def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) ->
     cassette, dropped, kept = rejudge.prune_cassette(directory, config_file, console.say, SYSTEMS, dry_run=dry_run)
     done = "would be dropped" if dry_run else "dropped"
     click.echo(f"{log_line(str(cassette))}: {dropped} {'reply' if dropped == 1 else 'replies'} {done}, {kept} kept")
+    return Answer({"cassette": cassette, "dropped": dropped, "kept": kept, "written": not dry_run})
 
 
 def _check_flags(*, bias: bool, bias_n: int | None, answered_by: str | None, **instead: Any) -> None:
@@ -126,9 +127,10 @@ def _measure_bias(
     overrides: JudgeOverrides,
     n: int,
     answered_by: str | None,
-) -> None:
+) -> Answer:
     from raggate.pipeline.judge_bias import measure_bias
-    from raggate.reports import judge_bias
+    from raggate.reports import judge_bias, judge_bias_file
 
     measured = measure_bias(directory, config_file, overrides, environment, console.say, n=n, answered_by=answered_by)
     click.echo(judge_bias.render_terminal(measured), nl=False)
+    return Answer({"run_directory": directory, "bias": loads(judge_bias_file.render(measured))})

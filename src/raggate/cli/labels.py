@@ -14,6 +14,7 @@ from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange, choice
 from raggate.interop.terminal import warn
+from raggate.models.answer import Answer
 from raggate.models.scorecard import EPSILON
 from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
@@ -72,7 +73,7 @@ labels.add_command(agreement)
 @RESAMPLES
 @SEED
 @click.option("--out", type=DIRECTORY, help="Write <task>_scores.json here.")
-def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> None:
+def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> int:
     """Compute the label-based metrics of one task with confidence intervals."""
     from raggate.interop.pragmata.files import read_sheets, write_report
     from raggate.labels import checks, score as label_scores
@@ -96,21 +97,25 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
         _say_scores(scores, len(label_scores.annotators(judgments)))
     else:
         click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now())}"))
+    return Answer({"task": scores.task, "k": scores.k, "queries": scores.n_examples, "metrics": scores.metrics})
 
 
 @labels.command()
 @click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=PATH)
-def show(reports: tuple[Path, ...]) -> None:
+def show(reports: tuple[Path, ...]) -> int:
     """Print stored score reports, such as retrieval_scores.json of `score --out`."""
     from raggate.interop.pragmata.files import read_report
 
+    rows: list[dict[str, object]] = []
     for path in reports:
         report = read_report(path)
+        rows.append({"file": path, "task": report.task, "queries": report.n_examples, "metrics": report.metrics})
         about = "" if report.top_k is None else f", K up to {report.top_k}"
         click.echo(log_line(f"{path}: {report.task}, {report.n_examples} queries{about}, {report.created_at}"))
         if report.notes:
             click.echo(log_line(f"  {report.notes}", limit=400))
         _say_metrics(report.metrics)
+    return Answer({"reports": rows})
 
 
 @labels.command()
@@ -143,9 +148,9 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
         f"{len(discarded)} discarded; {complete} of {len(panels)} retrieval panels known to be complete; "
         f"{len(findings)} findings"
     )
-    return (
-        int(ExitCode.INVARIANT) if strict and any(item.rule not in allow for item in findings) else int(ExitCode.PASS)
-    )
+    failed = strict and any(item.rule not in allow for item in findings)
+    told = {"judgments": len(judgments), "panels": len(panels), "complete": complete, "findings": findings}
+    return Answer(told, ExitCode.INVARIANT if failed else ExitCode.PASS)
 
 
 @labels.command()
@@ -188,17 +193,20 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     _say_joined(current, directory)
     repeated = checks.repeated(judgments)
     doubts = [_REPEATED.format(count=len(repeated), place=repeated[0].place)] if repeated else []
+    told = {"run_directory": directory, "k": current.k, "unjudged": current.unjudged_share, "metrics": current.means}
     if baseline is None:
-        return int(ExitCode.CANNOT_TELL if _say_doubts([*doubts, *_doubts(current)]) else ExitCode.PASS)
+        doubts += _doubts(current)
+        code = ExitCode.CANNOT_TELL if _say_doubts(doubts) else ExitCode.PASS
+        return Answer({**told, "deltas": [], "doubts": doubts}, code)
     before = label_scores.join(judgments, result_lists(baseline, judgments, mode), **policy)
     bootstrap = sampling(settings)
     deltas = compare.compare(current, before, sampling=bootstrap, **settings)
     click.echo(log_line(f"against {baseline}, over the queries both have:"))
     for delta in deltas:
         _say_delta(delta)
-    if _say_doubts([*doubts, *_doubts(current, before, deltas)]):
-        return int(ExitCode.CANNOT_TELL)
-    return int(ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS)
+    doubts += _doubts(current, before, deltas)
+    code = ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS
+    return Answer({**told, "deltas": deltas, "doubts": doubts}, ExitCode.CANNOT_TELL if _say_doubts(doubts) else code)
 
 
 def _say_scores(scores: LabelScores, annotators: int) -> None:

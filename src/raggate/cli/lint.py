@@ -13,6 +13,7 @@ from raggate import __version__
 from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, RaggateError
+from raggate.models.answer import Answer
 from raggate.models.lint import CHECKS
 from raggate.text.escape import log_line
 
@@ -66,7 +67,7 @@ def lint(
     from raggate.config.overrides import Overrides
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
-    from raggate.reports.lint import all_findings
+    from raggate.reports.lint import all_findings, document
 
     request = Request(
         config_file=config_file,
@@ -80,7 +81,8 @@ def lint(
     report = replace(_checked(request, raising=form == "text"), ignored=frozenset(ignore))
     click.echo(_rendered(report, form), nl=False)
     severities = {finding.severity for finding in all_findings(report)}
-    return int(ExitCode.USAGE if severities & {"error", *(["warning"] if strict else [])} else ExitCode.PASS)
+    failed = severities & {"error", *(["warning"] if strict else [])}
+    return Answer(document(report), int(ExitCode.USAGE if failed else ExitCode.PASS))
 
 
 def _checked(request: Request, *, raising: bool) -> LintReport:

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from raggate import __version__
-from raggate.cli import console, options
+from raggate.cli import console, options, output
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.options import PATH
-from raggate.errors import ExitCode
+from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.interop.options import choice
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
+    from raggate.models.verdict import Review
     from raggate.pipeline.request import Request
 
 
@@ -32,20 +34,30 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
 def run_command(arguments: Sequence[str] | None) -> int:
     """Run the command line, say what went wrong, and give the exit code; see `raggate.errors.ExitCode`."""
     environment = dict(os.environ)
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    misread: list[RaggateError] = []
 
     def command() -> int:
         try:
-            code = cli.main(args=arguments, prog_name="raggate", standalone_mode=False, obj=environment)
+            code = cli.main(args=words, prog_name="raggate", standalone_mode=False, obj=environment)
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)
             click.echo("\n".join(map(_indented, shown.getvalue().splitlines())), err=True)
+            misread.append(UsageError(error.format_message()))
             return int(ExitCode.USAGE)
         except click.Abort:
             raise KeyboardInterrupt from None
         return code if isinstance(code, int) else int(ExitCode.PASS)
 
-    return console.guarded(command, environment)[0]
+    with output.of_command() as spoken:
+        code, error = console.guarded(command, environment)
+        if output.wanted(spoken, words):
+            from raggate.text.jsonio import dumps
+
+            reason = misread[0] if misread else error
+            click.echo(dumps(output.document(spoken.command, code, reason), pretty=True), nl=False)
+    return int(code)
 
 
 def _indented(line: str) -> str:
@@ -116,17 +128,17 @@ def check(**flags: Any) -> int:
     request = _request(**flags)
     result = pipeline.check(request)
     console.show_review(result.review, result.directory, request.environment, promoting=request.promoting)
-    return result.review.verdict.exit_code
+    return _verdict(result.review, result.directory)
 
 
 @cli.command()
 @_options("config", "suite", *_API, "against", "out", "full-text")
 @click.option("--limit", type=click.IntRange(1), help="Ask only the first questions, to try things out.")
-def run(*, limit: int | None, **flags: Any) -> None:
+def run(*, limit: int | None, **flags: Any) -> int:
     """Start the API and ask the questions; write a scored run directory, without a verdict."""
     from raggate.pipeline import check as pipeline
 
-    console.show_run(pipeline.run(_request(**flags), limit))
+    return console.show_run(pipeline.run(_request(**flags), limit))
 
 
 @cli.command()
@@ -135,7 +147,7 @@ def run(*, limit: int | None, **flags: Any) -> None:
     "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How many times to ask all questions."
 )
 @click.option("--boot-each", is_flag=True, help="Start the API anew for each run.")
-def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> None:
+def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> int:
     """Measure the noise of the API: ask one build all questions several times.
 
     Writes a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
@@ -147,22 +159,28 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> None:
     result, measured = pipeline.calibrate(_request(**flags), runs, boot_each=boot_each)
     if result.run.stopped is None:
         click.echo(calibration.render(measured))
-    console.show_run(result)
+    shown = console.show_run(result)
+    return Answer({**shown.result, "noise": measured.scorecard.fingerprint.get("noise")})
 
 
 @cli.command()
 @click.argument("directory", type=PATH)
 @click.option("--golden", "golden_file", type=PATH, help="Use this golden set instead of the stored one.")
-def score(directory: Path, golden_file: Path | None) -> None:
+def score(directory: Path, golden_file: Path | None) -> int:
     """Score a stored run again and rewrite its metrics.json."""
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
     from raggate.text.numbers import written
 
     _, scorecard = rerun.score(directory, golden_file, SYSTEMS)
-    for mode, slices in scorecard.slices.items():
-        for name, value in slices.get("overall", {}).items():
-            click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
+    values = [
+        (mode, name, value)
+        for mode, slices in scorecard.slices.items()
+        for name, value in slices.get("overall", {}).items()
+    ]
+    for mode, name, value in values:
+        click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
+    return Answer({"run_directory": directory, "metrics": console.metrics_of(values)})
 
 
 @cli.command()
@@ -190,18 +208,20 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 
     reports, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
     console.show_review(review, directory, os.environ, reports=reports)
-    return review.verdict.exit_code
+    return _verdict(review, reports)
 
 
 @cli.command()
 @click.argument("directory", type=PATH)
 @choice("--format", "summary.md", "verdict.json", "metrics.json", name="name", help="Which report.")
-def report(directory: Path, name: str) -> None:
+def report(directory: Path, name: str) -> int:
     """Write the reports of a stored run again from its data, and print one."""
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
-    click.echo(rerun.report(directory, name, SYSTEMS), nl=False)
+    text = rerun.report(directory, name, SYSTEMS)
+    click.echo(text, nl=False)
+    return Answer({"run_directory": directory, "report": name, "text": text})
 
 
 @cli.command()
@@ -217,7 +237,7 @@ def report(directory: Path, name: str) -> None:
 )
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
-def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
+def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
     """Make a stored run the baseline of its suite."""
     from raggate.gate.promote import table
     from raggate.pipeline import rerun
@@ -233,10 +253,21 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> None:
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
     click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
+    told = {"baseline": target, "suite": scorecard.suite, "run_id": scorecard.run_id, "written": not dry_run}
+    return Answer({**told, "cases": len({case.case_id for case in scorecard.cases})})
+
+
+def _verdict(review: Review, directory: Path) -> Answer:
+    from dataclasses import asdict
+
+    from raggate.reports.public_verdict import verdict_of
+
+    return Answer(asdict(verdict_of(review, directory)), int(review.verdict.exit_code))
 
 
 for _command in (*COMMANDS, *OTHER_SYSTEMS):
     cli.add_command(_command)
+output.add_flags(cli)
 
 
 def _request(
@@ -262,4 +293,5 @@ def _request(
         out=out,
         baseline_file=baseline_file,
         full_text=full_text,
+        **console.hearing(),
     )

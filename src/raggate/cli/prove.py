@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 
 import click
 
-from raggate.cli import console, options
+from raggate.cli import console, options, output
 from raggate.cli.options import PATH
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.jsonio import loads
 
 
 @click.command()
@@ -28,12 +29,15 @@ def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path |
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
     from raggate.prove import proof
-    from raggate.reports import proof_terminal
+    from raggate.reports import proof_file, proof_terminal
     from raggate.reports.parts.proof_words import EXIT_CODES
 
     request = Request(config_file=config_file, environment=environment, say=console.say, systems=SYSTEMS, out=out)
     directory, result = proof.prove(request, runs)
-    color = sys.stdout.isatty() and "NO_COLOR" not in environment
-    click.echo(proof_terminal.render(result, width=max(console.width(), 60), color=color), color=True)
+    click.echo(
+        proof_terminal.render(result, width=max(console.width(), 60), color=output.coloured(environment)), color=True
+    )
     click.echo(f"report:  {log_line(str(console.short_path(directory / 'proof.md')))}")
-    return int(EXIT_CODES[result.outcome])
+    return Answer(
+        {"directory": directory, "proof": loads(proof_file.render_json(result))}, int(EXIT_CODES[result.outcome])
+    )

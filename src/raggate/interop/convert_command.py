@@ -9,6 +9,7 @@ import click
 
 from raggate.errors import ExitCode
 from raggate.interop.options import choice
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
 
@@ -27,7 +28,6 @@ _PATH = click.Path(path_type=Path)
 @click.argument("target", type=_PATH)
 @click.option("--from", "from_format", type=click.Choice(SOURCES), required=True, help="Format of SOURCE.")
 @click.option("--to", "to_format", type=click.Choice(TARGETS), required=True, help="Format of TARGET.")
-@click.option("--json", "as_json", is_flag=True, help="Print JSON in place of lines, with everything that was lost.")
 @click.option("--strict", is_flag=True, help="Write nothing and exit 2 when anything is lost.")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @click.option("--topics", type=_PATH, help="The topics of a TREC source.")
@@ -54,17 +54,14 @@ def convert(source: Path, target: Path, **settings: Any) -> int:
     from raggate.interop.convert import convert as run
     from raggate.interop.golden_formats import Options
 
-    flags = {name: settings.pop(name) for name in ("as_json", "strict", "force")}
+    flags = {name: settings.pop(name) for name in ("strict", "force")}
     formats = {name: settings.pop(name) for name in ("from_format", "to_format")}
     with writing(target):
         conversion = run(
             source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
         )
-    if flags["as_json"]:
-        click.echo(_json(conversion), nl=False)
-    else:
-        _say(conversion)
-    return ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS
+    _say(conversion)
+    return Answer(_document(conversion), ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS)
 
 
 def _say(conversion: Conversion) -> None:
@@ -84,16 +81,11 @@ def _say(conversion: Conversion) -> None:
     click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
 
 
-def _json(conversion: Conversion) -> bytes:
-    from dataclasses import asdict
-
-    from raggate.text.jsonio import dumps
-
-    document = {
+def _document(conversion: Conversion) -> dict[str, object]:
+    return {
         "cases": conversion.cases,
         "written": conversion.written,
-        "files": [path.as_posix() for path in conversion.files],
-        "lost": [asdict(note) for note in conversion.lost],
-        "filled": [asdict(note) for note in conversion.notes if not note.lost],
+        "files": conversion.files,
+        "lost": conversion.lost,
+        "filled": [note for note in conversion.notes if not note.lost],
     }
-    return dumps(document, pretty=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.errors import UsageError
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.quote import quoted
 
@@ -38,7 +39,7 @@ def evaluate(
     name: str,
     per_query: bool,
     keep_first: bool,
-) -> None:
+) -> int:
     """Score result lists of any tool against judgements.
 
     Needs no configuration and starts nothing. A line of --lists is {"query_id": "q1", "doc_ids": ["d3", "d1"]}.
@@ -52,11 +53,15 @@ def evaluate(
         raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
     files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
     evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
+    document = _document(evaluation)
     if name == "json":
-        click.echo(_json(evaluation), nl=False)
+        from raggate.text.jsonio import dumps
+
+        click.echo(dumps(document, pretty=True), nl=False)
     else:
         for line in _table(evaluation):
             click.echo(line)
+    return Answer(document)
 
 
 def _numbers(written: str) -> tuple[int, ...]:
@@ -66,11 +71,10 @@ def _numbers(written: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def _json(evaluation: Evaluation) -> bytes:
+def _document(evaluation: Evaluation) -> dict[str, object]:
     from dataclasses import asdict
     from functools import cache
 
-    from raggate.text.jsonio import dumps
     from raggate.text.numbers import STORED_DECIMALS, rounded
 
     @cache
@@ -87,7 +91,7 @@ def _json(evaluation: Evaluation) -> bytes:
             query_id: {name: stored(value) for name, value in values.items()}
             for query_id, values in evaluation.per_query.items()
         }
-    return dumps(document, pretty=True)
+    return document
 
 
 def _table(evaluation: Evaluation) -> list[str]:

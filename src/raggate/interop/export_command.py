@@ -9,6 +9,7 @@ import click
 
 from raggate.errors import UsageError
 from raggate.interop.options import choice
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
 
@@ -34,7 +35,7 @@ def export() -> None:
 )
 @click.option("--mode", help="The retrieval mode, when the run has several.")
 @_FORCE
-def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool) -> None:
+def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool) -> int:
     """Write the result lists of a run for `raggate evaluate` and other tools. Queries are named by the ids of cases."""
     from raggate.interop.export import lists_of, write_lists
 
@@ -48,13 +49,14 @@ def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str
     if failed or empty:
         warning = f"{failed} failed calls and {empty} empty lists are not in the file: count them as misses"
         click.echo(log_line(f"raggate: {warning}"), err=True)
+    return Answer({"file": target, "lists": len(lists) - failed - empty, "failed": failed, "empty": empty})
 
 
 @export.command("corpus")
 @click.argument("source", type=_PATH)
 @click.argument("folder", metavar="BEIR_FOLDER", type=_PATH)
 @_FORCE
-def export_corpus(source: Path, folder: Path, *, force: bool) -> None:
+def export_corpus(source: Path, folder: Path, *, force: bool) -> int:
     """Write corpus.jsonl of a BEIR folder. SOURCE is a directory of notes, or another BEIR folder.
 
     Notes are named by their paths. Every line of another folder's corpus is checked.
@@ -67,6 +69,7 @@ def export_corpus(source: Path, folder: Path, *, force: bool) -> None:
     with writing(folder):
         count = write_corpus(documents, folder)
     click.echo(log_line(f"wrote {folder / CORPUS}: {count} documents"))
+    return Answer({"file": folder / CORPUS, "documents": count})
 
 
 def _refuse(target: Path, *, force: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -126,7 +126,7 @@ def _ask(
     log: tuple[str, ...] = ()
     for number in range(boots):
         with booted(request, inputs, build, place, before) as up, request.progress() as progress:
-            ask_all = partial(_ask_all, inputs, up, answers, progress)
+            ask_all = partial(_ask_all, inputs, up, answers, progress, request.answered)
             repeats_here = range(number * times + 1, (number + 1) * times + 1)
             stopped = next(filter(None, map(ask_all, repeats_here)), None)
             if stopped is None and settings.ask.repeat == 1:
@@ -163,7 +163,9 @@ def check_modes(request: Request, inputs: Inputs) -> None:
             request.say(f"no question is for mode {mode}")
 
 
-def _ask_all(inputs: Inputs, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
+def _ask_all(
+    inputs: Inputs, up: Booted, answers: PartialRun, progress: Progress, heard: Callable[[Result], None], repeat: int
+) -> str | None:
     """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
     asking = inputs.config.ask
     questions = suite.questions_of(inputs.golden.cases, asking.modes)
@@ -175,6 +177,7 @@ def _ask_all(inputs: Inputs, up: Booted, answers: PartialRun, progress: Progress
     def keep(result: Result, done: int, total: int) -> None:
         answers.note_failure(result, up.api)
         answers.results.append(clean(result))
+        heard(answers.results[-1])
         progress.advance(before + done, total * asking.repeat, answers.failed)
 
     asked = up.adapter.ask(questions, up.api, on_result=keep)

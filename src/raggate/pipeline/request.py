@@ -13,6 +13,7 @@ from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.overrides import Overrides
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
+from raggate.models.run import Result
 from raggate.reports.progress import Progress
 
 USUAL = "raggate.yml"
@@ -21,8 +22,8 @@ USUAL = "raggate.yml"
 AS_CONFIGURED = Overrides()
 
 
-def unheard(_: Path) -> None:
-    """Do nothing about a new run directory."""
+def unheard(_: object) -> None:
+    """Do nothing about a new run directory, or an answer."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -44,6 +45,7 @@ class Request:
         introducing: whether a revision without a configuration means a first run, and not an error.
         first_run: what such a run takes from the change's own configuration.
         action: whether raggate was started as the container action.
+        answered: hears each answer and failure of the suite as it comes in.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -61,6 +63,7 @@ class Request:
     introducing: bool = False
     first_run: FirstRun = STRICT
     action: bool = False
+    answered: Callable[[Result], None] = unheard
     created: Callable[[Path], None] = unheard
 
     @property

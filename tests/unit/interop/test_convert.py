@@ -12,6 +12,8 @@ from click.testing import CliRunner
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_result, make_support
+from here import called
+from raggate.cli.main import run_command
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.interop.convert import PRAGMATA, Conversion, convert, read
@@ -314,7 +316,7 @@ def test_the_command_counts_what_is_in_the_target(tmp_path: Path) -> None:
     source = write(tmp_path / "g.jsonl", held, *cases)
     flags = ("--from", "raggate", "--to", "kebab")
     assert ": 1 of 4 cases, 3 losses" in run(source, tmp_path / "a.yaml", *flags)[1]
-    document = json.loads(run(source, tmp_path / "b.yaml", *flags, "--json")[1])
+    document = told(tmp_path, source, tmp_path / "b.yaml", *flags)
     assert (document["written"], document["cases"]) == (1, 4)
     assert "nothing written: 4 cases, 3 losses" in run(source, tmp_path / "c.yaml", *flags, "--strict")[1]
 
@@ -411,6 +413,14 @@ def run(*arguments: str | Path) -> tuple[int, str]:
     return int(result.return_value), result.output
 
 
+def told(at: Path, *arguments: str | Path) -> dict[str, Any]:
+    """Run the command with --json; give its result."""
+    done = called(lambda: run_command(["convert", *map(str, arguments), "--json"]), at=at, environment={})
+    assert done.code == 0
+    result: dict[str, Any] = json.loads(done.out)["result"]
+    return result
+
+
 def test_the_command_lists_losses_and_strict_writes_nothing(tmp_path: Path) -> None:
     """Losses are printed per case and key; with --strict the exit code is 2 and the target is not there."""
     hostile = "::error::x\u202e\x1b[31m"
@@ -421,9 +431,7 @@ def test_the_command_lists_losses_and_strict_writes_nothing(tmp_path: Path) -> N
     assert 'dropped: q1: gold_supports[0].heading_path: "# A"' in output
     assert "nothing written: 1 cases, 2 losses" in output
     assert not {"\x1b", "\u202e"} & set(output)
-    code, output = run(*arguments, "--json")
-    assert code == 0
-    assert json.loads(output)["lost"][0]["key"] == "group"
+    assert told(tmp_path, *arguments)["lost"][0]["key"] == "group"
     assert isinstance(json.loads((tmp_path / "q.json").read_text()), list)
     with pytest.raises(UsageError, match="exists already"):
         run(*arguments)

@@ -13,6 +13,7 @@ from raggate.errors import ExitCode, UsageError
 from raggate.interop.helloworld.terminal import comparison_lines, score_table
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
 from raggate.interop.terminal import refuse_existing, warn
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import printable
 from raggate.text.numbers import setting, written
@@ -67,7 +68,7 @@ def helloworld() -> None:
 @click.option("--output-metrics", type=_GOLDEN, help="Write helloworld's means to this JSON file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
 @_LENIENT
-def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> None:
+def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> int:
     """Score a run again: helloworld's own numbers and raggate's side by side."""
     from raggate.interop.helloworld import inputs, metrics as helloworld_metrics, write as writer
 
@@ -87,20 +88,25 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         writer.update(directory, files, helloworld_metrics.scored(files.rows, cases), theirs)
         warn(f"wrote the scores of {len(files.rows)} rows into {directory}")
     truncated = sum(item.labels.truncated for item in run.results)
+    told = {"run_id": files.run_id, "k": files.k, "truncated": truncated}
+    document = {**told, "helloworld": theirs, "raggate": _ours(scorecard)}
     if flags["as_json"]:
-        ours: dict[str, Any] = {
-            name: {"value": value.value, "n": value.n, "unscored": value.unscored}
-            for name, value in _overall(scorecard).items()
-        }
-        rates = scorecard.operations.rates if scorecard.operations else {}
-        ours["operational_metrics"] = {name: rate.value for name, rate in rates.items()}
-        document = {"run_id": files.run_id, "k": files.k, "truncated": truncated, "helloworld": theirs, "raggate": ours}
         click.echo(printable(json.dumps(document, indent=2, sort_keys=True)))
-        return
+        return Answer(document)
     for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)
     if truncated:
         warn(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
+    return Answer(document)
+
+
+def _ours(scorecard: Scorecard) -> dict[str, Any]:
+    ours: dict[str, Any] = {
+        name: {"value": value.value, "n": value.n, "unscored": value.unscored}
+        for name, value in _overall(scorecard).items()
+    }
+    rates = scorecard.operations.rates if scorecard.operations else {}
+    return {**ours, "operational_metrics": {name: rate.value for name, rate in rates.items()}}
 
 
 @helloworld.command()
@@ -141,12 +147,12 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
         warn(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
         warn("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
-        return ExitCode.CANNOT_TELL
+        return Answer({"comparison": comparison}, ExitCode.CANNOT_TELL)
     for line in comparison_lines(comparison):
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
         warn("the means are over other questions on each side; with --golden they are over those of both")
-    return _gate(comparison, settings, **allow)
+    return Answer({"comparison": comparison}, _gate(comparison, settings, **allow))
 
 
 @helloworld.command()
@@ -162,7 +168,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep whole texts, if the run has them.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 @click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
-def export(directory: Path, out: Path, **settings: Any) -> None:
+def export(directory: Path, out: Path, **settings: Any) -> int:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
     from raggate.interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
     from raggate.interop.run_lists import only_mode
@@ -194,12 +200,13 @@ def export(directory: Path, out: Path, **settings: Any) -> None:
         write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
     writer.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
     click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
+    return Answer({"run_directory": out, "rows": len(rows), "failed": len(results) - len(rows)})
 
 
 @helloworld.command()
 @click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
 @OUT
-def redact(directory: Path, out: Path) -> None:
+def redact(directory: Path, out: Path) -> int:
     """Copy a run without the texts of questions, answers, chunks and judges, so that it can be committed.
 
     Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
@@ -211,6 +218,7 @@ def redact(directory: Path, out: Path) -> None:
     writer.update(out, files, [writer.redacted(row) for row in files.rows], {})
     writer.write_object(out / "config.json", files.config)
     click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
+    return Answer({"run_directory": out, "rows": len(files.rows)})
 
 
 @helloworld.command(name="import")
@@ -222,7 +230,7 @@ def redact(directory: Path, out: Path) -> None:
 @click.option("--judge-cache", type=_GOLDEN, help="Its judge_cache.jsonl, for rows without scores.")
 @click.option("--judge-model", help="Model that judged, if config.json does not name it.")
 @click.option("--judge-prompt-version", help="Version of the prompts, if config.json does not have it.")
-def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any) -> None:
+def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any) -> int:
     """Turn a run of helloworld into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.helloworld import inputs
     from raggate.pipeline import run_directory
@@ -233,6 +241,7 @@ def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, len
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+    return Answer({"run_directory": out, "questions": len(run.results)})
 
 
 def _gate(

@@ -11,6 +11,7 @@ import click
 from raggate.errors import CannotTell
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange, choice
 from raggate.interop.terminal import refuse_existing, warn
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.numbers import fixed, written
 
@@ -76,7 +77,7 @@ def kebab() -> None:
 @click.option("--check-ids", is_flag=True, help="Refuse labels that the index in SOURCE does not have.")
 def aggregate(
     *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
-) -> None:
+) -> int:
     """Compute the metrics of a run as kebab does."""
     from raggate.interop.kebab import inputs, metrics
     from raggate.text.jsonio import dumps
@@ -90,10 +91,11 @@ def aggregate(
         warn(f"not as stored in the file: {difference}")
     if as_json:
         click.echo(dumps(values, pretty=True), nl=False)
-        return
+        return Answer(values)
     for name, value in metrics.flat(values).items():
         whole = name in {"total_queries", "failed_queries"}
         click.echo(f"{name:24} " + ("null" if value is None else fixed(value, 0) if whole else written(value)))
+    return Answer(values)
 
 
 @kebab.command()
@@ -157,7 +159,7 @@ def compare(
     verdict = kebab_verdict.decide(report, max_drop=kebab_verdict.MAX_DROP if max_drop is None else max_drop)
     warn(f"verdict: {verdict.code.name.lower().replace('_', ' ')}")
     _say_all(list(verdict.reasons))
-    return int(verdict.code)
+    return Answer(report, int(verdict.code))
 
 
 @kebab.command()
@@ -165,7 +167,7 @@ def compare(
 @_GOLDEN
 @_JSON
 @click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
-def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> None:
+def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> int:
     """Say how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate.interop.kebab import report as kebab_report, variants as kebab_variants
 
@@ -177,12 +179,13 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
             "no query of the run is in a group", hint="Give paraphrases the same `group` in the golden set."
         )
     _give(report, kebab_report.variants_md, report_file, as_json=as_json)
+    return Answer(report)
 
 
 @kebab.command()
 @click.argument("database", type=_FILE)
 @_JSON
-def runs(*, database: Path, as_json: bool) -> None:
+def runs(*, database: Path, as_json: bool) -> int:
     """List the runs of kebab's SQLite file, oldest first."""
     from dataclasses import asdict
 
@@ -193,9 +196,10 @@ def runs(*, database: Path, as_json: bool) -> None:
         lines = store.runs()
     if as_json:
         click.echo(dumps([asdict(run) for run in lines], pretty=True), nl=False)
-        return
+        return Answer({"runs": lines})
     for run in lines:
         click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {run.queries} queries"))
+    return Answer({"runs": lines})
 
 
 @kebab.command(name="import")
@@ -211,7 +215,7 @@ def runs(*, database: Path, as_json: bool) -> None:
 )
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, if the run does not say.")
 @SUITE
-def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> None:
+def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> int:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.run import recorded_depth
@@ -235,13 +239,14 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
         if count:
             warn(f"{count} {problem}")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+    return Answer({"run_directory": out, "questions": len(run.results)})
 
 
 @kebab.command()
 @click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
 @OUT
 @MODE
-def export(*, directory: Path, out: Path, mode: str | None) -> None:
+def export(*, directory: Path, out: Path, mode: str | None) -> int:
     """Write a raggate run as a per_query.jsonl of kebab."""
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.rows import write_rows
@@ -253,6 +258,7 @@ def export(*, directory: Path, out: Path, mode: str | None) -> None:
     write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)
     click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
+    return Answer({"file": out / inputs.ROWS, "rows": len(rows), "failed": failed})
 
 
 def _golden(path: Path) -> tuple[GoldenFile, Queries]:

@@ -12,9 +12,10 @@ import click
 from raggate.errors import UsageError
 from raggate.interop.options import FiniteRange, choice
 from raggate.interop.terminal import warn
+from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import write_file
-from raggate.text.jsonio import printable
+from raggate.text.jsonio import loads, printable
 from raggate.text.numbers import setting
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def substrate() -> None:
 @_SCENARIO
 def score(
     queries: Path, results: Path, *, as_json: bool, out: Path | None, shape: Shape, exact: bool, **settings: Any
-) -> None:
+) -> int:
     """Score RESULTS by QUERIES.
 
     QUERIES is a queries.json, RESULTS a results.jsonl, a trace.jsonl or a run directory of raggate.
@@ -92,6 +93,7 @@ def score(
         click.echo(text, nl=False)
     else:
         _say_table(table)
+    return Answer({"metrics": table})
 
 
 @substrate.command()
@@ -153,7 +155,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
             comparison, timestamp=now, baseline_path=str(stored.resolve()), current_path=str(metrics.resolve())
         )
         write_file(output, render_metrics(content).encode())
-    return int(comparison.exit_code)
+    return Answer(_told(comparison), int(comparison.exit_code))
 
 
 @substrate.group()
@@ -167,7 +169,7 @@ def baseline() -> None:
 @click.option("--record", type=_FILE, help="The run record METRICS belongs to, if it is none itself.")
 @click.option("--key", help="A key of your own, in place of the one of a run record.")
 @click.option("--force", is_flag=True, help="Replace a baseline of this key.")
-def update(metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool) -> None:
+def update(metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool) -> int:
     """Copy METRICS into the directory of baselines.
 
     The file is named by the corpus, queries and settings of its run record. What would change is shown; a baseline that
@@ -185,7 +187,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
     if target.exists():
         if read_bytes(target) == data:
             click.echo(log_line(f"{target} is the same already"))
-            return
+            return Answer({"baseline": target, "key": name, "written": False})
         before, stored_shape = read_shaped(target)
         flat = (stored_shape != "seed", shape != "seed")
         _say_comparison(gate.compare(before, table, flat=flat))
@@ -195,13 +197,14 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
         click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
     write_file(target, data)
     click.echo(log_line(f"wrote {target} for {name}"))
+    return Answer({"baseline": target, "key": name, "written": True})
 
 
 @substrate.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
 @choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
 @click.option("--out", type=_FILE, help="Write it here.")
-def trace(directory: Path, form: Any, out: Path | None) -> None:
+def trace(directory: Path, form: Any, out: Path | None) -> int:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.interop.substrate.trace import parse_trace, render_trace
     from raggate.pipeline import run_directory
@@ -210,18 +213,18 @@ def trace(directory: Path, form: Any, out: Path | None) -> None:
     text = trace_file.render(run_directory.read(directory))
     if form == "scripts":
         text = render_trace(parse_trace(text.encode(), str(directory)))
-    _give(text, out)
+    return _give(text, out)
 
 
 @substrate.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
 @click.option("--out", type=_FILE, help="Write it here.")
-def results(directory: Path, out: Path | None) -> None:
+def results(directory: Path, out: Path | None) -> int:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
     from raggate.interop.substrate.results import from_run, render_results
     from raggate.pipeline import run_directory
 
-    _give(render_results(from_run(run_directory.read(directory))), out)
+    return _give(render_results(from_run(run_directory.read(directory))), out)
 
 
 def _say_comparison(comparison: Comparison) -> None:
@@ -268,12 +271,18 @@ def _say_doubts(joined: Joined) -> None:
         warn(f"no results in mode {mode}, which queries ask for")
 
 
-def _give(text: str, out: Path | None) -> None:
+def _give(text: str, out: Path | None) -> Answer:
     if out is None:
         click.echo(printable(text), nl=False)
-        return
+        return Answer({"file": None, "lines": [loads(line) for line in text.splitlines()]})
     write_file(out, text.encode())
     click.echo(log_line(f"wrote {out}"))
+    return Answer({"file": out, "lines": None})
+
+
+def _told(comparison: Comparison) -> dict[str, object]:
+    changes = {"vanished": comparison.vanished, "fewer": comparison.shrunk, "new": comparison.added}
+    return {"rows": comparison.rows, **changes, "limits": [str(limit) for limit in comparison.limits if limit.broken]}
 
 
 def _columns(names: Sequence[str]) -> str:

@@ -160,7 +160,7 @@ def test_import(folder: Path) -> None:
     config, results = read_run("in")
     assert config["started"] == "2024-07-11T12:09:25Z"
     assert [item["result"]["failure"] is None for item in results] == [True, False, False]
-    assert run("import", name, "--out", "deeper", "--k", "7").return_value is None
+    assert run("import", name, "--out", "deeper", "--k", "7").return_value == 0
     assert read_run("deeper")[0]["fingerprint"]["k"] == 7
 
 
@@ -215,7 +215,7 @@ def test_export_of_several_modes(folder: Path) -> None:
     run_directory.write(folder / "run", make_run(*items, fingerprint={"k": 5}))
     with pytest.raises(UsageError, match="the run has the modes lexical, hybrid"):
         run("export", "run", "--out", "out")
-    assert run("export", "run", "--out", "out", "--mode", "hybrid").return_value is None
+    assert run("export", "run", "--out", "out", "--mode", "hybrid").return_value == 0
     assert json.loads(Path("out/per_query.jsonl").read_text())["mode"] == "hybrid"
 
 

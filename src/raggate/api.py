@@ -1,0 +1,73 @@
+"""`raggate.check` for programs: arguments -> Request -> pipeline -> the verdict. Nothing is printed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from raggate.models.public_verdict import Verdict
+
+if TYPE_CHECKING:
+    from raggate.reports.progress import Progress
+
+
+def check(
+    config: str | Path = "raggate.yml",
+    *,
+    against: str | None = None,
+    api_url: str | None = None,
+    api_image: str | None = None,
+    baseline: str | Path | None = None,
+    out: str | Path | None = None,
+    suite: str | None = None,
+    environment: Mapping[str, str] | None = None,
+    say: Callable[[str], None] | None = None,
+) -> Verdict:
+    """Do what `raggate check` does, in this process: boot the API, ask the questions, compare, and decide.
+
+    A regression is no error: it is an outcome.
+
+    Args:
+        config: the configuration file.
+        against: read configuration, golden set, vault and baseline from this git revision.
+        api_url: gate an API that runs at this address already.
+        api_image: gate this container image of the API.
+        baseline: use this baseline file.
+        out: write run directories here.
+        suite: refuse a configuration of another suite.
+        environment: the variables that the configuration may name; those of the process by default.
+        say: hears what is done, a line at a time; nobody by default.
+
+    Raises:
+        raggate.RunFailed: for every way to end without a verdict, with an `exit_code`: 2 for what has to be changed, 3
+            for what could not be measured. Its `directory` is the run directory, None where no run has begun.
+    """
+    from raggate.config.overrides import Overrides
+    from raggate.interop.systems import SYSTEMS
+    from raggate.pipeline import check as pipeline
+    from raggate.pipeline.request import Request, unheard
+    from raggate.reports.public_verdict import verdict_of
+
+    request = Request(
+        config_file=Path(config),
+        environment=dict(os.environ if environment is None else environment),
+        say=say or unheard,
+        systems=SYSTEMS,
+        progress=_no_progress,
+        overrides=Overrides(suite=suite, api_url=api_url, api_image=api_image, contained=False, replayed=False),
+        against=against,
+        out=None if out is None else Path(out),
+        baseline_file=None if baseline is None else Path(baseline),
+    )
+    done = pipeline.check(request)
+    return verdict_of(done.review, done.directory)
+
+
+def _no_progress() -> Progress:
+    import io
+
+    from raggate.reports.progress import Progress
+
+    return Progress(io.StringIO())

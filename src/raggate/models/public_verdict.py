@@ -1,0 +1,127 @@
+"""The verdict as programs see it: what `raggate.check` returns, and `raggate check --json` prints. Frozen, and stable.
+
+Fields are added, and none is taken away or means another thing, without a new major version of raggate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from raggate.models.outcome import VerdictKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """One clause of a verdict: a stable code for programs and a sentence for people."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Metric:
+    """One gated metric of one mode and slice (`overall` for all questions), on both sides.
+
+    Attributes:
+        mode: the retrieval mode.
+        slice: the slice of the golden set.
+        metric: its name, such as `hit_at_5`.
+        direction: whether higher or lower values are better.
+        baseline: its value there; None where it does not apply or there is no baseline. Unrounded, as `current`.
+        current: its value in the run, over the same questions.
+        delta: current minus baseline; None where one of them is None.
+        allowed: how much worse it may be; None where no tolerance is set.
+        limit: the floor or ceiling; None where none is set.
+        n: over how many questions the current value is.
+        status: what was decided of it, such as `worse`, `below floor`, `within`, `same`, `better`.
+    """
+
+    mode: str
+    slice: str
+    metric: str
+    direction: Literal["higher", "lower"]
+    baseline: float | None
+    current: float | None
+    delta: float | None
+    allowed: float | None
+    limit: float | None
+    n: int
+    status: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question that got worse, or that must pass and does not. Its texts come from the golden set and the API.
+
+    Attributes:
+        case_id: its id in the golden set; `mode` how it was asked.
+        kind: `broke` (it was found before), `fell` (found, but worse) or `missed` (it must pass, and does not).
+        question: what was asked.
+        expected: the passage that answers it, in words.
+        before: the rank of that passage in the baseline, from 1; None for not in the list.
+        after: the same in the run.
+        why: the likely cause in a sentence; empty where none is known.
+        must_pass: whether the golden set marks it so.
+        counts: whether it is one of those that make the verdict red.
+        trace_id: the W3C trace id that it was asked with; None where none was sent.
+    """
+
+    case_id: str
+    mode: str
+    kind: Literal["broke", "fell", "missed"]
+    question: str
+    expected: str
+    before: int | None
+    after: int | None
+    why: str
+    must_pass: bool
+    counts: bool
+    trace_id: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verdict:
+    """What the gate decided, and where the evidence is.
+
+    Attributes:
+        outcome: `pass`, `regression`, `cannot tell`, `invariant broken` or `interrupted`.
+        exit_code: what `raggate check` ends with for it.
+        headline: the verdict in a sentence or two.
+        suite: the suite of the configuration.
+        run_id: the run's name.
+        run_directory: where the run and its reports are; verdict.json there tells more.
+        cases: how many questions of the golden set were scored.
+        compared: how many of them are the same in the baseline.
+        reasons: why it is not a pass; empty for one.
+        warnings: what is worth knowing, and decided nothing.
+        metrics: the gated metrics.
+        lost: the questions that got worse, those that count first.
+    """
+
+    outcome: VerdictKind
+    exit_code: int
+    headline: str
+    suite: str
+    run_id: str
+    run_directory: Path
+    cases: int
+    compared: int
+    reasons: tuple[Reason, ...]
+    warnings: tuple[Reason, ...]
+    metrics: tuple[Metric, ...]
+    lost: tuple[Question, ...]
+
+    @property
+    def passed(self) -> bool:
+        """Whether it is a pass, the only outcome that lets a change in."""
+        return self.exit_code == 0
+
+    def __str__(self) -> str:
+        """Write it in a few lines, for the message of an assertion."""
+        lost = [f"  {question.case_id} ({question.mode}): {question.question}" for question in self.lost[:10]]
+        more = [f"  … and {len(self.lost) - 10} more"] if len(self.lost) > 10 else []
+        return "\n".join(
+            [f"{self.outcome}: {self.headline}", *lost, *more, f"  report: {self.run_directory}/summary.md"]
+        )
