@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
+from typing import Any
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.gate import judged_metrics
@@ -116,21 +117,33 @@ def _paired(
     paired = {mode: PairedCases(pairs.get(mode, ()), metrics) for mode in dict.fromkeys(row[0] for row in rows)}
     for mode, name, metric, stored in rows:
         row = paired[mode].row((mode, name, metric), stored)
+        changes: dict[str, Any] = {}
         if name not in scorecard.slices.get(mode, {}):
             # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
-            row = replace(row, baseline=stored)
+            changes["baseline"] = stored
         if name == OVERALL:
-            values = [case.values.get(metric) for case in cases.get(mode, ())]
-            known = [value for value in values if value is not None]
-            whole = mean_of(known, len(values) - len(known), stored)
-            if mode not in baseline.scorecard.slices:
-                # nothing of a mode without a past can be compared, and all of it is shown
-                row = replace(row, current=whole)
-            row = row if whole.n == row.current.n else replace(row, full_run=whole)
+            changes |= _whole_run(row, cases.get(mode, ()), stored, past=mode in baseline.scorecard.slices)
         if left := others.get((mode, name)):
             stand, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
-            row = replace(row, uncompared=stand, fell=tuple(sorted({*row.fell, *fell})))
-        yield row
+            changes |= {"uncompared": stand, "fell": tuple(sorted({*row.fell, *fell}))}
+        yield replace(row, **changes) if changes else row
+
+
+def _whole_run(row: Delta, cases: Sequence[CaseScore], stored: MetricValue, *, past: bool) -> dict[str, MetricValue]:
+    """Give what a row shows of the run itself, beside the cases that are compared.
+
+    Args:
+        row: the metric over the cases that are compared.
+        cases: all of the mode but those waived.
+        stored: the baseline's mean.
+        past: whether the baseline has the mode; nothing of one without a past can be compared, and all of it is shown.
+    """
+    values = [case.values.get(row.metric) for case in cases]
+    known = [value for value in values if value is not None]
+    whole = mean_of(known, len(values) - len(known), stored)
+    if not past:
+        return {"current": whole}
+    return {} if whole.n == row.current.n else {"full_run": whole}
 
 
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:

@@ -6,7 +6,7 @@ There are as many rows as metrics times slices, so a metric is looked up once in
 from __future__ import annotations
 
 from collections.abc import Sequence, Set as AbstractSet
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import TypeVar
 
@@ -70,7 +70,7 @@ class PairedCases:
             place: mode, slice and metric.
             like: a value of the metric, which tells its direction.
         """
-        _, name, metric = place
+        mode, name, metric = place
         column = self._column_of(metric, like.direction)
         part = self._slices.get(name) or self._slice(())
         both = part.places
@@ -83,8 +83,14 @@ class PairedCases:
         after = before
         if column.after is not column.before:
             after = _mean(_at(column.after, both if had else part.places), len(part.places), like)
-        return replace(
-            Delta.between(place, before, after),
+        delta = None if before.value is None or after.value is None else after.value - before.value
+        return Delta(
+            mode=mode,
+            slice=name,
+            metric=metric,
+            baseline=before,
+            current=after,
+            delta=delta,
             regressed=len(fell),
             improved=len(rose),
             binary=binary,

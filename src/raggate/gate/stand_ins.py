@@ -50,13 +50,16 @@ def uncompared(
     direction = row.current.direction
     held, retired = [], []
     for old, new in others:
-        was, now = (None if case is None else case.values.get(row.metric) for case in (old, new))
+        was = None if old is None else old.values.get(row.metric)
+        now = new.values.get(row.metric)
+        if now is None:
+            if was is not None:
+                retired.append(new.case_id)
+            continue
         expected = was if was is not None else _usual(new, row.metric, slices, min_slice, direction)
-        if now is not None and expected is not None:
+        if expected is not None:
             value, usual = oriented(direction, now), oriented(direction, expected)
             held.append(Held(case_id=new.case_id, value=value, expected=usual, known=old is not None))
-        elif was is not None and now is None:
-            retired.append(new.case_id)
     if not (held or retired):
         return None, frozenset()
     size = slices.get(row.slice, {}).get(row.metric, row.baseline).n
