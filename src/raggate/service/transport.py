@@ -9,6 +9,9 @@ import httpx
 
 from raggate.text.quote import cut
 
+WITHIN = "raggate.within"
+"""The extension of a request that is given up sooner than others: after so many seconds."""
+
 _EXCERPT_BYTES = 2000
 _TEMPORARY = frozenset((408, 425, 429))
 
@@ -40,7 +43,7 @@ class Wire(httpx.BaseTransport):
     Args:
         inner: carries the requests.
         deadline: on the clock `now`; no request and no body goes on beyond it, whatever the client's timeouts are.
-        seconds: the most that one request with its body takes. A header that drips is the exception: what is read of
+        seconds: the most that one request with its body takes, less where it says so (`WITHIN`). A header that drips is the exception: what is read of
             it is bounded by `seconds` per piece only.
         max_bytes: a body that is larger is not read further.
         now: gives the seconds of a clock that only goes forward.
@@ -72,7 +75,7 @@ class Wire(httpx.BaseTransport):
         exchange.request = cut(f"{request.method} {request.url.path}")
         exchange.status, exchange.excerpt = None, b""
         now = self.now()
-        end = min(now + self._seconds, self._deadline)
+        end = min(now + self._seconds, now + request.extensions.get(WITHIN, self._seconds), self._deadline)
         request.extensions["timeout"] = dict.fromkeys(("connect", "read", "write", "pool"), max(end - now, 0.01))
         response = self._inner.handle_request(request)
         exchange.status = response.status_code

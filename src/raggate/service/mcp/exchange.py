@@ -19,6 +19,7 @@ from raggate.service.mcp.messages import Message, RpcError
 from raggate.service.mcp.terms import SESSION, Terms
 from raggate.service.misses import Missed, miss
 from raggate.service.server_events import Events
+from raggate.service.transport import WITHIN
 from raggate.text import jsonio
 from raggate.text.quote import cut, quoted
 
@@ -95,14 +96,19 @@ class Exchange:
         finally:
             await http_replies.close(reply)
 
-    async def end(self, terms: Terms) -> None:
+    async def end(self, terms: Terms, seconds: float) -> None:
         """Tell the server that a session is over. What comes of that is nobody's concern.
+
+        Args:
+            terms: of the session.
+            seconds: how long to wait for a reply where no event loop keeps the time.
 
         Raises:
             httpx.TransportError: when the server cannot be reached.
         """
         headers = {**self._headers, **terms.headers({})}
-        request = httpx.Request("DELETE", self._url, headers=headers, extensions=self._extensions)
+        extensions = {**self._extensions, WITHIN: seconds}
+        request = httpx.Request("DELETE", self._url, headers=headers, extensions=extensions)
         await http_replies.close(await self._transport.handle_async_request(request))
 
     async def _send(self, terms: Terms, message: Message) -> httpx.Response:

@@ -17,7 +17,7 @@ MAX_PAGES = 100
 """Of a list of tools."""
 
 _BAD_REQUEST = 400
-_GOODBYE_SECONDS = 1.0
+_GOODBYE_SECONDS = 0.5
 
 
 class Session:
@@ -60,7 +60,7 @@ class Session:
         if self._terms.session:
             with contextlib.suppress(httpx.TransportError, TimeoutError):
                 async with asyncio.timeout(_GOODBYE_SECONDS):
-                    await self._exchange.end(self._terms)
+                    await self._exchange.end(self._terms, _GOODBYE_SECONDS)
 
     async def _ask(self, method: str, params: Message) -> Message:
         terms = await self.open()

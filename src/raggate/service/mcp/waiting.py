@@ -6,6 +6,8 @@ from collections.abc import AsyncIterator
 
 import httpx
 
+from raggate.service.transport import WITHIN
+
 
 class WaitingTransport(httpx.AsyncBaseTransport):
     """Carries requests by a client, with its own timeouts and bounds. Nothing else of the event loop runs meanwhile."""
@@ -15,8 +17,10 @@ class WaitingTransport(httpx.AsyncBaseTransport):
 
     async def handle_async_request(self, request: httpx.Request) -> httpx.Response:
         """Send one request."""
+        # the other timeouts of a request are those of asking
+        within = {WITHIN: request.extensions[WITHIN]} if WITHIN in request.extensions else {}
         sent = self._client.build_request(
-            request.method, request.url, headers=request.headers, content=request.content or None
+            request.method, request.url, headers=request.headers, content=request.content or None, extensions=within
         )
         reply = self._client.send(sent, stream=True, follow_redirects=False)
         return httpx.Response(reply.status_code, headers=reply.headers, stream=_Pieces(reply))

@@ -21,6 +21,7 @@ from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.service import http_channel
 from raggate.service.adapters.mcp import McpAdapter
+from raggate.service.transport import Wire
 
 READY = Readiness()
 CASES = [make_case("q1", question="Where is the key?"), make_case("q2", question="Bread?", vaults=("work",))]
@@ -187,6 +188,24 @@ def test_a_server_is_ready_when_it_has_the_tool() -> None:
     state = looked(failing, adapter(index={"tool": "status", "documents": "files"}))
     assert (state.healthy, state.indexing) == (True, True)
     assert state.detail == "the tool 'status' says that it failed: loading"
+
+
+def test_a_server_that_hangs_on_goodbye_is_ready_all_the_same() -> None:
+    """The end of a session has half a second of the ten that another request may take, and no say in the state."""
+    seconds: dict[str, float] = {}
+
+    def hanging(request: httpx.Request) -> httpx.Response:
+        seconds[request.method] = request.extensions["timeout"]["read"]
+        if request.method == "DELETE":
+            raise httpx.ReadTimeout("no byte")
+        response = Server()(request)
+        response.headers["mcp-session-id"] = "s1"
+        return response
+
+    wire = Wire(httpx.MockTransport(hanging), deadline=60, seconds=10, max_bytes=1 << 20, now=lambda: 0.0)
+    with httpx.Client(transport=wire, base_url="http://api") as client:
+        assert adapter().index_state(client, READY) == IndexState(healthy=True, indexing=False)
+    assert seconds == {"POST": 10, "DELETE": 0.5}
 
 
 def test_what_no_waiting_changes_ends_the_wait() -> None:
