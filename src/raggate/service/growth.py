@@ -25,7 +25,8 @@ class Growth:
     """Decides from one state after the other whether the index is final.
 
     An index that was never seen to grow and holds all that is expected is final at the second look. Any other has to
-    stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done.
+    stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done. An
+    empty one is never final, however long it stays so, unless the baseline was measured with one that counts so too.
 
     `grew` tells whether two looks saw different numbers.
 
@@ -51,7 +52,15 @@ class Growth:
             self.grew |= self._seen is not None
             self._seen, self._since = numbers, now
             return False
+        if self.is_empty(state):
+            return False
         return (self._complete(state) and not self.grew) or now - self._since >= self._settle
+
+    def is_empty(self, state: IndexState) -> bool:
+        """Say whether an index holds no document or no chunk, though there are notes with text."""
+        return self._expected.documents > 0 and (
+            state.documents == 0 or (state.chunks == 0 and self._expected.chunks != 0)
+        )
 
     def _complete(self, state: IndexState) -> bool:
         if state.documents is None and state.chunks is None:

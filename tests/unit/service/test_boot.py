@@ -374,6 +374,7 @@ class TestTimeout:
         [
             (state(4, 8), "its index is incomplete, 4 of 5 documents, 8 chunks"),
             (state(5, 8), "its index is not known to be complete, 5 of 5 documents, 8 chunks"),
+            (state(0), "its index is empty, 0 of 5 documents"),
             (
                 state(None, detail="POST /ask: no answer in time"),
                 "its index is not known to be complete, the API does not report how many documents it has (POST "
@@ -385,6 +386,13 @@ class TestTimeout:
         """One that stays as it is, but not for long enough yet, is not said to change."""
         outcome = bring_up(timeout=2, index_state=Script(seen), settle=3)
         assert outcome.message == f"the API was not ready after 2 s: {said}"
+
+    def test_an_empty_index(self, bring_up):
+        """One that holds no chunk is not asked, however long it stays so, and no longer timeout is advised."""
+        outcome = bring_up(timeout=20, index_state=Script(state(5, 0)), settle=3)
+        assert outcome.message == ("the API was not ready after 20 s: its index is empty, 5 of 5 documents, 0 chunks")
+        assert "Does the API read the notes" in outcome.error.hint
+        assert "api.ready.timeout" not in outcome.error.hint
 
     @pytest.mark.parametrize("pause", [0.25, 3])
     def test_a_dripping_body_does_not_outlast_the_deadline(self, bring_up, clock, pause):

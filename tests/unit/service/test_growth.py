@@ -52,6 +52,21 @@ def test_when_an_index_is_final(expected: Expected, states: list[IndexState | No
     assert final_at(expected, *states) == second
 
 
+@each_row(
+    ("expected", "seen", "second"),
+    [
+        pytest.param(FIVE, state(5, 0), None, id="no chunk"),
+        pytest.param(UNKNOWN, state(None, 0), None, id="no chunk, and no count of documents"),
+        pytest.param(FIVE, state(0), None, id="no document"),
+        pytest.param(Expected(documents=5, chunks=0), state(5, 0), 1, id="as the baseline's index counted"),
+        pytest.param(Expected(documents=0), state(0, 0), 3, id="no note has text"),
+    ],
+)
+def test_an_empty_index_is_never_final(expected: Expected, seen: IndexState, second: float | None) -> None:
+    """No time makes an index that holds nothing one to ask, unless nothing is what it should count."""
+    assert final_at(expected, seen) == second
+
+
 def test_an_index_that_grows_for_ever() -> None:
     """Numbers that change from look to look are never final."""
     growth = Growth(FIVE, SETTLE)
