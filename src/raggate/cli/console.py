@@ -184,11 +184,12 @@ def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
     """Say that raggate itself failed, and keep the details in a file, without the environment's secrets."""
     from raggate.cli.crash_report import report
     from raggate.text.jsonio import write_atomic
+    from raggate.text.quote import without_userinfo
     from raggate.text.redact import of_environment, redact
 
     secrets = of_environment(environment, environment)
-    details = report(redact("".join(traceback.format_exception(error)), secrets))
-    message = f"internal error: {type(error).__name__}: {redact(str(error), secrets)}"
+    details = report(without_userinfo(redact("".join(traceback.format_exception(error)), secrets)))
+    message = f"internal error: {type(error).__name__}: {without_userinfo(redact(str(error), secrets))}"
     click.echo(f"raggate: {log_line(message)}", err=True)
     try:
         if CRASH_LOG.parent.is_symlink():

@@ -24,6 +24,7 @@ from raggate.service import boot
 from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
 from raggate.text import redact
+from raggate.text.quote import without_userinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,8 +151,8 @@ def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
 
 
 def redacted(lines: Sequence[str], secrets: tuple[str, ...]) -> tuple[str, ...]:
-    """Take secrets out of lines."""
-    return tuple(redact.redact_cut(line, secrets) for line in lines)
+    """Take secrets out of lines, and name and password out of URLs."""
+    return tuple(without_userinfo(redact.redact_cut(line, secrets)) for line in lines)
 
 
 def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Result]:

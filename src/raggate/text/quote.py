@@ -5,10 +5,14 @@ This is wording. What makes a sentence harmless where it is shown is `escape`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 _SEEN = 4
 """Times the limit: so much of a value is looked at, as most of it may be white space."""
+
+# up to the last `@` of the host, as URLs are read; a password whose slashes are not escaped is no port
+_USERINFO = re.compile(r"(?<=://)(?:[^\s/?#]{0,500}@|[^\s/?#:@]{0,200}:(?!\d{1,5}(?:[/?#]|$))\S{0,500}@)")
 
 
 def quoted(value: object, *, limit: int = 300) -> str:
@@ -21,12 +25,17 @@ def quoted(value: object, *, limit: int = 300) -> str:
 
 
 def cut(value: object, *, limit: int = 300) -> str:
-    """Put a value on one line of at most `limit` characters, an ellipsis included."""
+    """Put a value on one line of at most `limit` characters, an ellipsis included, URLs without name and password."""
     whole = str(value)
-    text = " ".join(whole[: limit * _SEEN].split())
+    text = " ".join(without_userinfo(whole[: limit * _SEEN]).split())
     if len(text) <= limit and len(whole) <= limit * _SEEN:
         return text
     return text[: limit - 1].rstrip() + "…"
+
+
+def without_userinfo(text: str) -> str:
+    """Replace user name and password of the URLs in a text by `***`."""
+    return _USERINFO.sub("***@", text) if "://" in text and "@" in text else text
 
 
 def enumerated(names: Sequence[str]) -> str:

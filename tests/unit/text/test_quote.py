@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from raggate.text.quote import enumerated
+from raggate.text.quote import cut, enumerated, quoted
 
 
 @pytest.mark.parametrize(
@@ -13,3 +13,24 @@ from raggate.text.quote import enumerated
 def test_enumerated(names: tuple[str, ...], expected: str) -> None:
     """Names stand one after the other, the last after an "and"."""
     assert enumerated(names) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("http://user:hunter2@api:9000/x", "http://***@api:9000/x"),
+        ("https://ghp_token@github.example/a/b", "https://***@github.example/a/b"),
+        ("postgres://u:p@ss@db/notes failed", "postgres://***@db/notes failed"),
+        ("http://user:pa/ss@api", "http://***@api"),
+        ("http://user:pa#ss?@api", "http://***@api"),
+        ("http://a:b@c and http://d:e@f", "http://***@c and http://***@f"),
+        ("http://user:" + "x" * 90 + "@api", "http://***@api"),
+        ("http://api:9000/@people/me@home", "http://api:9000/@people/me@home"),
+        ("https://notes.example/@me", "https://notes.example/@me"),
+        ("me@example.org", "me@example.org"),
+    ],
+)
+def test_no_message_shows_the_password_in_a_url(text: str, shown: str) -> None:
+    """User name and password of a URL are hidden before anything is cut; an `@` of a path is no end of them."""
+    assert cut(text, limit=60) == shown
+    assert quoted(text, limit=60) == f"'{shown}'"
