@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from raggate.gate import wording
 from raggate.models.comparison import Comparison
 from raggate.models.fingerprint import Fingerprint
+from raggate.models.metric_names import counted_metrics
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import repeats
@@ -57,18 +58,19 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
     noise = Noise.of(comparison.baseline.scorecard.fingerprint) if comparison.baseline is not None else None
     if noise is None:
         return
-    changes, red = [], False
+    changes, places, red = [], [], False
     for row in rows:
         band = noise.bands.get(row.delta.mode, {}).get(row.delta.metric)
         if row.gated and row.delta.slice == OVERALL and band is not None and _inside(row.delta.delta, band):
             red = red or row.status == "worse"
             change = f"{written(row.delta.delta, sign=True)}, noise {written(band.spread)}"
             changes.append(f"{wording.name(row.delta)} {change}")
+            places.append((row.delta.metric, row.delta.mode, row.delta.slice))
     if changes:
         single = len(changes) == 1
         stands = f"; that does not excuse {'it' if single else 'them'}" if red else ""
         message = (
-            f"{counted(len(changes), 'gated metric')} changed by no more than between {noise.runs} equal runs"
+            f"{counted_metrics(places)} changed by no more than between {noise.runs} equal runs"
             f"{_on(noise)}, so {'it' if single else 'each'} may be noise: {'; '.join(changes[:5])}"
             f"{'; …' if len(changes) > 5 else ''}{stands}"
         )

@@ -45,7 +45,7 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
         modes=tuple(_modes(settings, golden, baseline, sizes)),
         odds=odds,
         recommended=recommended(odds),
-        gated=len(sizes),
+        gated=len({name for _, name in sizes}),
         finest=min((rule.tolerance or 0.0 for rule in rules if rule is not None), default=0.0),
         slices_fail=settings.gate.slices == "fail",
     )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from raggate.models.comparison import Comparison, Delta, Uncompared
+from raggate.models.metric_names import counted_metrics
 from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
@@ -283,10 +284,9 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
     about = [warning for warning in warnings if warning.code in kinds and warning.case_id is None]
     rows = [warning for warning in about if warning.metric is not None]
     # a metric may be waived for its fall, and once more for its creep
-    metrics = len({(row.mode, row.metric, row.slice) for row in rows})
-    if metrics:
+    if rows:
         why = " or ".join(words for code, words in kinds.items() if any(row.code == code for row in rows))
-        yield f"{counted(metrics, 'gated metric')} {are(metrics)} worse than allowed, {why}"
+        yield f"{counted_metrics(_places(rows))} {are(len({row.metric for row in rows}))} worse than allowed, {why}"
     if len(about) > len(rows):
         yield "the questions together got worse, waived"
     cases = len({(item.mode, item.case_id) for item in warnings if item.code == "waived" and item.case_id is not None})
@@ -295,19 +295,24 @@ def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:
     yield from (warning.message for warning in warnings if warning.code == "large-loss")
 
 
+def _places(reasons: Sequence[Reason]) -> list[tuple[str, str, str]]:
+    """Give what reasons are about: metric, mode and slice."""
+    return [(reason.metric or "", reason.mode or "", reason.slice or "") for reason in reasons]
+
+
 def _regression(reasons: Sequence[Reason], broke: Sequence[str]) -> tuple[str, ...]:
     codes = [reason.code for reason in reasons]
-    worse = sum(code in {"worse", "below-floor"} for code in codes)
+    worse = _places([reason for reason in reasons if reason.code in {"worse", "below-floor"}])
     # a question that is lost in several modes is one question
     lost = len({reason.case_id for reason in reasons if reason.code == "must-pass"})
     questions = len(set(broke))
-    parts = [counted(worse, "gated metric")] if worse else []
+    parts = [counted_metrics(worse)] if worse else []
     parts += [counted(lost, "must-pass question")] if lost else []
     sentences = [f"Worse than allowed: {' and '.join(parts)}."] if parts else []
     if "composite-worse" in codes:
         sentences.append("The questions together got worse, and not by chance.")
-    if crept_down := codes.count("creep"):
-        sentences.append(f"Crept beyond the tolerance in small steps: {counted(crept_down, 'gated metric')}.")
+    if crept := _places([reason for reason in reasons if reason.code == "creep"]):
+        sentences.append(f"Crept beyond the tolerance in small steps: {counted_metrics(crept)}.")
     if left := codes.count("waiver-expired"):
         sentences.append(f"{counted(left, 'waiver')} expired.")
     times = f", {len(broke)} times in all modes together" if len(broke) > questions else ""

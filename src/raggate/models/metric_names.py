@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
+from raggate.text.numbers import counted
+
 HIT = "hit"
 RECALL_ALL = "recall_all"
 ABSTENTION_ACCURACY = "abstention_accuracy"
@@ -29,3 +33,19 @@ def depth(metric: str) -> int | None:
 def family(metric: str) -> str:
     """Give what a metric is called at any cut-off."""
     return metric.partition(_AT)[0]
+
+
+def counted_metrics(places: Iterable[tuple[str, str, str]], noun: str = "gated metric") -> str:
+    """Count metrics by name, and say how often they stand for it where that is more often than once each.
+
+    Args:
+        places: metric, mode and slice of each time.
+        noun: what they are called.
+    """
+    times = {*places}
+    names, modes, slices = ({place[part] for place in times} for part in range(3))
+    if len(times) == len(names):
+        return counted(len(names), noun)
+    among = f" in {len(modes)} modes" if len(modes) > 1 else ""
+    sliced = ", slices included" if len(slices) > 1 else ""
+    return f"{counted(len(names), noun)} ({len(times)} times{among}{sliced})"

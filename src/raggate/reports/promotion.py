@@ -17,7 +17,7 @@ from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import written
+from raggate.text.numbers import counted, written
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
@@ -267,8 +267,9 @@ def _ratchet(context: PromotionContext) -> Section:
     ]
     head = ["metric", *(["mode"] if several else []), "best accepted", "given up since", "since", "last lowered"]
     head += ["last lowered by other questions"] if moved else []
+    noun = "value" if several else "metric"
     given = sum(entry.drops > EPSILON for _, _, entry in rows)
-    heading = f"The ratchet: small drops since the best accepted value ({given} of {len(rows)} metrics)"
+    heading = f"The ratchet: small drops since the best accepted value ({given} of {counted(len(rows), noun)})"
     full = folded(heading, table(head, cells, numbers=("best accepted", "given up since")))
     return Section(name="ratchet", rank=5, variants=(full, f"<sub>{heading}</sub>"))
 

@@ -43,8 +43,8 @@ class Wire(httpx.BaseTransport):
     Args:
         inner: carries the requests.
         deadline: on the clock `now`; no request and no body goes on beyond it, whatever the client's timeouts are.
-        seconds: the most that one request with its body takes, less where it says so (`WITHIN`). A header that drips is the exception: what is read of
-            it is bounded by `seconds` per piece only.
+        seconds: the most that one request with its body takes, less where it says so (`WITHIN`). A header that drips is
+            the exception: what is read of it is bounded by `seconds` per piece only.
         max_bytes: a body that is larger is not read further.
         now: gives the seconds of a clock that only goes forward.
     """

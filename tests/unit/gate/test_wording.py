@@ -119,11 +119,30 @@ def test_no_foreign_quotation_mark_ends_the_quotation() -> None:
 )
 def test_headline(outcome: str, codes: list[str], expected: tuple[str, ...]) -> None:
     """The verdict in a few sentences, the most important first."""
-    reasons = [Reason(code=code, message=f"because {code}.") for code in codes]
+    reasons = [Reason(code=code, message=f"because {code}.", metric=code) for code in codes]
     warned = [Reason(code="stale", message="old")]
     assert (
         wording.headline(outcome, reasons, make_comparison(flips=(make_flip(), make_flip(kind="fixed"))), warned)
         == expected
+    )
+
+
+def test_a_metric_of_several_modes_is_one() -> None:
+    """A metric that is worse in two modes and a slice is one metric, three times; another one counts once more."""
+    places = (("mrr", "bm25", "overall"), ("mrr", "dense", "overall"), ("mrr", "dense", "tag:x"))
+    rows = [Reason("worse", "", metric=metric, mode=mode, slice=name) for metric, mode, name in places]
+    crept = [Reason("creep", "", metric="hit_at_5", mode=mode, slice="overall") for mode in ("bm25", "dense")]
+    assert wording.headline("regression", [*rows, *crept], make_comparison(), ()) == (
+        "Worse than allowed: 1 gated metric (3 times in 2 modes, slices included).",
+        "Crept beyond the tolerance in small steps: 1 gated metric (2 times in 2 modes).",
+    )
+    one_mode = [row for row in rows if row.mode == "dense"]
+    assert wording.headline("regression", [*one_mode, crept[1]], make_comparison(), ())[0] == (
+        "Worse than allowed: 1 gated metric (2 times, slices included)."
+    )
+    waived = [Reason("waived", "", metric=metric, mode=mode, slice=name) for metric, mode, name in places[:2]]
+    assert wording.headline("pass", (), make_comparison(), waived) == (
+        "No regression, but 1 gated metric (2 times in 2 modes) is worse than allowed, waived.",
     )
 
 

@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from raggate.models.comparison import Delta, Finding
+from raggate.models.metric_names import counted_metrics
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.formatting import BAD
 from raggate.reports.parts.markup import bullets, folded, inert, listed, table
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import counted
 
 SHOWN_SLICES = 40
 TOP = 3
@@ -45,11 +45,11 @@ def unmoved(review: Review, *, now: str) -> Section:
     parts = []
     titles = []
     if same:
-        titles.append(f"{counted(len(same), 'gated metric')} unchanged")
+        titles.append(f"{counted_metrics(map(_place, same))} unchanged")
         still = [_still(row, several=several) for row in same]
         parts.append(table(("metric", "value", "allowed", "questions"), still, numbers=_NUMBERS))
     if others:
-        titles.append(f"{counted(len(others), 'ungated metric')} moved")
+        titles.append(f"{counted_metrics(map(_place, others), 'ungated metric')} moved")
         parts.append(("**Moved, but not gated**\n\n" if same else "") + _table(others, several=several, now=now))
     title = " · ".join(titles)
     return Section(
@@ -57,6 +57,10 @@ def unmoved(review: Review, *, now: str) -> Section:
         rank=9,
         variants=(folded(title, "\n\n".join(parts)), f"<sub>{title}</sub>" if title else ""),
     )
+
+
+def _place(row: GatedMetric) -> tuple[str, str, str]:
+    return row.delta.metric, row.delta.mode, row.delta.slice
 
 
 def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
