@@ -7,6 +7,8 @@ import os
 import re
 from pathlib import Path
 
+import pytest
+
 from here import called
 from preloaded import start
 from raggate.cli import main
@@ -41,6 +43,17 @@ def test_a_good_change_and_a_broken_one(tmp_path: Path) -> None:
     assert len(list((kept / ".raggate/runs").iterdir())) == 3
     lint = called(lambda: main.main(["lint"]), at=kept, environment={})
     assert lint.code == 0, lint.out + lint.err
+
+
+def test_a_place_that_cannot_be_written_is_a_wrong_flag(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Below a file, and in a directory of somebody else's, exit 2 names the place; nothing was measured."""
+    (tmp_path / "file").write_text("mine")
+    below = called(lambda: main.main(["demo", "--keep", "file/kept"]), at=tmp_path, environment={})
+    assert (below.code, below.err) == (2, "raggate: usage error: cannot write file/kept: Not a directory\n")
+    # whoever runs as root may write everywhere
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    closed = called(lambda: main.main(["demo", "--keep", "kept"]), at=tmp_path, environment={})
+    assert (closed.code, closed.err) == (2, "raggate: usage error: cannot write kept: Permission denied\n")
 
 
 def test_nothing_of_somebody_else_is_overwritten(tmp_path: Path) -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
+import os
 import shutil
 import sys
 import tempfile
@@ -21,6 +23,7 @@ from raggate.cli.options import PATH
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.files import writing
 
 if TYPE_CHECKING:
     from raggate.models.scorecard import Scorecard
@@ -89,18 +92,23 @@ def _directory(keep: Path | None) -> Iterator[Path]:
     """Give an empty directory, which is removed afterwards unless it is to be kept.
 
     Raises:
-        UsageError: for one to keep that is not empty.
+        UsageError: for one to keep that is not empty, or cannot be written.
     """
     if keep is None:
         with tempfile.TemporaryDirectory(prefix="raggate-demo-") as temporary:
             yield Path(temporary)
         return
-    if keep.exists() and (not keep.is_dir() or any(keep.iterdir())):
+    with writing(keep):
+        occupied = keep.exists() and (not keep.is_dir() or any(keep.iterdir()))
+    if occupied:
         raise UsageError(
             f"--keep: {keep} exists and is not an empty directory",
             hint="Name a directory that does not exist yet.",
         )
-    keep.mkdir(parents=True, exist_ok=True)
+    with writing(keep):
+        keep.mkdir(parents=True, exist_ok=True)
+        if not os.access(keep, os.W_OK | os.X_OK):
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
     yield keep
 
 

@@ -297,8 +297,8 @@ class _Wait:
         state = self._last.state if self._last else None
         if state is not None and state.healthy and not state.indexing and self._growth.is_empty(state):
             return (
-                "Nothing can be found in an empty index. Does the API read the notes of this run, and does its log name an "
-                "error? A count of something else must not be returned as that of documents or chunks."
+                "Nothing can be found in an empty index. Does the API read the notes of this run, and does its log "
+                "name an error? A count of something else must not be returned as that of documents or chunks."
             )
         longer = f"If it only needs longer, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
         if self._api.url is not None:
