@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -203,11 +204,13 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 
     With another baseline or configuration the reports are written to its folder `compared`.
     """
+    from raggate.cli.promoting import command_line
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
     reports, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
-    console.show_review(review, directory, os.environ, reports=reports)
+    promoting = partial(command_line, suite=review.run.suite, policy=policy_file)
+    console.show_review(review, directory, os.environ, reports=reports, promoting=promoting)
     return _verdict(review, reports)
 
 
@@ -233,7 +236,8 @@ def report(directory: Path, name: str) -> int:
     "--allow-no-match",
     multiple=True,
     metavar="NAME",
-    help="Accept that no question of this mode or slice has a match. Repeatable.",
+    help="Accept that no question of this mode, or of this slice, has a match. A mode also stands for its slices; "
+    "what is accepted is listed. Repeatable.",
 )
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")

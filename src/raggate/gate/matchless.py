@@ -10,7 +10,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.metric_names import HIT, family
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.verdict import Reason
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, listed, quoted
 
 Naming = Callable[[Sequence[str]], str]
 
@@ -96,10 +96,29 @@ def refuse_matchless(scorecard: Scorecard, least: int, allowed: Collection[str],
             hint="`raggate check` says why nothing matches. If it is meant to be so: "
             f"{naming([cut(name, limit=80) for name in names])}.",
         )
-    return tuple(
-        Reason("no-match", f"no question has a match in {_named([place])}", mode=place[0], slice=place[1])
-        for place in empty
+    messages = (
+        f"no question has a match in {_named([(mode, name)])}" + _accepted_with(scorecard, mode, name, least, allowed)
+        for mode, name in empty
     )
+    return tuple(
+        Reason("no-match", message, mode=mode, slice=name)
+        for message, (mode, name) in zip(messages, empty, strict=True)
+    )
+
+
+def _accepted_with(scorecard: Scorecard, mode: str, name: str, least: int, allowed: Collection[str]) -> str:
+    """Say what the name of a mode accepts: it where nothing of it matches, with its slices, else one of its slices."""
+    if mode != name:
+        return "" if name in allowed else ", accepted by the name of its mode"
+    counts = {part: _labelled(scorecard, mode, part) for part in scorecard.slices.get(mode, {}) if part != OVERALL}
+    slices = [quoted(part, limit=80) for part, count in sorted(counts.items()) if count >= least]
+    return f", so in none of its slices: {listed(slices)}" if slices else ""
+
+
+def _labelled(scorecard: Scorecard, mode: str, name: str) -> int:
+    """Count the questions of a slice that have gold supports."""
+    cases = (case for case in scorecard.cases if case.mode == mode and name in case.slices)
+    return sum(_matched(case) is not None for case in cases)
 
 
 def _named(places: Sequence[tuple[str, str]]) -> str:

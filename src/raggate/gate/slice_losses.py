@@ -12,6 +12,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.text.numbers import counted
+from raggate.text.quote import cut, listed
 
 
 def reasons(rows: Sequence[GatedMetric]) -> Iterator[Reason]:
@@ -36,9 +37,24 @@ def down(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 
 def noted(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Name those that whoever promotes should see, where they only warn."""
+    """Name those that whoever promotes should see, where they only warn, and those that the new baseline has not."""
+    yield from _gone(comparison)
     if gate.slices == "warn":
         yield from _of(comparison, gate)
+
+
+def _gone(comparison: Comparison) -> Iterator[Reason]:
+    """Name the modes and slices of the present baseline that the run has no question of, compared or not."""
+    now = comparison.scorecard.slices
+    before = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
+    gone = [f"mode {cut(mode, limit=60)}" for mode in sorted(before.keys() - now.keys())]
+    gone += [
+        f"slice {cut(name, limit=80)} ({cut(mode, limit=60)})"
+        for mode in sorted(before.keys() & now.keys())
+        for name in sorted(before[mode].keys() - now[mode].keys())
+    ]
+    if gone:
+        yield Reason("slices-gone", f"in the present baseline, and without a question in the new one: {listed(gone)}")
 
 
 def _of(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

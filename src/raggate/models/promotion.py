@@ -9,7 +9,7 @@ from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
 from raggate.text.jsonio import JsonObject
 
-NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept", "slice-worse"))
+NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept", "slice-worse", "slices-gone"))
 """Codes of reasons that are told but need no permission."""
 
 

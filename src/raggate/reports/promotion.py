@@ -118,7 +118,9 @@ def _accepts(proposal: BaselineCandidate) -> Section:
     if not proposal.reasons:
         return Section(name="what is accepted", rank=KEPT, variants=())
     # what explains the others must not be cut off after them
-    reasons = sorted(proposal.reasons, key=lambda reason: (reason.code == "slice-worse", reason.code not in NOTES))
+    reasons = sorted(
+        proposal.reasons, key=lambda reason: (reason.code in {"slice-worse", "slices-gone"}, reason.code not in NOTES)
+    )
     head = f"### What is accepted with it ({len(reasons)})\n\n"
 
     def line(reason: Reason, width: int) -> str:

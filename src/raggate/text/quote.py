@@ -38,6 +38,12 @@ def without_userinfo(text: str) -> str:
     return _USERINFO.sub("***@", text) if "://" in text and "@" in text else text
 
 
+def listed(names: Sequence[str], most: int = 20) -> str:
+    """Write names one after the other, and how many there are beyond so many."""
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return f"{', '.join(names[:most])}{more}"
+
+
 def enumerated(names: Sequence[str]) -> str:
     """Write names one after the other, with an "and" before the last."""
     return " and ".join(filter(None, (", ".join(names[:-1]), *names[-1:])))

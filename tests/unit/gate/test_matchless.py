@@ -91,9 +91,21 @@ def test_a_refusal_says_what_would_allow_it() -> None:
     ("scorecard", "allowed", "accepted"),
     [
         pytest.param(card(scores("011")), (), [], id="some match"),
-        pytest.param(card(scores("000")), ("hybrid",), ["no question has a match in mode 'hybrid'"], id="a mode"),
+        pytest.param(card(scores("00")), ("hybrid",), ["no question has a match in mode 'hybrid'"], id="a mode"),
         pytest.param(SLICES, ("tag=b",), ["no question has a match in slice 'tag=b' (hybrid)"], id="a slice"),
         pytest.param(SLICES, ("tag=b", "tag=c"), ["no question has a match in slice 'tag=b' (hybrid)"], id="too many"),
+        pytest.param(
+            SLICES,
+            ("hybrid",),
+            ["no question has a match in slice 'tag=b' (hybrid), accepted by the name of its mode"],
+            id="a slice by the name of its mode",
+        ),
+        pytest.param(
+            card(scores("000", name="tag=b"), scores("0000", name="tag=c"), scores("00", name="tag=d")),
+            ("hybrid",),
+            ["no question has a match in mode 'hybrid', so in none of its slices: 'tag=b', 'tag=c'"],
+            id="a mode with slices",
+        ),
     ],
 )
 def test_what_is_accepted_is_recorded(scorecard: Scorecard, allowed: tuple[str, ...], accepted: list[str]) -> None:

@@ -416,6 +416,19 @@ def test_a_slice_that_loses_what_another_one_wins() -> None:
     assert propose(run, score(run, (5,)), present, off, Terms()).reasons == ()
 
 
+def test_slices_that_are_gone_are_shown() -> None:
+    """A mode or a slice of the present baseline that the run has no question of is a note in the table."""
+    present = kept(proposed(in_slices(()), None))
+    assert not any("without a question" in line for line in table(proposed(in_slices(()), present)))
+    run = make_run(*(replace(item, case=replace(item.case, category="left")) for item in in_slices(()).results))
+    found = proposed(run, present)
+    told = "note: in the present baseline, and without a question in the new one: slice category=right (hybrid)"
+    assert told in table(found)
+    modes = replace(present.scorecard, slices={**present.scorecard.slices, "bm25": {"overall": {}}})
+    found = proposed(run, replace(present, scorecard=modes))
+    assert table(found)[-1].endswith(" new one: mode bm25, slice category=right (hybrid)")
+
+
 def test_cases_that_are_gone_are_refused() -> None:
     """A run that asked fewer cases than the baseline's golden set needs the same, though no value went down."""
     present = kept(proposed(run_of(1), None))
