@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import random
+import re
 import signal
 import socket
 import threading
@@ -163,6 +164,33 @@ def test_request_on_the_wire() -> None:
     assert asked.body == {"question": "Grüße & <b>?", "k": 4, "mode": "hybrid", "vaults": ["work"]}
     assert asked.headers["content-type"] == "application/json"
     assert asked.headers["accept-encoding"] == "identity"
+
+
+def test_every_question_has_a_trace_of_its_own() -> None:
+    """Each is sent with a W3C traceparent that asks to be kept; its result, answered or not, has that trace's id."""
+    with FakeAskApi(lambda question: (500, b"", 0) if question == "q1" else Reply(body=ask_body(question))) as api:
+        results = ask(api, 3).results
+        sent = {asked.body["question"]: asked.headers["traceparent"] for asked in api.asked}
+    assert all(re.fullmatch(r"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-01", value) for value in sent.values())
+    assert [result.trace_id for result in results] == [sent[f"q{number}"].split("-")[1] for number in range(3)]
+    assert len({result.trace_id for result in results}) == 3
+
+
+def test_retries_are_spans_of_one_trace() -> None:
+    """A question that is asked again keeps its trace, and each attempt is another span of it."""
+    with FakeAskApi(Flaky(2, Reply(status=503))) as api:
+        (result,) = ask(api, 1, retries=2).results
+        traces, spans = zip(*(asked.headers["traceparent"].split("-")[1:3] for asked in api.asked), strict=True)
+    assert {*traces} == {result.trace_id}
+    assert len({*spans}) == 3
+
+
+def test_no_trace_where_none_is_wanted() -> None:
+    """With `ask.traceparent: false` no header is sent, and no result has an id."""
+    with FakeAskApi() as api:
+        (result,) = ask(api, 1, traceparent=False).results
+        assert "traceparent" not in api.asked[0].headers
+    assert result.trace_id is None
 
 
 def test_elapsed_time_is_that_of_the_answer() -> None:

@@ -110,9 +110,7 @@ def test_how_much_is_said(project: Project) -> None:
 
 def test_colours_that_are_forced(project: Project) -> None:
     """FORCE_COLOR colours what is no terminal, and NO_COLOR takes it back."""
-    run = str(project.last_run())
-    compared = str(next(path for path in project.last_run().parent.iterdir() if (path / "verdict.json").is_file()))
-    assert run
+    compared = str(next(project.last_run().parent.glob("*/baseline.json")).parent)
     assert "\x1b[" in project.command("compare", compared, FORCE_COLOR="1").out
     assert "\x1b[" not in project.command("compare", compared, FORCE_COLOR="1", NO_COLOR="1").out
 
@@ -130,6 +128,34 @@ def test_the_same_from_python(project: Project, capsys: pytest.CaptureFixture[st
     assert verdict.run_directory.is_dir()
     assert verdict.lost[0].question in str(verdict)
     assert capsys.readouterr() == ("", "")
+
+
+def test_a_lost_question_has_its_trace(project: Project) -> None:
+    """The id that a question was sent with stands beside it everywhere; two runs share none; it can be left out."""
+    done = project.command("check", FAKE_BEHAVIOUR="worse")
+    rows = [json.loads(line)["result"] for line in (project.last_run() / "results.jsonl").read_text().splitlines()]
+    ids = {row["trace_id"] for row in rows}
+    assert len(ids) == len(rows) == 24
+    flips = project.verdict()["flips"]
+    assert {flip["trace_id"] for flip in flips} <= ids
+    assert f"trace:    {flips[0]['trace_id']}" in done.out
+    assert f"trace: `{flips[0]['trace_id']}`" in (project.last_run() / "summary.md").read_text()
+    again = told(project, "compare", str(project.last_run()))["result"]
+    assert {question["trace_id"] for question in again["lost"]} <= ids
+    other = told(project, "check", FAKE_BEHAVIOUR="worse")["result"]
+    assert not {question["trace_id"] for question in other["lost"]} & ids
+
+
+def test_an_id_that_is_none(project: Project) -> None:
+    """A stored id that is no trace id is refused: it would be shown."""
+    rows = project.last_run() / "results.jsonl"
+    whole = rows.read_bytes()
+    row = json.loads(whole.splitlines()[0])
+    row["result"]["trace_id"] = "`](x)"
+    rows.write_bytes(json.dumps(row).encode() + b"\n" + b"\n".join(whole.splitlines()[1:]))
+    error = told(project, "score", str(rows.parent))["error"]
+    rows.write_bytes(whole)
+    assert "results.jsonl:1: trace_id: expected 32 hex digits" in error["message"]
 
 
 def _without_traces(verdict: dict[str, Any]) -> dict[str, Any]:

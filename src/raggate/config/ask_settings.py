@@ -54,6 +54,8 @@ class Ask(SettingsModel):
     """How many times each question is asked; its value is the mean over its answers. This multiplies the calls."""
     repeat_sample: Annotated[int, Field(ge=0, le=1000)] = 10
     """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
+    traceparent: bool = True
+    """Send a W3C `traceparent` with every question, so that it can be found in the API's traces; docs/traces.md."""
     probes: Probes = Probes()
     """Extra questions, asked after the suite, for invariants that need them; docs/invariants.md lists what they
     cost."""

@@ -21,7 +21,7 @@ _HEADER_VALUE = re.compile(r"[\x20-\x7e]{0,2000}")
 # what raggate or the connection sets, and what would let one request become two
 _OWN_HEADERS = frozenset(
     "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
-    " upgrade keep-alive proxy-authorization proxy-connection".split()
+    " upgrade traceparent keep-alive proxy-authorization proxy-connection".split()
 )
 _WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
 

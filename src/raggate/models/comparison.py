@@ -109,7 +109,8 @@ class Flip:
 
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
     what rose to where the gold chunk stood, or above it, None where nothing is known to have. `why` is `cause` in
-    words, empty for a fixed one. `support` is what `gold` names, None for a question to abstain from.
+    words, empty for a fixed one. `support` is what `gold` names, None for a question to abstain from. `trace_id` is the
+    trace that the question was asked with.
     """
 
     case_id: str
@@ -127,6 +128,7 @@ class Flip:
     support: Support | None = None
     waived: bool = False
     since: Literal["same", "relabelled", "added"] = "same"
+    trace_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

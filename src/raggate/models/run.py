@@ -87,7 +87,8 @@ class Result:
     """One question asked in one mode: a response or a failure, never both and never neither.
 
     `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it. `repeat` is
-    1 for the first answer to the question, 2 for the second, and so on.
+    1 for the first answer to the question, 2 for the second, and so on. `trace_id` is the W3C trace id that all
+    attempts were sent with, 32 hex digits, None where none was.
     """
 
     case_id: str
@@ -97,6 +98,7 @@ class Result:
     retries: int
     elapsed_ms: float
     repeat: int = 1
+    trace_id: str | None = None
 
 
 LeakPart = Literal[

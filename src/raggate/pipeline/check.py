@@ -27,6 +27,7 @@ from raggate.gate import (
 )
 from raggate.gate.diagnosis import diagnose
 from raggate.gate.misses import find_misses
+from raggate.gate.traces import with_traces
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs, load_worktree
 from raggate.models.baseline import Baseline
@@ -184,8 +185,11 @@ def _evaluate(
 def _explained(review: Review, flip_at: int) -> Review:
     """Add which questions got worse without breaking and why all of them did, and which nobody asked before miss."""
     fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
+    diagnosis = diagnose(review.comparison, review.verdict, fallen)
     misses = find_misses(review.run, review.comparison, flip_at)
-    return replace(review, fallen=fallen, diagnosis=diagnose(review.comparison, review.verdict, fallen), misses=misses)
+    flipped, fallen, misses = with_traces(review.run, review.comparison.flips, fallen, misses)
+    comparison = replace(review.comparison, flips=flipped)
+    return replace(review, comparison=comparison, fallen=fallen, diagnosis=diagnosis, misses=misses)
 
 
 def _by_another_commit(inputs: Inputs) -> bool:

@@ -5,6 +5,7 @@ A row names question and mode; one of a later answer to the same question also h
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import replace
 from hashlib import sha256
@@ -30,6 +31,7 @@ HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
 
 _RESULT = TypeAdapter(Result)
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _LABELS = TypeAdapter(Labels)
 _JUDGEMENTS = TypeAdapter(tuple[Judgement, ...])
 
@@ -86,6 +88,8 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
     if not 1 <= result.repeat <= MAX_TIMES:
         raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
+    if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
+        raise UsageError(f"{place}: trace_id: expected 32 hex digits, found {quoted(result.trace_id)}")
     try:
         if result.response is not None:
             bounded(result.response)
@@ -159,6 +163,7 @@ def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
             "failure": result.failure,
             "retries": result.retries,
             "elapsed_ms": result.elapsed_ms,
+            **({"trace_id": result.trace_id} if result.trace_id else {}),
         },
         "labels": labels,
         **({"judgements": item.judgements} if item.judgements else {}),

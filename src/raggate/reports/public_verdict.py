@@ -82,5 +82,5 @@ def _question(flip: Flip, review: Review) -> public.Question:
         why=_line(flip.why),
         must_pass=flip.must_pass,
         counts=review.verdict.is_red(flip),
-        trace_id=None,
+        trace_id=flip.trace_id,
     )

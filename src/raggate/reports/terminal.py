@@ -209,5 +209,7 @@ def _flip(flip: Flip, console: Console) -> None:
     ]
     if flip.displaced_by:
         lines.append(f"      instead:  {log_line(flip.displaced_by)}")
+    if flip.trace_id:
+        lines.append(f"      trace:    {log_line(flip.trace_id)}")
     for line in lines:
         console.print(Text(line), soft_wrap=True)

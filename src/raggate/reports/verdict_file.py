@@ -78,7 +78,8 @@ def _flip(flip: Flip) -> dict[str, Any]:
     instead = None if flip.displaced_by is None else _line(flip.displaced_by)
     cause = None if flip.cause is None else _filled(flip.cause)
     shown = {"gold": _line(flip.gold), "why": _line(flip.why), "cause": cause, "displaced_by": instead}
-    return {**asdict(flip), **shown}
+    fields = {key: value for key, value in asdict(flip).items() if key != "trace_id" or value}
+    return {**fields, **shown}
 
 
 def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:

@@ -7,7 +7,7 @@ import time
 import zlib
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
@@ -16,7 +16,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
 from raggate.models.service import Started
-from raggate.service import signals
+from raggate.service import signals, trace_context
 from raggate.service.misses import Miss, miss
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -42,8 +42,8 @@ class AskResult:
     stopped: str | None
 
 
-Attempt = Callable[[], Awaitable[Response | Miss]]
-"""Asks one question once."""
+Attempt = Callable[[str | None], Awaitable[Response | Miss]]
+"""Asks one question once, with a `traceparent` where one is sent."""
 
 
 class Channel(Protocol):
@@ -191,6 +191,7 @@ class _Suite:
         """Ask one question, retries included, within its total time."""
         settings = self._settings
         attempt = channel.question(case, mode)
+        trace_id = trace_context.new_trace_id() if settings.traceparent else None
         outcome: Response | Miss | None = None
         retries = 0
         start = time.perf_counter()
@@ -202,7 +203,7 @@ class _Suite:
                     outcome = await channel.opened()
                     if outcome is None:
                         start = time.perf_counter()
-                        outcome = await attempt()
+                        outcome = await attempt(trace_context.traceparent(trace_id) if trace_id else None)
                     elapsed = time.perf_counter() - start
                     if isinstance(outcome, Response) or not outcome.again or retries >= settings.retries:
                         break
@@ -215,9 +216,16 @@ class _Suite:
                 message += f"; before that: {outcome.failure.message}"
             outcome = miss("timeout", message)
         if isinstance(outcome, Miss):
-            return _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)
+            failed = _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)
+            return replace(failed, trace_id=trace_id)
         return Result(
-            case_id=case.id, mode=mode, response=outcome, failure=None, retries=retries, elapsed_ms=elapsed * 1000
+            case_id=case.id,
+            mode=mode,
+            response=outcome,
+            failure=None,
+            retries=retries,
+            elapsed_ms=elapsed * 1000,
+            trace_id=trace_id,
         )
 
 

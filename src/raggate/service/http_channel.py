@@ -14,7 +14,7 @@ from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call, Started
-from raggate.service import http_replies
+from raggate.service import http_replies, trace_context
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import Attempt
 from raggate.service.misses import Miss, miss
@@ -76,12 +76,12 @@ class HttpChannel:
         """Give what asks one case in one mode."""
         return partial(self._attempt, case, mode)
 
-    async def _attempt(self, case: Case, mode: str) -> Response | Miss:
+    async def _attempt(self, case: Case, mode: str, traceparent: str | None) -> Response | Miss:
         dialogue = self._adapter.dialogue(case, mode)
         try:
             call = next(dialogue)
             while True:
-                body = await self._body(self._request(call))
+                body = await self._body(self._request(call, traceparent))
                 if isinstance(body, Miss):
                     return body
                 call = dialogue.send(body)
@@ -90,7 +90,7 @@ class HttpChannel:
         except ValueError as error:
             return _unread(error)
 
-    def _request(self, call: Call) -> httpx.Request:
+    def _request(self, call: Call, traceparent: str | None) -> httpx.Request:
         key = (call.path, *call.query, *call.query.values())
         if len(self._urls) >= _MAX_URLS:
             self._urls.clear()
@@ -98,7 +98,8 @@ class HttpChannel:
             query = f"?{urlencode(call.query)}" if call.query else ""
             self._urls[key] = httpx.URL(f"{self._base_url}{call.path}{query}")
         content = None if call.json is None else jsonio.dumps(call.json)
-        headers = {**http_replies.HEADERS, **call.headers} if call.headers else http_replies.HEADERS
+        traced = {trace_context.HEADER: traceparent} if traceparent else {}
+        headers = {**http_replies.HEADERS, **call.headers, **traced}
         return httpx.Request(
             call.method, self._urls[key], headers=headers, content=content, extensions=self._extensions
         )

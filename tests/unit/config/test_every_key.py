@@ -92,6 +92,7 @@ KEYS: dict[str, Looser | str] = {
     "ask.max_body_bytes": looser(1 << 20, 1 << 21),
     "ask.give_up_after": "what is not asked any more is not measured, and what is counts whether it failed",
     "ask.repeat": looser(3, 2),
+    "ask.traceparent": "an id of a trace makes no other answers",
     "ask.repeat_sample": looser(10, 0),
     "ask.probes.sample": looser(5, 4),
     "ask.probes.reindex.*": OTHER,

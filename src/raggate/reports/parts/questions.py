@@ -87,6 +87,9 @@ def item(flip: Flip, review: Review, links: Links | None) -> str:
         lines.append(f"expected: {link(safe(flip.gold), address, links)}")
     if flip.displaced_by:
         lines.append(f"in its place: {safe(flip.displaced_by)}")
+    if flip.trace_id:
+        # raggate's own 32 hex digits, checked where a run is read; in a code span they are no commit, and can be copied
+        lines.append(f"trace: `{flip.trace_id}`")
     return "<br>\n  ".join(lines)
 
 

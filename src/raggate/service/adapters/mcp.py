@@ -160,9 +160,9 @@ class _Channel:
         arguments = filled_json(self._mcp.arguments, values_of(case, mode, self._settings))
         return partial(self._attempt, case, arguments)
 
-    async def _attempt(self, case: Case, arguments: Message) -> Response | Miss:
+    async def _attempt(self, case: Case, arguments: Message, traceparent: str | None) -> Response | Miss:
         try:
-            return bounded(self._read(await self._session.call(self._mcp.tool, arguments)))
+            return bounded(self._read(await self._session.call(self._mcp.tool, arguments, traceparent)))
         except Missed as error:
             return error.miss
         except httpx.TransportError as error:

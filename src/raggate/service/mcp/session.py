@@ -7,6 +7,7 @@ import contextlib
 
 import httpx
 
+from raggate.service import trace_context
 from raggate.service.mcp import messages
 from raggate.service.mcp.exchange import Exchange, Expired
 from raggate.service.mcp.messages import Message, RpcError
@@ -35,9 +36,11 @@ class Session:
                 self._terms = await self._greet()
             return self._terms
 
-    async def call(self, tool: str, arguments: Message) -> Message:
-        """Call a tool and give the result."""
-        return await self._ask("tools/call", {"name": tool, "arguments": arguments})
+    async def call(self, tool: str, arguments: Message, traceparent: str | None = None) -> Message:
+        """Call a tool, as a part of a trace where there is one, and give the result."""
+        # MCP keeps this key of `_meta` for W3C Trace Context
+        meta = {"_meta": {trace_context.HEADER: traceparent}} if traceparent else {}
+        return await self._ask("tools/call", {"name": tool, "arguments": arguments, **meta})
 
     async def tools(self) -> list[Message]:
         """Give the tools that there are."""

@@ -56,7 +56,7 @@ class Terms:
             f"{_META}/clientInfo": _CLIENT,
             f"{_META}/clientCapabilities": {},
         }
-        return {**given, "_meta": meta}
+        return {**given, "_meta": {**given.get("_meta", {}), **meta}}
 
     def headers(self, message: Message) -> dict[str, str]:
         """Give the headers of a message over HTTP as this version wants them."""

@@ -331,3 +331,19 @@ def test_a_list_of_tools_may_have_pages_but_not_for_ever() -> None:
     assert in_session(Scripted(script(3)), Session.tools) == [{"name": "t0"}, {"name": "t1"}, {"name": "t2"}]
     with pytest.raises(Missed, match=rf"more than {MAX_PAGES} pages"):
         in_session(Scripted(script(1000)), Session.tools)
+
+
+@pytest.mark.parametrize("stateless", [False, True])
+def test_a_call_belongs_to_a_trace(*, stateless: bool) -> None:
+    """`traceparent` stands in `_meta` of a call, beside what the newest version puts there, and of no other message."""
+    unknown = lambda message, _: (  # noqa: E731 - one response of a scripted server
+        said({"id": message["id"], "error": {"code": -32601, "message": "?"}})
+        if message.get("method") == "initialize"
+        else said({"jsonrpc": "2.0", "id": message["id"], "result": {"supportedVersions": [STATELESS], "content": []}})
+    )
+    server = Scripted(unknown) if stateless else Scripted()
+    in_session(server, lambda session: session.call("search", {"q": "key"}, "00-a-b-01"))
+    metas = {method: message.get("params", {}).get("_meta", {}) for method, message, _ in server.heard}
+    assert metas["tools/call"]["traceparent"] == "00-a-b-01"
+    assert (len(metas["tools/call"]) > 1) == stateless
+    assert all("traceparent" not in meta for method, meta in metas.items() if method != "tools/call")
