@@ -7,7 +7,8 @@ RaggateError
 ├── CannotTell     3    not measured well enough to say
 └── Interrupted    130  cancelled by a signal
 
-The verdicts themselves (0 pass, 1 regression, 3 cannot tell, 4 invariant broken) are decided in `gate/verdict.py`.
+The verdicts themselves (0 pass, 1 regression, 3 cannot tell, 4 invariant broken, 5 partial) are decided in
+`gate/verdict.py` and `gate/selected.py`.
 A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this tree, the entry point maps it.
 """
 
@@ -26,6 +27,7 @@ class ExitCode(IntEnum):
     USAGE = 2
     CANNOT_TELL = 3
     INVARIANT = 4
+    PARTIAL = 5
     INTERNAL = 70
     INTERRUPTED = 130
 

@@ -17,6 +17,7 @@ import pytest
 
 import preloaded
 from project import Project, make_project, processes_with
+from raggate.models.selection import Selection
 from raggate.models.service import Started, Workspace
 from raggate.pipeline import run_directory
 from raggate.service.backends import BACKENDS
@@ -325,11 +326,13 @@ def test_same_metrics_at_any_concurrency(project: Project) -> None:
 
 
 def test_a_limited_run_asks_the_first_questions_alone(project: Project) -> None:
-    """`raggate run --limit` asks the first questions of the golden set, whose hash the run tells, and no other."""
+    """`raggate run --limit` asks the first questions, and keeps the whole golden set beside them."""
     assert project.command("run", "--limit", "1").code == 0
     measured = run_directory.read(project.last_run())
     first = project.cases()[0]["id"]
-    assert [item.case.id for item in measured.results] == [case.id for case in measured.golden.cases] == [first]
+    assert [item.case.id for item in measured.results] == [first]
+    assert measured.selection == Selection(asked=(first,), of=24, words="--limit 1")
+    assert len(measured.golden.cases) == 24
     assert measured.fingerprint["golden"] == measured.golden.hash
 
 

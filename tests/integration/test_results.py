@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from project import Project
 from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode
+from raggate.models.selection import Choice
 from raggate.pipeline import check
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -47,7 +49,7 @@ def test_a_verdict_and_its_run_directory(promoted: Project) -> None:
 
 def test_a_measured_run_and_its_directory(promoted: Project) -> None:
     """A run returns what was measured, and leaves no verdict."""
-    result = check.run(request(promoted, []), limit=3)
+    result = check.run(replace(request(promoted, []), choice=Choice(limit=3)))
     assert len(result.run.results) == 3
     assert not (result.directory / "verdict.json").exists()
 

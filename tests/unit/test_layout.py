@@ -99,6 +99,7 @@ SPECIFIED_ELSEWHERE = {
     "gate/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/partial_run.py",
+    "pipeline/partial_check.py",
     "pipeline/rerun.py",
     "pipeline/result.py",
     "pipeline/result_rows.py",

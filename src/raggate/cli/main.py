@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from raggate import __version__
-from raggate.cli import console, options, output
+from raggate.cli import choosing, console, options, output
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -22,6 +22,7 @@ from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
+    from raggate.models.selection import Choice
     from raggate.models.verdict import Review
     from raggate.pipeline.request import Request
 
@@ -73,8 +74,8 @@ def cli() -> None:
     """A regression gate for RAG services.
 
     Boots the API, asks it a golden set of questions, compares the retrieval metrics with a baseline and gives a
-    verdict as exit code: 0 pass, 1 regression, 2 usage error, 3 cannot tell, 4 invariant broken, 70 internal error,
-    130 interrupted.
+    verdict as exit code: 0 pass, 1 regression, 2 usage error, 3 cannot tell, 4 invariant broken, 5 only a part was
+    asked and nothing of it got worse, 70 internal error, 130 interrupted.
     """
 
 
@@ -122,11 +123,16 @@ def _options(*names: str) -> Callable[[Any], Any]:
 
 @cli.command()
 @_options("config", "suite", *_API, "base-image", "against", "baseline", "out", "full-text")
+@choosing.options
 def check(**flags: Any) -> int:
-    """Start the API, ask the questions, compare with the baseline, and give the verdict."""
+    """Start the API, ask the questions, compare with the baseline, and give the verdict.
+
+    With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
+    that is never a pass (exit 5), and cannot be promoted.
+    """
     from raggate.pipeline import check as pipeline
 
-    request = _request(**flags)
+    request = _request(choosing.taken(flags), **flags)
     result = pipeline.check(request)
     console.show_review(result.review, result.directory, request.environment, promoting=request.promoting)
     return _verdict(result.review, result.directory)
@@ -134,12 +140,12 @@ def check(**flags: Any) -> int:
 
 @cli.command()
 @_options("config", "suite", *_API, "against", "out", "full-text")
-@click.option("--limit", type=click.IntRange(1), help="Ask only the first questions, to try things out.")
-def run(*, limit: int | None, **flags: Any) -> int:
+@choosing.options
+def run(**flags: Any) -> int:
     """Start the API and ask the questions; write a scored run directory, without a verdict."""
     from raggate.pipeline import check as pipeline
 
-    return console.show_run(pipeline.run(_request(**flags), limit))
+    return console.show_run(pipeline.run(_request(choosing.taken(flags), **flags)))
 
 
 @cli.command()
@@ -275,6 +281,7 @@ output.add_flags(cli)
 
 
 def _request(
+    choice: Choice | None = None,
     *,
     config_file: Path,
     against: str | None = None,
@@ -285,6 +292,7 @@ def _request(
 ) -> Request:
     from raggate.config.overrides import Overrides
     from raggate.interop.systems import SYSTEMS
+    from raggate.models.selection import EVERYTHING
     from raggate.pipeline.request import Request
 
     return Request(
@@ -298,4 +306,5 @@ def _request(
         baseline_file=baseline_file,
         full_text=full_text,
         **console.hearing(),
+        choice=choice or EVERYTHING,
     )

@@ -37,6 +37,8 @@ def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Score
     Raises:
         DamagedError: when it is not as it should be.
     """
+    if "partial" in value:
+        raise DamagedError("partial: these are metrics of a part of the questions, and no baseline")
     counted = False
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}

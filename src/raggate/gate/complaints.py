@@ -40,7 +40,7 @@ def find_complaints(
 ) -> list[Complaint]:
     """Name all that got worse, in the order in which it is told."""
     clauses = [
-        *_must_pass(comparison, gate, waived),
+        *must_pass(comparison, gate, waived),
         *_worse(rows, gate, waived, tests),
         *_together(comparison, gate, waived, tests),
         *_creep(comparison, rows, gate, waived),
@@ -99,7 +99,7 @@ def _complain(reason: Reason, waiver: WaiverStatus | None, row: GatedMetric | No
     return Complaint(reason=excused, red=False, waiver=waiver)
 
 
-def _must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[Complaint]:
+def must_pass(comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]) -> Iterator[Complaint]:
     """Name the questions that must pass and do not, and those that a waiver leaves out of the means."""
     excused = set()
     for case in comparison.scorecard.cases:

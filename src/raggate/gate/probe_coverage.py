@@ -38,9 +38,9 @@ def gaps(run: Run, levels: Invariants, gate: Gate) -> Iterator[tuple[str, Litera
     """Name each invariant that is switched on and that not all was seen of, with a level and why.
 
     The level is its own where nothing was seen of it, else a warning. A run that was cut short has not come to it,
-    which is told by itself.
+    which is told by itself; a partial run asks none of that.
     """
-    for name in (*_KINDS, "must_be_deterministic") if run.stopped is None else ():
+    for name in (*_KINDS, "must_be_deterministic") if run.stopped is None and run.selection is None else ():
         level = getattr(levels, name)
         gap = None if level == "off" else _gap(run, _KINDS[name]) if name in _KINDS else _repeats_gap(run, gate)
         if gap is not None:

@@ -82,10 +82,8 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
         CannotTell: when it was cut short, asked nothing, lacks cases, had too many failed calls or broke an invariant.
     """
     operations = scorecard.operations
-    reasons = []
-    if run.stopped is not None:
-        reasons.append(f"it did not finish: {run.stopped}")
-    reasons += _not_asked(run)
+    reasons = [] if run.stopped is None else [f"it did not finish: {run.stopped}"]
+    reasons += [f"it is {run.selection.sentence}"] if run.selection is not None else _not_asked(run)
     if operations is None or not operations.calls:
         reasons.append("no question was asked")
     elif completeness.failed_too_often(operations, gate):

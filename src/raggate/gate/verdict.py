@@ -60,13 +60,13 @@ def decide(
     warnings = tuple(_warnings(comparison, findings, rows, gate, started, worse, evidence.tests))
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", list(_not_measured(comparison, findings, gate, stopped, first_run=first_run))),
-        ("invariant broken", list(_finding_reasons(findings, "error", unseen=False))),
+        ("invariant broken", list(finding_reasons(findings, "error", unseen=False))),
         ("cannot tell", list(_partly_seen(comparison, findings))),
         ("regression", [item.reason for item in worse if item.red]),
         # a run that was cut short lacks cases and slices for that reason alone
         ("cannot tell", list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []),
     )
-    outcome, reasons = _first(clauses, interrupted=interrupted)
+    outcome, reasons = first_clause(clauses, interrupted=interrupted)
     return Verdict(
         outcome=outcome,
         sentences=wording.headline(outcome, reasons, comparison, warnings),
@@ -95,7 +95,7 @@ def _warnings(
     # first, so that no number of slices hides what is worse than allowed
     weighty = [item for item in let_pass if item.unproven or item.reason.code in {"waived", "large-loss"}]
     yield from (item.reason for item in weighty)
-    yield from _finding_reasons(findings, "warn")
+    yield from finding_reasons(findings, "warn")
     yield from _stale(comparison, gate, started)
     yield from completeness.drift(comparison, gate)
     yield from completeness.thinner(comparison, rows, gate)
@@ -110,11 +110,11 @@ def _warnings(
     yield from (item.reason for item in let_pass if item not in weighty)
 
 
-def _first(
-    clauses: Sequence[tuple[VerdictKind, list[Reason]]], *, interrupted: bool
+def first_clause(
+    clauses: Sequence[tuple[VerdictKind, list[Reason]]], *, interrupted: bool, otherwise: VerdictKind = "pass"
 ) -> tuple[VerdictKind, list[Reason]]:
     """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
-    first: VerdictKind = next((name for name, reasons in clauses if reasons), "pass")
+    first: VerdictKind = next((name for name, reasons in clauses if reasons), otherwise)
     # what else is wrong is told too, after the clause that decided
     reasons = [reason for name, group in clauses if name == first for reason in group]
     reasons += [reason for name, group in clauses if name != first for reason in group]
@@ -124,7 +124,7 @@ def _first(
 def _not_measured(
     comparison: Comparison, findings: Sequence[Finding], gate: Gate, stopped: str | None, *, first_run: bool
 ) -> Iterator[Reason]:
-    problems = list(_incomplete(comparison, gate, stopped))
+    problems = list(incomplete(comparison, gate, stopped))
     if not problems and comparison.baseline is None:
         problems = list(matchless.reasons(comparison))
     yield from problems
@@ -143,7 +143,8 @@ def _not_measured(
         yield Reason("little-overlap", few)
 
 
-def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
+def incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
+    """Say what keeps a run from being measured: nothing asked, cut short, questions without a result, failed calls."""
     scorecard = comparison.scorecard
     if not scorecard.cases:
         yield Reason("zero-cases", "no question was asked")
@@ -160,11 +161,12 @@ def _incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iter
 
 
 def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[Reason]:
-    yield from _finding_reasons(findings, "error", unseen=True)
+    yield from finding_reasons(findings, "error", unseen=True)
     yield from completeness.smaller_index(comparison, same_chunker=True)
 
 
-def _finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:
+def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:
+    """Give a reason for each invariant of a level that does not hold; only of those seen or unseen, if that is said."""
     for finding in findings:
         if finding.level == level and unseen in {None, finding.unseen}:
             times = f" ({finding.count} times)" if finding.count > 1 else ""

@@ -115,6 +115,8 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         config=settings,
         probes=probes,
         judging=None,
+        # what it left out is missing, whatever it says of that
+        selection=None,
         provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
     return repeats.noted(run)

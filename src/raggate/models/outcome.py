@@ -7,7 +7,10 @@ from typing import Literal
 
 from raggate.errors import ExitCode
 
-VerdictKind = Literal["pass", "regression", "cannot tell", "invariant broken", "interrupted"]
+VerdictKind = Literal[
+    "pass", "regression", "cannot tell", "invariant broken", "interrupted", "partial", "failed in part"
+]
+"""The last two are those of a run that asked a part of the questions: nothing of it got worse, or something did."""
 
 EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
     "pass": ExitCode.PASS,
@@ -15,4 +18,6 @@ EXIT_CODES: Mapping[VerdictKind, ExitCode] = {
     "cannot tell": ExitCode.CANNOT_TELL,
     "invariant broken": ExitCode.INVARIANT,
     "interrupted": ExitCode.INTERRUPTED,
+    "partial": ExitCode.PARTIAL,
+    "failed in part": ExitCode.REGRESSION,
 }

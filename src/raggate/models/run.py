@@ -11,6 +11,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.judging import Judgement, Judging
 from raggate.models.probe import Probe, ProbeKind
 from raggate.models.provenance import Provenance
+from raggate.models.selection import Selection
 from raggate.text.jsonio import JsonObject
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
@@ -213,7 +214,8 @@ class Run:
     order, the second answers before the third. `stopped` says why a run was cut short (`interrupted`: by a signal), and
     `log` then holds the API's last lines, else those when it first failed, if any (untrusted text). `probes` is what
     was asked beside the suite, which no metric counts. `judging` is how the answers were judged; None where they were
-    not.
+    not. `selection` says which questions a partial run was to ask; its golden set is the whole one all the same, so
+    that without this it lacks answers. None for a whole run.
     """
 
     run_id: str
@@ -231,3 +233,4 @@ class Run:
     log: tuple[str, ...] = ()
     probes: Probing = field(default_factory=Probing)
     judging: Judging | None = None
+    selection: Selection | None = None

@@ -31,13 +31,13 @@ from raggate.gate.traces import with_traces
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs, load_worktree
 from raggate.models.baseline import Baseline
-from raggate.models.case_hash import digest
 from raggate.models.comparison import Comparison
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
+from raggate.models.selection import EVERYTHING, Selection
 from raggate.models.verdict import Preview, ReportContext, Review, SourceLine, Verdict
-from raggate.pipeline import base_build, judging, measure, run_directory
+from raggate.pipeline import base_build, choosing, judging, measure, partial_check, run_directory, stored_runs
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
@@ -64,7 +64,8 @@ def check(request: Request) -> CheckResult:
     with load_inputs(request) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, request.config_name)
         baseline = read_baseline(inputs, request.systems)
-        directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline)
+        selection = choose(request, inputs)
+        directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline, selection=selection)
         with measure.failure_reports(directory, inputs.config):
             if inputs.baseline is not None:
                 # the run directory tells by itself what it was held against
@@ -87,27 +88,31 @@ def check(request: Request) -> CheckResult:
             return CheckResult(review=review, directory=directory)
 
 
-def run(request: Request, limit: int | None = None) -> RunResult:
+def run(request: Request) -> RunResult:
     """Boot, ask and score; leave a run directory without a verdict.
-
-    Args:
-        request: what the front end asks for.
-        limit: how many questions are asked, the first of the golden set; None for all.
 
     Raises:
         RunFailed: as `check`.
     """
     with load_inputs(request) as inputs:
-        directory, measured, _ = measure.measure(request, _limited(inputs, limit))
+        directory, measured, _ = measure.measure(request, inputs, selection=choose(request, inputs))
         return RunResult(run=measured, directory=directory)
 
 
-def _limited(inputs: Inputs, limit: int | None) -> Inputs:
-    """Take the first questions of a golden set, which is another one then."""
-    if limit is None or limit >= len(inputs.golden.cases):
-        return inputs
-    cases = inputs.golden.cases[:limit]
-    return replace(inputs, golden=replace(inputs.golden, cases=cases, hash=digest(list(cases))))
+def choose(request: Request, inputs: Inputs) -> Selection | None:
+    """Say which questions are asked; None for all of them.
+
+    Raises:
+        UsageError: as `choosing.selected`.
+    """
+    if request.choice == EVERYTHING:
+        return None
+    out = request.out or request.root / inputs.config.out
+    suite = inputs.config.suite
+    selection = choosing.selected(request.choice, inputs.golden, lambda: stored_runs.broken(out, suite))
+    if selection is not None:
+        request.say(f"{selection.sentence}; a partial run is never a pass, and cannot be promoted")
+    return selection
 
 
 def evaluate_run(
@@ -127,8 +132,12 @@ def evaluate_run(
         policy: a configuration whose gate, invariants and waivers count in place of those of the run.
         context: what is known beside the scores; a first run and resolved waivers have a say.
     """
+    settings = policy or run.config
     with deadlines.after_asking(len(run.results)):
-        return _evaluate(run, scorecard, baseline, policy or run.config, context)
+        if run.selection is not None:
+            part = partial_check.review(run, scorecard, baseline, run.selection, settings, context)
+            return _explained(part, settings.gate.flip_at)
+        return _evaluate(run, scorecard, baseline, settings, context)
 
 
 def _evaluate(
@@ -288,7 +297,7 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
 
 def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) -> Preview | None:
     """Say what the working tree's own files would mean; where questions or notes differ, they are measured too."""
-    if not _by_another_commit(inputs):
+    if not _by_another_commit(inputs) or review.run.selection is not None:
         return None
     if not inputs.ignored:
         return Preview()

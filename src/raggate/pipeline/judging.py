@@ -28,7 +28,7 @@ def ready(request: Request, inputs: Inputs, directory: Path, baseline: Baseline 
     if settings is None:
         if inputs.config.judges is not None:
             request.say("nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none")
-        return _unjudged
+        return unjudged
     from raggate.pipeline.jury import Jury, write_labels
 
     jury = Jury.of(request, inputs, directory, settings, baseline)
@@ -58,5 +58,6 @@ def check_files(inputs: Inputs) -> None:
         graded_by_people(inputs.canary, inputs.config.judging)
 
 
-def _unjudged(run: Run) -> Run:
+def unjudged(run: Run) -> Run:
+    """Give a run as it is."""
     return run

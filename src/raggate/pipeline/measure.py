@@ -15,7 +15,7 @@ from raggate import __version__
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, Interrupted, RaggateError
-from raggate.gate import waivers, wording
+from raggate.gate import selected, waivers, wording
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import leaks, notes as standing, sources, vault
 from raggate.inputs.private_notes import private_notes
@@ -26,6 +26,7 @@ from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance
 from raggate.models.run import Probing, Result, Run
 from raggate.models.scorecard import Scorecard
+from raggate.models.selection import Selection
 from raggate.pipeline import judging, run_directory
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.partial_run import PartialRun
@@ -57,6 +58,7 @@ def measure(
     *,
     baseline: Baseline | None = None,
     boots: int = 1,
+    selection: Selection | None = None,
 ) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
@@ -67,6 +69,7 @@ def measure(
         baseline: what the run will be held against, which tells how large its index was and how answers were graded;
             None without one.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
+        selection: the questions that are asked; None for all of them, and whatever is asked beside them.
     """
     settings = inputs.config
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
@@ -74,12 +77,13 @@ def measure(
     answers = PartialRun()
     with failure_reports(directory, settings):
         begin = time.monotonic()
-        judge = judging.ready(request, inputs, directory, baseline)
-        blank = blank_run(directory, started, request, inputs)
+        blank = blank_run(directory, started, request, inputs, selection)
+        judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
+        inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
         notes = standing.Notes(inputs.vault)
         before = baseline.scorecard.fingerprint if baseline else {}
         try:
-            stopped, log = _ask(request, inputs, directory, answers, before, boots)
+            stopped, log = _ask(request, inputs, directory, answers, before, boots, whole=selection is None)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
                 run = answers.noted_in(blank)
@@ -110,12 +114,22 @@ def _directory(request: Request, settings: Config, started: str, below: Path | N
 
 
 def _ask(
-    request: Request, inputs: Inputs, directory: Path, answers: PartialRun, before: Fingerprint, boots: int
+    request: Request,
+    inputs: Inputs,
+    directory: Path,
+    answers: PartialRun,
+    before: Fingerprint,
+    boots: int,
+    *,
+    whole: bool = True,
 ) -> tuple[str | None, tuple[str, ...]]:
-    """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
+    """Boot and ask into `answers`, each at once; of a `whole` run, also what is asked beside the questions.
+
+    Returns why it stopped early, and the log then or at an error.
+    """
     settings = inputs.config
     check_modes(request, inputs)
-    prober = Prober.of(inputs, request.environment)
+    prober = Prober.of(inputs, request.environment) if whole else Prober(inputs, (), {})
     if prober.probes:
         request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
     # a preview works in the directory of its run
@@ -129,7 +143,7 @@ def _ask(
             ask_all = partial(_ask_all, inputs, up, answers, progress, request.answered)
             repeats_here = range(number * times + 1, (number + 1) * times + 1)
             stopped = next(filter(None, map(ask_all, repeats_here)), None)
-            if stopped is None and settings.ask.repeat == 1:
+            if stopped is None and settings.ask.repeat == 1 and whole:
                 answers.repeated = _ask_again(request, inputs, up, answers.results)
             if stopped is None and number == boots - 1:
                 prober.ask(up, answers.probes)
@@ -213,7 +227,9 @@ def _changed_vault(notes: Vault) -> str | None:
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
 
 
-def blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -> Run:
+def blank_run(
+    directory: Path, started: str, request: Request, inputs: Inputs, selection: Selection | None = None
+) -> Run:
     """Give a run of which nothing is known but how it is measured; `started` is ISO 8601."""
     settings = inputs.config
     judging = (settings.golden, settings.baseline_path)
@@ -232,10 +248,11 @@ def blank_run(directory: Path, started: str, request: Request, inputs: Inputs) -
             in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
-            reproduce=request.reproduce,
+            reproduce=request.reproducing(selection),
         ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
         probes=Probing(private=private_notes(inputs.vault, settings.private)),
+        selection=selection,
     )
 
 

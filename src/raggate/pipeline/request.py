@@ -14,6 +14,7 @@ from raggate.config.overrides import Overrides
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
 from raggate.models.run import Result
+from raggate.models.selection import EVERYTHING, Choice, Selection, naming
 from raggate.reports.progress import Progress
 
 USUAL = "raggate.yml"
@@ -46,6 +47,7 @@ class Request:
         first_run: what such a run takes from the change's own configuration.
         action: whether raggate was started as the container action.
         answered: hears each answer and failure of the suite as it comes in.
+        choice: which questions are asked; all of them unless it says otherwise.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -64,6 +66,7 @@ class Request:
     first_run: FirstRun = STRICT
     action: bool = False
     answered: Callable[[Result], None] = unheard
+    choice: Choice = EVERYTHING
     created: Callable[[Path], None] = unheard
 
     @property
@@ -86,6 +89,13 @@ class Request:
         flags = {"suite": given.suite, "api-image": given.api_image, "api-build": given.api_build}
         flags |= {"api-url": given.api_url, "base-image": given.base_image, "against": self.against}
         return check_command(str(self.config_file), {**flags, "baseline": self.baseline_file})
+
+    def reproducing(self, selection: Selection | None) -> str:
+        """The command line that asks the same questions; by id where which they are depends on earlier runs."""
+        if selection is None:
+            return self.reproduce
+        words = (naming(selection.asked) or selection.words) if self.choice.failed else selection.words
+        return f"{self.reproduce} {words}"
 
     def promoting(self, directory: str) -> str:
         """The command line that makes a run directory the baseline of the same suite, in the same place."""

@@ -23,6 +23,7 @@ from raggate.models.golden import Golden
 from raggate.models.judging import Judging
 from raggate.models.provenance import Provenance, exact_image
 from raggate.models.run import LabelledResult, ProbeAnswer, Probing, Run
+from raggate.models.selection import Selection
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import probe_rows, result_rows
 from raggate.reports import Reports
@@ -48,6 +49,7 @@ _HINT = "Name the directory of one run, such as `raggate check` leaves in .ragga
 _CONTEXT = TypeAdapter(ReportContext)
 _PROVENANCE = TypeAdapter(Provenance)
 _JUDGING: TypeAdapter[Judging | None] = TypeAdapter(Judging | None)
+_SELECTION: TypeAdapter[Selection | None] = TypeAdapter(Selection | None)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -146,6 +148,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "golden": {"name": run.golden.name, "hash": run.golden.hash},
         "fingerprint": run.fingerprint,
         **({"judging": run.judging} if run.judging is not None else {}),
+        **({"selection": run.selection} if run.selection is not None else {}),
         "config": _stored_config(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
@@ -261,6 +264,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
                 answers=_probes(directory, named), private=tuple(str(note) for note in stored.get("private", ()))
             ),
             judging=_JUDGING.validate_python(stored.get("judging")),
+            selection=_SELECTION.validate_python(stored.get("selection")),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None

@@ -24,13 +24,14 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
         scorecard: its scores.
         compat: what other systems' code would say of the run, by system; it stands apart, and not at all without any.
     """
-    operations = scorecard.operations
+    operations, part = scorecard.operations, run.selection
     value: dict[str, Any] = {
         "schema": SCHEMA,
         "suite": scorecard.suite,
         "run_id": run.run_id,
         "timestamp": run.started,
-        "complete": run.stopped is None,
+        "complete": run.stopped is None and run.selection is None,
+        **({"partial": {"asked": len(part.asked), "of": part.of}} if part is not None else {}),
         "golden_hash": run.golden.hash,
         "by_retriever": {
             mode: _mode(slices, scorecard.counts.get(mode, {})) for mode, slices in scorecard.slices.items()

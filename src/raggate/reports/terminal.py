@@ -73,7 +73,8 @@ def _reasons(title: str, reasons: Sequence[Reason], console: Console) -> None:
 def _head(review: Review, console: Console) -> None:
     run = review.run
     modes = ", ".join(review.scorecard.slices)
-    title = log_line(f"raggate · suite {run.suite} · {counted(len(run.golden.cases), 'question')} · {modes}")
+    asked = run.selection.sentence if run.selection is not None else counted(len(run.golden.cases), "question")
+    title = log_line(f"raggate · suite {run.suite} · {asked} · {modes}")
     console.print()
     console.print(Text(title, style="bold"), soft_wrap=True)
     if review.scorecard.operations is not None:

@@ -8,6 +8,7 @@ from typing import Any
 from raggate.models.cause import Cause, Diagnosis
 from raggate.models.comparison import Finding, Flip, to_stored
 from raggate.models.recheck import LatencyCheck, RecheckOutcome
+from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.reports.parts import judging
 from raggate.scoring.repeats import Repeated
@@ -31,6 +32,7 @@ def render(review: Review) -> str:
         "suite": review.run.suite,
         "run_id": review.run.run_id,
         "verdict": verdict.outcome,
+        **({"partial": _part(part)} if (part := review.run.selection) is not None else {}),
         "exit_code": verdict.exit_code,
         "headline": _line(verdict.headline),
         "reasons": [_clause(reason) for reason in verdict.reasons],
@@ -63,6 +65,10 @@ def render(review: Review) -> str:
         "log": [plain(line) for line in review.run.log],
     }
     return dumps(value, pretty=True).decode()
+
+
+def _part(part: Selection) -> dict[str, Any]:
+    return {"asked": list(part.asked), "of": part.of, "selection": _line(part.words)}
 
 
 def _line(text: str) -> str:

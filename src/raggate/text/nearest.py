@@ -26,3 +26,9 @@ def suggestion(wanted: str, candidates: Iterable[str]) -> str:
     """Write the end of a sentence that suggests the known word that is most like the wanted one; empty for none."""
     like = nearest(wanted, candidates)
     return f"; did you mean {like!r}?" if like is not None else ""
+
+
+def nearest_few(wanted: str, candidates: Iterable[str], *, most: int = 3) -> list[str]:
+    """Give the known words that are most like the wanted one, the most like it first, though none is much like it."""
+    short = [word for word in islice(candidates, MAX_KNOWN) if len(word) <= MAX_LENGTH]
+    return difflib.get_close_matches(wanted[:MAX_LENGTH], short, n=most, cutoff=0.0)

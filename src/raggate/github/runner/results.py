@@ -19,7 +19,8 @@ KILLED = (
 
 _NAMES: Mapping[int, str] = {
     UsageError.exit_code: UsageError.label,
-    **{code: outcome for outcome, code in EXIT_CODES.items()},
+    # of two with one code the first: what a whole run can end with
+    **{code: outcome for outcome, code in reversed([*EXIT_CODES.items()])},
 }
 
 

@@ -24,6 +24,8 @@ SIGNS = {
     "cannot tell": "❔",
     "invariant broken": "⛔",
     "interrupted": "⏹️",
+    "partial": "🔎",
+    "failed in part": "❌",
     "usage error": "🔧",
     "internal error": "💥",
 }

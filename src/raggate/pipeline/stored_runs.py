@@ -1,0 +1,221 @@
+"""The run directories that lie side by side: which there are, which one a name stands for, what broke, what may go."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.text.files import read_file
+from raggate.text.jsonio import parse_object
+from raggate.text.quote import cut, quoted
+
+LATEST = "latest"
+"""Stands for the newest run directory."""
+
+SHOWN = 5
+"""Names that a message lists."""
+
+_NAME = re.compile(r"([0-9]{8}_[0-9]{6})(?:_([0-9]{1,3}))?")
+_SCHEMAS = {"config.json": "raggate/run/", "verdict.json": "raggate/verdict/", "proof.json": "raggate/proof/"}
+"""Files by which a run directory is known, and how what they are begins."""
+
+_HINT = "`raggate runs` lists them; `latest` is the newest."
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StoredRun:
+    """A run directory, and what its files say of it; nothing in them is trusted.
+
+    Attributes:
+        directory: where it is.
+        started: when it began, UTC, by its name.
+        suite: the suite; empty when it is not known.
+        verdict: the verdict; empty without one.
+        measured: whether it holds answers.
+        partial: how many questions were asked, and of how many; None for a whole run.
+        size: bytes of its files.
+    """
+
+    directory: Path
+    started: datetime
+    suite: str
+    verdict: str
+    measured: bool
+    partial: tuple[int, int] | None
+    size: int
+
+    @property
+    def name(self) -> str:
+        """The name of the directory, which is the id of the run."""
+        return self.directory.name
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Broken:
+    """The questions that were broken when they were last asked, and the runs that say so, the newest first."""
+
+    cases: frozenset[str]
+    runs: tuple[str, ...]
+
+
+def stored_runs(out: Path) -> list[StoredRun]:
+    """Give the run directories in a directory, the newest first. Links, and what raggate did not make, are none."""
+    try:
+        entries = [entry for entry in os.scandir(out) if entry.is_dir(follow_symlinks=False)]
+    except OSError:
+        return []
+    named = [(_started(entry.name), Path(entry.path)) for entry in entries]
+    ordered = sorted((place for place in named if place[0] is not None), key=lambda place: _order(place[1].name))
+    return [run for started, path in reversed(ordered) if started is not None and (run := _run(path, started))]
+
+
+def _order(name: str) -> tuple[str, int]:
+    match = _NAME.fullmatch(name)
+    return (match[1], int(match[2] or 1)) if match else ("", 0)
+
+
+def _started(name: str) -> datetime | None:
+    match = _NAME.fullmatch(name)
+    try:
+        return datetime.strptime(match[1], "%Y%m%d_%H%M%S").replace(tzinfo=UTC) if match else None
+    except ValueError:
+        return None
+
+
+def _run(path: Path, started: datetime) -> StoredRun | None:
+    config, verdict, proof = (_own(path, name) for name in _SCHEMAS)
+    if config is None and verdict is None and proof is None:
+        return None
+    decided = verdict or _NOTHING
+    of_run = config or decided
+    kind = decided.get("verdict", "") if verdict is not None or proof is None else "proof"
+    return StoredRun(
+        directory=path,
+        started=started,
+        suite=cut(of_run.get("suite") or "", limit=60),
+        verdict=cut(kind, limit=40),
+        measured=config is not None and (path / "results.jsonl").is_file(),
+        partial=_partial((config or _NOTHING).get("selection")),
+        size=sum(_sizes(path)),
+    )
+
+
+def _own(path: Path, name: str) -> Mapping[str, Any] | None:
+    """Read a file by which a run directory is known; None when it is not there, or not raggate's."""
+    file = path / name
+    if file.is_symlink() or not file.is_file():
+        return None
+    try:
+        stored = parse_object(read_file(file, stored=True), name)
+    except RaggateError:
+        return None
+    return stored if str(stored.get("schema")).startswith(_SCHEMAS[name]) else None
+
+
+def _partial(stored: object) -> tuple[int, int] | None:
+    if not isinstance(stored, dict):
+        return None
+    asked, of = stored.get("asked"), stored.get("of")
+    return (len(asked) if isinstance(asked, list) else 0, of if type(of) is int else 0)
+
+
+def _sizes(path: Path) -> Iterator[int]:
+    for folder, _, names in os.walk(path, followlinks=False):
+        for name in names:
+            yield (Path(folder) / name).lstat().st_size
+
+
+def named(name: str, out: Path) -> Path:
+    """Give the run directory that a name stands for: a path, `latest`, or the beginning of one name in `out`.
+
+    Raises:
+        UsageError: for a name that stands for none, or for several.
+    """
+    path = Path(name)
+    if path.exists() or "/" in name or os.sep in name or name in {"", ".", ".."}:
+        return path
+    runs = stored_runs(out)
+    if name == LATEST:
+        newest = next((run for run in runs if run.measured), None)
+        if newest is None:
+            raise UsageError(f"latest: there is no run in {out}", hint="Make one: `raggate check`.")
+        return newest.directory
+    fitting = [run for run in runs if run.name.startswith(name)]
+    exact = [run for run in fitting if run.name == name]
+    if len(exact or fitting) == 1:
+        return (exact or fitting)[0].directory
+    if fitting:
+        names = ", ".join(run.name for run in fitting[:SHOWN]) + (", …" if len(fitting) > SHOWN else "")
+        raise UsageError(
+            f"{quoted(name)} is the beginning of {len(fitting)} run directories: {names}",
+            hint="Write more of the name.",
+        )
+    raise UsageError(f"{quoted(name)}: no such directory, and no run in {out} has a name that begins so", hint=_HINT)
+
+
+def broken(out: Path, suite: str) -> Broken:
+    """Say which questions of a suite were broken when they were last asked: by its newest runs, back to a whole one.
+
+    Raises:
+        UsageError: when there is no such run, or nothing was broken.
+    """
+    status: dict[str, bool] = {}
+    names = []
+    for run in stored_runs(out):
+        verdict = _own(run.directory, "verdict.json") if run.measured and run.suite == suite else None
+        if verdict is None:
+            continue
+        names.append(run.name)
+        fails = _fails(verdict)
+        asked = (verdict.get("partial") or {}).get("asked") if isinstance(verdict.get("partial"), dict) else None
+        for case in [*fails, *(asked if isinstance(asked, list) else ())]:
+            status.setdefault(str(case), case in fails)
+        if asked is None:
+            break
+    if not names:
+        raise UsageError(
+            f"--failed: no run of suite {suite!r} in {out} has a verdict", hint="Run `raggate check` first."
+        )
+    cases = frozenset(case for case, fails in status.items() if fails)
+    if not cases:
+        raise UsageError(
+            f"--failed: no question was broken when it was last asked (run {names[0]}): nothing was asked",
+            hint="Run `raggate check` to ask all questions.",
+        )
+    return Broken(cases=cases, runs=tuple(names))
+
+
+def _fails(verdict: Mapping[str, Any]) -> set[str]:
+    """Name the questions that broke by a verdict, or must pass and do not; by a red one, those that fell too."""
+    kinds = {"broke", "missed"} | ({"fell"} if verdict.get("exit_code") == ExitCode.REGRESSION else set())
+    rows = [row for key in ("flips", "fallen") for row in verdict.get(key) or () if isinstance(row, dict)]
+    return {str(row.get("case_id")) for row in rows if row.get("kind") in kinds}
+
+
+def prunable(runs: list[StoredRun], *, keep: int | None, older: timedelta | None, now: datetime) -> list[StoredRun]:
+    """Name the runs that may go: all but the newest `keep`, and of these those that are `older`; the oldest last."""
+    left = runs[keep:] if keep is not None else runs
+    return [run for run in left if older is None or now - run.started > older]
+
+
+def remove(run: StoredRun) -> None:
+    """Delete a run directory. A link in it goes, and what it leads to stays.
+
+    Raises:
+        UsageError: when it is not a directory of its own any more, or cannot be deleted.
+    """
+    if run.directory.is_symlink() or _run(run.directory, run.started) is None:
+        raise UsageError(f"{run.directory}: not a run directory any more; nothing of it was deleted")
+    try:
+        shutil.rmtree(run.directory)
+    except OSError as error:
+        raise UsageError(f"{run.directory}: cannot be deleted: {error.strerror}") from None

@@ -1,0 +1,175 @@
+"""A partial run: each question against its own past, never a pass, and nothing that only a whole run can show."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import make_golden
+from raggate.config.schema import Gate, Rule
+from raggate.errors import CannotTell, ExitCode
+from raggate.gate import promote
+from raggate.models.run import LabelledResult, Run
+from raggate.models.selection import Selection
+from raggate.models.verdict import Review
+from raggate.pipeline.check import evaluate_run
+from raggate.scoring.score import score
+from reviews import CHECKED, CUTOFFS, QUESTIONS, answer, baseline_of, case_of, gold_of, good, others, run_of
+
+BASELINE = baseline_of(run_of(good()))
+WHOLE = make_golden(*(item.case for item in good()))
+
+
+def part(*items: LabelledResult, **fields: Any) -> Run:
+    """Build a run that was to ask the questions of these answers, of the whole golden set."""
+    asked = tuple(dict.fromkeys(item.case.id for item in items))
+    fields.setdefault("golden", WHOLE)
+    selection = Selection(asked=fields.pop("asked", asked), of=len(fields["golden"].cases), words="-k x")
+    return replace(run_of(items, golden=fields.pop("golden"), **fields), selection=selection)
+
+
+def reviewed(run: Run, baseline: Any = BASELINE) -> Review:
+    """Judge a run as `raggate check` does."""
+    run = replace(run, config=run.config.model_copy(update={"invariants": CHECKED}))
+    return evaluate_run(run, score(run, CUTOFFS), baseline)
+
+
+def well(number: int) -> LabelledResult:
+    """Answer a question as the baseline did."""
+    return answer(QUESTIONS[number], gold_of(QUESTIONS[number]), *others(4))
+
+
+def badly(number: int) -> LabelledResult:
+    """Answer a question without its passage."""
+    return answer(QUESTIONS[number], *others())
+
+
+def test_nothing_worse_is_partial_and_never_a_pass() -> None:
+    """A question that is answered as before ends with exit 5, and the first sentence says how much was asked."""
+    verdict = reviewed(part(well(3))).verdict
+    assert (verdict.outcome, verdict.exit_code) == ("partial", ExitCode.PARTIAL)
+    assert verdict.sentences == (
+        "Partial: 1 of 26 questions asked (-k x).",
+        "Nothing asked got worse; that is no verdict on the suite.",
+    )
+    assert verdict.exit_code != ExitCode.PASS
+
+
+def test_a_question_that_broke_is_named() -> None:
+    """One question that breaks is a failure by itself, though a tolerance would let it pass in the whole suite."""
+    review = reviewed(part(well(3), badly(4)))
+    assert (review.verdict.outcome, review.verdict.exit_code) == ("failed in part", ExitCode.REGRESSION)
+    assert review.verdict.sentences[1:] == ("1 question broke: q04.",)
+    assert [(flip.case_id, flip.kind) for flip in review.comparison.flips] == [("q04", "broke")]
+    assert [reason.case_id for reason in review.verdict.reasons] == ["q04"]
+
+
+def test_a_question_that_fell_without_breaking() -> None:
+    """A lower rank within the list is worse too: there is no tolerance for one question."""
+    lower = answer(QUESTIONS[4], *others(2), gold_of(QUESTIONS[4]), *others(2))
+    review = reviewed(part(lower))
+    assert review.verdict.outcome == "failed in part"
+    assert review.verdict.sentences[1:] == ("1 question got worse: q04.",)
+    assert [flip.case_id for flip in review.fallen] == ["q04"]
+
+
+def test_a_must_pass_question_that_fails() -> None:
+    """What must pass fails a partial run as it fails a whole one."""
+    verdict = reviewed(part(badly(7))).verdict
+    assert verdict.outcome == "failed in part"
+    assert verdict.sentences[1:] == ("1 must-pass question not passed: q07.",)
+    assert verdict.missed == {("hybrid", "q07"): "hit_at_5"}
+
+
+def test_no_statistics_of_a_few() -> None:
+    """No interval, tolerance, limit, slice or test of a part is shown, and the values are over what was asked."""
+    review = reviewed(part(well(3), badly(4)))
+    assert {row.delta.slice for row in review.verdict.rows} == {"overall"}
+    assert {(row.allowed, row.floor, row.delta.interval, row.delta.uncompared) for row in review.verdict.rows} == {
+        (None, None, None, None)
+    }
+    assert review.verdict.evidence is None
+    hits = next(row.delta for row in review.verdict.rows if row.delta.metric == "hit_at_5")
+    assert (hits.baseline.value, hits.baseline.n, hits.current.value, hits.current.n) == (1.0, 2, 0.5, 2)
+
+
+def test_a_floor_is_about_all_questions() -> None:
+    """A floor of the suite does not fail the one question that was below it before and is still."""
+    gate = Gate(metrics={"hit_at_5": Rule(floor=0.9)})
+    run = part(badly(21))
+    run = replace(run, config=run.config.model_copy(update={"gate": gate}))
+    assert reviewed(run).verdict.outcome == "partial"
+
+
+def test_the_baseline_misses_nothing() -> None:
+    """Questions that were not chosen are neither removed nor vanished."""
+    review = reviewed(part(well(3)))
+    assert review.comparison.golden.removed == ()
+    assert review.comparison.golden.added == ()
+    assert review.comparison.compared == 1
+    assert review.comparison.not_asked == ()
+
+
+def test_without_its_mark_a_partial_run_lacks_answers() -> None:
+    """Who takes the mark out of a run directory gets a run that cannot tell, not a whole one."""
+    review = reviewed(replace(part(well(3)), selection=None))
+    assert review.verdict.outcome == "cannot tell"
+    assert "not-asked" in [reason.code for reason in review.verdict.reasons]
+
+
+def test_a_chosen_question_without_an_answer() -> None:
+    """A question that was chosen and has no result is missing, whatever the others say."""
+    verdict = reviewed(part(well(3), asked=("q03", "q04"))).verdict
+    assert verdict.outcome == "cannot tell"
+    assert "1 question of the golden set has no result: q04 (hybrid)" in verdict.headline
+
+
+@pytest.mark.parametrize(
+    ("baseline", "code"),
+    [(None, "no-baseline"), (replace(BASELINE, scorecard=replace(BASELINE.scorecard, cases=())), "incomparable")],
+)
+def test_nothing_to_compare_with(baseline: Any, code: str) -> None:
+    """Without a baseline, or with one that has means alone, nothing is said of the questions."""
+    verdict = reviewed(part(well(3)), baseline).verdict
+    assert verdict.outcome == "cannot tell"
+    assert verdict.sentences[0].startswith("Partial: 1 of 26 questions asked")
+    assert code in [reason.code for reason in verdict.reasons]
+
+
+def test_a_new_question_alone_compares_nothing() -> None:
+    """Of a question that the baseline does not have, a partial run cannot say that it is no worse."""
+    new = case_of(50)
+    run = part(answer(new, gold_of(new)), golden=make_golden(*WHOLE.cases, new))
+    verdict = reviewed(run).verdict
+    assert verdict.outcome == "cannot tell"
+    assert "nothing-compared" in [reason.code for reason in verdict.reasons]
+
+
+def test_a_new_question_beside_an_old_one() -> None:
+    """Beside one that is compared it is told that another was not."""
+    new = case_of(50)
+    run = part(well(3), answer(new, *others()), golden=make_golden(*WHOLE.cases, new))
+    verdict = reviewed(run).verdict
+    assert verdict.outcome == "partial"
+    assert verdict.sentences[1].startswith("Nothing asked got worse (1 of them not in the baseline as asked now)")
+
+
+def test_a_partial_run_is_no_baseline() -> None:
+    """Promotion refuses it by name, with its mark or without."""
+    run = part(well(3))
+    for refused, why in (
+        (run, "partial: 1 of 26 questions asked"),
+        (replace(run, selection=None), "25 of 26 cases not"),
+    ):
+        with pytest.raises(CannotTell, match=f"cannot become a baseline: .*{why}"):
+            promote.refuse_unmeasured(refused, score(refused, CUTOFFS), (), Gate())
+
+
+def test_a_broken_invariant_counts_in_a_part() -> None:
+    """An answer that cannot be right is one, however few were asked."""
+    chunks = (gold_of(QUESTIONS[3]), gold_of(QUESTIONS[3]))
+    review = reviewed(part(answer(QUESTIONS[3], *chunks)))
+    assert review.verdict.outcome == "invariant broken"
+    assert review.verdict.sentences[0] == "Partial: 1 of 26 questions asked (-k x)."
