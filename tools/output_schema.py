@@ -111,6 +111,16 @@ RESULTS: Mapping[str, Keys] = {
         "report": ("text", "the name of the report"),
         "text": ("text", "what it says"),
     },
+    "runs": {
+        "out": ("text", "where they are"),
+        "runs": ("list", "`id`, `started`, `suite`, `verdict`, `partial` (`asked`, `of`), `bytes`; the newest first"),
+    },
+    "runs prune": {
+        "out": ("text", "where they are"),
+        "deleted": ("list of texts", "ids of the runs"),
+        "left": ("whole number", "how many are left"),
+        **WRITTEN,
+    },
     "promote": {
         "baseline": ("text", "the baseline file"),
         "suite": ("text", "its suite"),

@@ -72,7 +72,7 @@ def test_a_worse_api_fails_in_part(promoted: Project) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (("-k", "zebra"), "no question of golden.jsonl fits -k zebra: nothing was asked"),
+        (("-k", "anchowy"), "fits -k anchowy: nothing was asked; did you mean 'anchovy'?"),
         (("-k", "a b"), "-k 'a b': column 3: expected 'and', 'or' or the end; found 'b'"),
         (("--case", "anchovy-frist"), "--case: the golden set has no question 'anchovy-frist'"),
     ],

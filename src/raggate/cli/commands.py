@@ -14,6 +14,7 @@ from raggate.cli.labels import labels
 from raggate.cli.lint import lint
 from raggate.cli.probe import probe
 from raggate.cli.prove import prove
+from raggate.cli.runs import runs
 from raggate.interop.convert_command import convert
 from raggate.interop.evaluate_command import evaluate
 from raggate.interop.export_command import export
@@ -21,7 +22,7 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (demo, init, probe, golden, lint, baseline, comment, judge, prove)
+COMMANDS: tuple[click.Command, ...] = (demo, init, probe, golden, lint, baseline, comment, judge, prove, runs)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
@@ -38,6 +39,7 @@ _ORDER = (
     "score",
     "compare",
     "report",
+    "runs",
     "promote",
     "baseline",
     "prove",

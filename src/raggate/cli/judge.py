@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
-from raggate.cli.options import PATH
 from raggate.errors import UsageError
+from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import loads
@@ -21,7 +21,7 @@ _BIAS_N = 50
 
 
 @click.command()
-@click.option("--run", "directory", type=PATH, required=True, help="The run directory whose answers are judged.")
+@click.option("--run", "directory", metavar="RUN", type=RUN, required=True, help="The run whose answers are judged.")
 @options.config("The configuration whose section `judges` counts.")
 @click.option("--judge-model", "model", metavar="MODEL", help="Judge by this model alone.")
 @click.option("--judge-base-url", "base_url", metavar="URL", help="Where its server is.")

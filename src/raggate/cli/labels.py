@@ -13,6 +13,7 @@ from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now,
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange, choice
+from raggate.interop.run_names import RUN
 from raggate.interop.terminal import warn
 from raggate.models.answer import Answer
 from raggate.models.scorecard import EPSILON
@@ -154,11 +155,11 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 
 
 @labels.command()
-@click.argument("directory", metavar="RUN_DIRECTORY", type=PATH)
+@click.argument("directory", metavar="RUN", type=RUN)
 @FILES
 @click.option("--k", "k", type=click.IntRange(1, 999_999), default=5, show_default=True, help="The cut-off.")
 @click.option("--mode", help="The retrieval mode to score, when the run has several.")
-@click.option("--baseline", type=PATH, metavar="RUN_DIRECTORY", help="A run to compare with.")
+@click.option("--baseline", type=RUN, metavar="RUN", help="A run to compare with.")
 @click.option(
     "--tolerance", type=FiniteRange(0, 1), default=0.05, show_default=True, help="How much worse a mean may be."
 )

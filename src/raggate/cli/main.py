@@ -18,6 +18,7 @@ from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.interop.options import choice
+from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
@@ -171,7 +172,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> int:
 
 
 @cli.command()
-@click.argument("directory", type=PATH)
+@click.argument("directory", metavar="RUN", type=RUN)
 @click.option("--golden", "golden_file", type=PATH, help="Use this golden set instead of the stored one.")
 def score(directory: Path, golden_file: Path | None) -> int:
     """Score a stored run again and rewrite its metrics.json."""
@@ -191,24 +192,25 @@ def score(directory: Path, golden_file: Path | None) -> int:
 
 
 @cli.command()
-@click.argument("directory", type=PATH)
+@click.argument("directory", metavar="RUN", type=RUN)
 @click.option(
     "--baseline",
     "baseline_file",
-    type=PATH,
-    help="A baseline file or another run directory to compare with, instead of the stored baseline.",
+    type=RUN,
+    help="A baseline file or another run to compare with, instead of the stored baseline.",
 )
 @click.option(
     "--config",
     "-c",
     "policy_file",
     type=PATH,
+    is_eager=True,
     help="Use the gate and invariants of this configuration, instead of those of the run.",
 )
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
     """Compare a stored run again and give the verdict.
 
-    With another baseline or configuration the reports are written to its folder `compared`.
+    The reports are written to its folder `compared`; its own verdict stays as it is.
     """
     from raggate.cli.promoting import command_line
     from raggate.interop.systems import SYSTEMS
@@ -221,7 +223,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 
 
 @cli.command()
-@click.argument("directory", type=PATH)
+@click.argument("directory", metavar="RUN", type=RUN)
 @choice("--format", "summary.md", "verdict.json", "metrics.json", name="name", help="Which report.")
 def report(directory: Path, name: str) -> int:
     """Write the reports of a stored run again from its data, and print one."""
@@ -234,7 +236,7 @@ def report(directory: Path, name: str) -> int:
 
 
 @cli.command()
-@click.argument("directory", type=PATH)
+@click.argument("directory", metavar="RUN", type=RUN)
 @_options("config", "baseline")
 @click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
 @click.option("--allow-regression", is_flag=True, help="Accept gated metrics that get worse; needs --reason.")

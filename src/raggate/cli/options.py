@@ -14,4 +14,7 @@ PATH = click.Path(path_type=Path)
 def config(help: str = "The configuration file.") -> Callable[[Any], Any]:  # noqa: A002
     """Make the option that names the configuration; its parameter is `config_file`."""
     usual = Path("raggate.yml")
-    return click.option("--config", "-c", "config_file", type=PATH, default=usual, show_default=True, help=help)
+    # what a run is named by depends on it: see RunName
+    return click.option(
+        "--config", "-c", "config_file", type=PATH, default=usual, show_default=True, help=help, is_eager=True
+    )

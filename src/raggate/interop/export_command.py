@@ -9,6 +9,7 @@ import click
 
 from raggate.errors import UsageError
 from raggate.interop.options import choice
+from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
@@ -23,7 +24,7 @@ def export() -> None:
 
 
 @export.command("run")
-@click.argument("directory", metavar="RUN_DIRECTORY", type=_PATH)
+@click.argument("directory", metavar="RUN", type=RUN)
 @click.argument("target", type=_PATH)
 @choice("--to", "trec", "lists", name="form", help="A TREC run file, or JSON lines.")
 @choice(

@@ -19,11 +19,13 @@ def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, .
 
     Raises:
         UsageError: when the directory cannot be read, or the mode is not there or not given.
-        CannotTell: when the run was cut short.
+        CannotTell: when the run was cut short, or is a partial one.
     """
     run = run_directory.read(directory)
     if run.stopped is not None:
         raise CannotTell(f"{directory}: the run was cut short ({cut(run.stopped)})")
+    if run.selection is not None:
+        raise CannotTell(f"{directory}: the run is {cut(run.selection.sentence)}", hint="Ask all questions first.")
     modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
     if mode is None and len(modes) > 1:
         raise UsageError(f"{directory}: the run has the modes {cut(', '.join(modes))}", hint="Choose one with --mode.")

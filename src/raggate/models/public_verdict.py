@@ -86,7 +86,8 @@ class Verdict:
     """What the gate decided, and where the evidence is.
 
     Attributes:
-        outcome: `pass`, `regression`, `cannot tell`, `invariant broken` or `interrupted`.
+        outcome: `pass`, `regression`, `cannot tell`, `invariant broken` or `interrupted`; `partial` or `failed in part`
+            where a part of the questions was asked.
         exit_code: what `raggate check` ends with for it.
         headline: the verdict in a sentence or two.
         suite: the suite of the configuration.
@@ -94,6 +95,7 @@ class Verdict:
         run_directory: where the run and its reports are; verdict.json there tells more.
         cases: how many questions of the golden set were scored.
         compared: how many of them are the same in the baseline.
+        part_of: how many the golden set has, where only a part of them was asked; None for a whole run.
         reasons: why it is not a pass; empty for one.
         warnings: what is worth knowing, and decided nothing.
         metrics: the gated metrics.
@@ -112,6 +114,7 @@ class Verdict:
     warnings: tuple[Reason, ...]
     metrics: tuple[Metric, ...]
     lost: tuple[Question, ...]
+    part_of: int | None = None
 
     @property
     def passed(self) -> bool:

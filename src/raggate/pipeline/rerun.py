@@ -28,7 +28,7 @@ from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
 COMPARED = "compared"
-"""Folder of a run directory with the reports of a comparison by another baseline or policy than its own."""
+"""Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""
 
 
 def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSystem]) -> tuple[Run, Scorecard]:
@@ -99,7 +99,7 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
 def compare_directory(
     directory: Path, baseline_file: Path | None, policy_file: Path | None, systems: Sequence[OtherSystem]
 ) -> tuple[Path, Review]:
-    """Compare a run directory again. By another baseline or policy it is told in a folder of its own below.
+    """Compare a run directory again, which is told in a folder of its own below.
 
     Args:
         directory: the run directory.
@@ -127,10 +127,11 @@ def compare_directory(
         baseline = kept_baseline(directory, measured, settings, systems)
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
-        return directory, _evaluate_again(directory, measured, scorecard, baseline)
-    # what the base build was asked was chosen by the run's own baseline and policy
-    context = replace(run_directory.read_context(directory), recheck=None, latency=None)
-    review = _evaluate(measured, scorecard, baseline, context, policy)
+        review = _as_before(directory, measured, scorecard, baseline)
+    else:
+        # what the base build was asked was chosen by the run's own baseline and policy
+        context = replace(run_directory.read_context(directory), recheck=None, latency=None)
+        review = _evaluate(measured, scorecard, baseline, context, policy)
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
     return directory / COMPARED, review
@@ -195,8 +196,13 @@ def _policy(request: Request, run: Run) -> RunConfig:
     return settings
 
 
-def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
-    """Evaluate a run as before, and rewrite its reports. A verdict is not replaced by one that lets more through.
+def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> None:
+    """Evaluate a run as before, and rewrite its reports; it raises as `_as_before`."""
+    check.write_reports(directory, _as_before(directory, run, scorecard, baseline))
+
+
+def _as_before(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
+    """Evaluate a run by what decided it first. A verdict is not followed by one that lets more through.
 
     Raises:
         CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
@@ -209,7 +215,6 @@ def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: B
             "there, so nothing is decided anew",
             hint="Measure again with `raggate check`. Nothing was written.",
         )
-    check.write_reports(directory, review)
     return review
 
 

@@ -30,6 +30,7 @@ def verdict_of(review: Review, directory: Path) -> public.Verdict:
         warnings=tuple(map(_reason, verdict.warnings)),
         metrics=tuple(_metric(row) for row in verdict.rows if row.gated or row.status == "no baseline"),
         lost=tuple(sorted(_lost(review), key=lambda question: not question.counts)),
+        part_of=None if (part := review.run.selection) is None else part.of,
     )
 
 

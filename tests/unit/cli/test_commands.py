@@ -33,6 +33,7 @@ def test_the_gate_comes_first() -> None:
         "score",
         "compare",
         "report",
+        "runs",
         "promote",
         "baseline",
         "prove",

@@ -68,7 +68,7 @@ def test_a_question_that_broke_is_named() -> None:
 
 def test_a_question_that_fell_without_breaking() -> None:
     """A lower rank within the list is worse too: there is no tolerance for one question."""
-    lower = answer(QUESTIONS[4], *others(2), gold_of(QUESTIONS[4]), *others(2))
+    lower = answer(QUESTIONS[4], *others(2), gold_of(QUESTIONS[4]), *others()[2:4])
     review = reviewed(part(lower))
     assert review.verdict.outcome == "failed in part"
     assert review.verdict.sentences[1:] == ("1 question got worse: q04.",)

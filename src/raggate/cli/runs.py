@@ -1,0 +1,125 @@
+"""The commands `raggate runs ...`: which run directories there are, and which of them may go."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.cli import console, options
+from raggate.errors import UsageError
+from raggate.interop.run_names import out_of
+from raggate.models.answer import Answer
+from raggate.text.escape import log_line
+from raggate.text.numbers import counted
+
+if TYPE_CHECKING:
+    from raggate.pipeline.stored_runs import StoredRun
+
+_AGE = re.compile(r"([1-9][0-9]{0,4})([hdw])")
+_UNITS = {"h": "hours", "d": "days", "w": "weeks"}
+_OUT = click.option("--out", type=options.PATH, help="Where they are, if not where the configuration says.")
+
+
+class Age(click.ParamType[timedelta]):
+    """An age, such as 12h, 7d or 4w."""
+
+    name = "age"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Give the time; click ends with exit code 2 for anything else."""
+        match = _AGE.fullmatch(str(value))
+        if match is None:
+            self.fail(f"{value!r}: expected a number with h, d or w, such as 7d.", param, ctx)
+        return timedelta(**{_UNITS[match[2]]: int(match[1])})
+
+
+@click.group(invoke_without_command=True)
+@options.config()
+@_OUT
+@click.pass_context
+def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answer | None:
+    """List the run directories, the newest first; `runs prune` deletes old ones.
+
+    Wherever a command takes a RUN, `latest` or the beginning of one name stands for it.
+    """
+    return _show(out or out_of(config_file)) if context.invoked_subcommand is None else None
+
+
+@runs.command()
+@options.config()
+@_OUT
+@click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")
+@click.option("--older", type=Age(), metavar="AGE", help="Delete only what is older: 12h, 7d, 4w.")
+@click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
+def prune(config_file: Path, *, out: Path | None, keep: int | None, older: timedelta | None, dry_run: bool) -> int:
+    """Delete old run directories: all but the newest N, or what is older than an age, or what is both.
+
+    Only directories that raggate made are deleted, and no link is followed.
+    """
+    from raggate.pipeline import stored_runs
+
+    if keep is None and older is None:
+        raise UsageError("runs prune: what may go?", hint="Say --keep N, --older 7d, or both.")
+    place = out or out_of(config_file)
+    kept = stored_runs.stored_runs(place)
+    gone = stored_runs.prunable(kept, keep=keep, older=older, now=datetime.now(UTC))
+    for run in gone:
+        if not dry_run:
+            stored_runs.remove(run)
+        click.echo(log_line(f"{'would delete' if dry_run else 'deleted'} {run.name} ({_size(run.size)})"))
+    total = f"{counted(len(gone), 'run')}, {_size(sum(run.size for run in gone))}"
+    verb = "would be deleted" if dry_run else "deleted"
+    click.echo(log_line(f"{total} {verb}; {counted(len(kept) - len(gone), 'run')} left in {console.short_path(place)}"))
+    names = [run.name for run in gone]
+    return Answer({"out": place, "deleted": names, "left": len(kept) - len(gone), "written": not dry_run})
+
+
+def _show(out: Path) -> Answer:
+    from raggate.pipeline.stored_runs import stored_runs
+
+    stored = stored_runs(out)
+    if stored:
+        table = [("run", "when (UTC)", "suite", "verdict", "asked", "size"), *map(_cells, stored)]
+        click.echo("\n".join(_aligned(table)))
+        total = f"{counted(len(stored), 'run')}, {_size(sum(run.size for run in stored))}"
+        click.echo(log_line(f"{total} in {console.short_path(out)}"))
+    else:
+        click.echo(log_line(f"no runs in {console.short_path(out)}"))
+    return Answer({"out": out, "runs": [_row(run) for run in stored]})
+
+
+def _row(run: StoredRun) -> dict[str, Any]:
+    part = None if run.partial is None else {"asked": run.partial[0], "of": run.partial[1]}
+    return {
+        "id": run.name,
+        "started": run.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "suite": run.suite,
+        "verdict": run.verdict or None,
+        "partial": part,
+        "bytes": run.size,
+    }
+
+
+def _cells(run: StoredRun) -> tuple[str, ...]:
+    asked = "all" if run.measured else "-"
+    if run.partial is not None:
+        asked = f"{run.partial[0]} of {run.partial[1]}"
+    when = run.started.strftime("%Y-%m-%d %H:%M:%S")
+    return (run.name, when, log_line(run.suite) or "-", log_line(run.verdict) or "-", asked, _size(run.size))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
+
+
+def _size(number: int) -> str:
+    """Write a number of bytes for people."""
+    if number < 1000:
+        return f"{number} B"
+    return f"{number / 1000:.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"

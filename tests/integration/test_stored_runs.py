@@ -1,0 +1,70 @@
+"""Runs by name, listed and pruned from the command line; and a verdict that no comparison overwrites."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from project import Project
+
+
+@pytest.fixture
+def checked(promoted_once: Project, tmp_path: Path) -> Project:
+    """A repository with a baseline and two runs more: one that passes, and a partial one."""
+    project = promoted_once.copied(tmp_path)
+    assert project.command("check").code == 0
+    assert project.command("check", "--limit", "1").code == 5
+    return project
+
+
+def test_runs_are_listed(checked: Project) -> None:
+    """The newest comes first, each with its verdict, how much it asked and its size; as JSON too."""
+    lines = checked.command("runs").out.splitlines()
+    assert lines[0].split() == ["run", "when", "(UTC)", "suite", "verdict", "asked", "size"]
+    assert re.fullmatch(r"\S+ +\S+ \S+ +small +partial +1 of 24 +\d+ kB", lines[1])
+    assert re.fullmatch(r"\S+ +\S+ \S+ +small +pass +all +\d+ kB", lines[2])
+    assert re.fullmatch(r"\S+ +\S+ \S+ +small +- +all +\d+ kB", lines[3])
+    assert re.fullmatch(r"3 runs, .* in \.raggate/runs", lines[4])
+    stored = json.loads(checked.command("runs", "--json").out)["result"]
+    assert [run["verdict"] for run in stored["runs"]] == ["partial", "pass", None]
+    assert stored["runs"][0]["partial"] == {"asked": 1, "of": 24}
+
+
+def test_a_run_by_its_name(checked: Project) -> None:
+    """`latest` and the beginning of a name stand for a run wherever one is taken."""
+    names = [run["id"] for run in json.loads(checked.command("runs", "--json").out)["result"]["runs"]]
+    assert '"verdict": "partial"' in checked.command("report", "latest", "--format", "verdict.json").out
+    assert checked.command("compare", "latest").code == 5
+    assert checked.command("compare", names[1]).code == 0
+    assert checked.command("compare", names[1], "--baseline", names[2]).code == 0
+    done = checked.command("promote", "latest")
+    assert done.code == 3
+    assert names[0] in done.err
+    done = checked.command("compare", names[0][:4])
+    assert done.code == 2
+    assert "is the beginning of 3 run directories" in done.err
+
+
+def test_a_comparison_leaves_the_verdict(checked: Project) -> None:
+    """`compare` writes its reports beside those of the run, which stay byte for byte."""
+    run = checked.last_run()
+    before = {name: (run / name).read_bytes() for name in ("verdict.json", "summary.md")}
+    assert checked.command("compare", "latest").code == 5
+    assert {name: (run / name).read_bytes() for name in before} == before
+    assert (run / "compared" / "verdict.json").exists()
+
+
+def test_old_runs_are_deleted(checked: Project) -> None:
+    """A dry run deletes nothing; then all but the newest go, and what raggate did not make stays."""
+    runs = checked.root / ".raggate" / "runs"
+    (runs / "mine").mkdir()
+    assert checked.command("runs", "prune").code == 2
+    assert "2 runs, " in checked.command("runs", "prune", "--keep", "1", "--dry-run").out
+    assert len(list(runs.iterdir())) == 4
+    assert "0 runs, 0 B deleted; 3 runs left" in checked.command("runs", "prune", "--older", "1d").out
+    newest = json.loads(checked.command("runs", "--json").out)["result"]["runs"][0]["id"]
+    assert "1 run left" in checked.command("runs", "prune", "--keep", "1").out
+    assert {path.name for path in runs.iterdir()} == {newest, "mine"}

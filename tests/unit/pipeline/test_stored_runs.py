@@ -1,0 +1,164 @@
+"""Run directories side by side: which there are, what a name stands for, what broke last, and what may be deleted."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raggate.errors import UsageError
+from raggate.pipeline.stored_runs import broken, named, prunable, remove, stored_runs
+
+FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
+
+
+def make(out: Path, name: str, *, verdict: dict[str, Any] | None = None, selection: Any = None) -> Path:
+    """Write a run directory as far as it is looked at."""
+    directory = out / name
+    directory.mkdir(parents=True)
+    config: dict[str, Any] = {"schema": "raggate/run/2", "suite": "small", "run_id": name}
+    config |= {} if selection is None else {"selection": selection}
+    (directory / "config.json").write_text(json.dumps(config))
+    (directory / "results.jsonl").write_text("{}\n")
+    if verdict is not None:
+        content = {"schema": "raggate/verdict/1", "verdict": "pass", "exit_code": 0, "flips": [], "fallen": []}
+        (directory / "verdict.json").write_text(json.dumps({**content, **verdict}))
+    return directory
+
+
+def flip(case: str, kind: str = "broke") -> dict[str, str]:
+    """Write a question that moved."""
+    return {"case_id": case, "kind": kind}
+
+
+def test_the_newest_comes_first(tmp_path: Path) -> None:
+    """Runs are ordered by when they began, those of one second by their number, and read for what they say."""
+    for name in (SECOND, FIRST, THIRD):
+        make(tmp_path, name, verdict={"verdict": "regression"} if name == FIRST else None)
+    runs = stored_runs(tmp_path)
+    assert [run.name for run in runs] == [THIRD, SECOND, FIRST]
+    assert [(run.suite, run.verdict, run.measured, run.partial) for run in runs[1:]] == [
+        ("small", "", True, None),
+        ("small", "regression", True, None),
+    ]
+    assert runs[2].started == datetime(2026, 1, 1, 9, tzinfo=UTC)
+
+
+def test_what_is_no_run_directory(tmp_path: Path) -> None:
+    """Other names, links, and directories without a file of raggate's are none; nor is there one in no directory."""
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "20260101_090001").mkdir()
+    (tmp_path / "20261301_090001").mkdir()
+    (tmp_path / "20260101_090002").write_text("a file")
+    strange = make(tmp_path, "20260101_090003")
+    (strange / "config.json").write_text('{"schema": "other/1"}')
+    real = make(tmp_path / "elsewhere", FIRST)
+    (tmp_path / "20260101_090004").symlink_to(real)
+    linked = tmp_path / "20260101_090005"
+    linked.mkdir()
+    (linked / "config.json").symlink_to(real / "config.json")
+    assert stored_runs(tmp_path) == []
+    assert stored_runs(tmp_path / "nowhere") == []
+
+
+@pytest.mark.parametrize(
+    ("name", "stands_for"),
+    [("latest", THIRD), (FIRST, FIRST), ("20260101", FIRST), (SECOND, SECOND), ("20260102_090000_", THIRD)],
+)
+def test_what_a_name_stands_for(tmp_path: Path, name: str, stands_for: str) -> None:
+    """`latest` is the newest, a whole name is itself, and the beginning of one name stands for it."""
+    for run in (FIRST, SECOND, THIRD):
+        make(tmp_path, run)
+    assert named(name, tmp_path) == tmp_path / stands_for
+
+
+def test_latest_was_measured(tmp_path: Path) -> None:
+    """A run that ended before anything was asked is not the latest."""
+    make(tmp_path, FIRST)
+    (make(tmp_path, SECOND) / "results.jsonl").unlink()
+    assert named("latest", tmp_path).name == FIRST
+
+
+@pytest.mark.parametrize(
+    ("name", "problem"),
+    [
+        ("2026", "'2026' is the beginning of 2 run directories: 20260102_090000, 20260101_090000"),
+        ("2027", "'2027': no such directory, and no run in"),
+    ],
+)
+def test_a_name_that_stands_for_no_run(tmp_path: Path, name: str, problem: str) -> None:
+    """The beginning of several names, or of none, is an error that lists them or says where to look."""
+    make(tmp_path, FIRST)
+    make(tmp_path, SECOND)
+    with pytest.raises(UsageError) as caught:
+        named(name, tmp_path)
+    assert problem in caught.value.message
+    with pytest.raises(UsageError, match="latest: there is no run in"):
+        named("latest", tmp_path / "nowhere")
+
+
+def test_a_path_stands_for_itself(tmp_path: Path) -> None:
+    """A path is never looked for among the runs, whether anything is there or not."""
+    assert named("a/b", tmp_path) == Path("a/b")
+    assert named(str(tmp_path), tmp_path / "runs") == tmp_path
+
+
+def test_what_was_broken_when_it_was_last_asked(tmp_path: Path) -> None:
+    """Runs are looked at from the newest back to a whole one; a later answer to a question counts more."""
+    make(tmp_path, FIRST, verdict={"exit_code": 1, "flips": [flip("old")]})
+    whole = {"exit_code": 1, "flips": [flip("a"), flip("b"), flip("up", "fixed")], "fallen": [flip("c", "fell")]}
+    make(tmp_path, SECOND, verdict=whole)
+    make(tmp_path, THIRD, verdict={"exit_code": 1, "partial": {"asked": ["a", "d"], "of": 9}, "flips": [flip("d")]})
+    last = broken(tmp_path, "small")
+    assert last.cases == {"b", "c", "d"}
+    assert last.runs == (THIRD, SECOND)
+    with pytest.raises(UsageError, match="no run of suite 'other'"):
+        broken(tmp_path, "other")
+
+
+def test_a_pass_tolerates_what_fell(tmp_path: Path) -> None:
+    """Of a run that is not red only what broke, or had to pass and did not, is broken."""
+    make(tmp_path, FIRST, verdict={"fallen": [flip("c", "fell"), flip("m", "missed")], "flips": [flip("a")]})
+    assert broken(tmp_path, "small").cases == {"a", "m"}
+
+
+@pytest.mark.parametrize("damage", [{"flips": "x"}, {"flips": [1, None]}, {"partial": 3}, {"partial": {"asked": {}}}])
+def test_a_strange_verdict_breaks_nothing(tmp_path: Path, damage: dict[str, Any]) -> None:
+    """A verdict of another shape names no question, and is no crash."""
+    make(tmp_path, FIRST, verdict=damage)
+    with pytest.raises(UsageError, match="no question was broken"):
+        broken(tmp_path, "small")
+
+
+@pytest.mark.parametrize(
+    ("keep", "days", "gone"),
+    [(1, None, [SECOND, FIRST]), (None, 1, [FIRST]), (2, 1, [FIRST]), (3, 1, []), (0, None, [THIRD, SECOND, FIRST])],
+)
+def test_what_may_go(tmp_path: Path, keep: int | None, days: int | None, gone: list[str]) -> None:
+    """The newest are kept, and of the others what is older goes; the age is that in the name."""
+    for name in (FIRST, SECOND, THIRD):
+        make(tmp_path, name)
+    older = None if days is None else timedelta(days=days)
+    now = datetime(2026, 1, 2, 12, tzinfo=UTC)
+    assert [run.name for run in prunable(stored_runs(tmp_path), keep=keep, older=older, now=now)] == gone
+
+
+def test_deleting_follows_no_link(tmp_path: Path) -> None:
+    """What a link in a run directory leads to stays, and a directory that was exchanged for a link is left alone."""
+    precious = tmp_path / "precious"
+    precious.mkdir()
+    (precious / "note.md").write_text("keep")
+    first, second = make(tmp_path / "runs", FIRST), make(tmp_path / "runs", SECOND)
+    (first / "link").symlink_to(precious)
+    newest, oldest = stored_runs(tmp_path / "runs")
+    remove(oldest)
+    assert not first.exists()
+    assert (precious / "note.md").read_text() == "keep"
+    second.rename(tmp_path / "moved")
+    second.symlink_to(tmp_path / "moved")
+    with pytest.raises(UsageError, match="not a run directory any more"):
+        remove(newest)
+    assert (tmp_path / "moved" / "config.json").exists()
