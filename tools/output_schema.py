@@ -238,7 +238,9 @@ def _below(group: click.Group, path: tuple[str, ...]) -> list[str]:
     names: list[str] = []
     for name, command in group.commands.items():
         inner = (*path, name)
-        names += _below(command, inner) if isinstance(command, click.Group) else [" ".join(inner)]
+        if not isinstance(command, click.Group) or command.invoke_without_command:
+            names.append(" ".join(inner))
+        names += _below(command, inner) if isinstance(command, click.Group) else []
     return names
 
 
