@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import pytest
@@ -127,11 +128,26 @@ def test_a_preset_is_tried_out(root: Path) -> None:
     assert "no heading_path is returned" in done.out
 
 
+def test_an_mcp_server_that_is_started(root: Path) -> None:
+    """From a command to a configuration in which the notes' directory is a placeholder, and one parsed answer."""
+    (root / "notes" / "work").mkdir()
+    (root / "notes" / "work" / "Keys.md").write_text("# Keys\n\nThe spare key is under the mat.\n")
+    command = f"{sys.executable} -S {DATA.parent / 'fakes' / 'mcp_server.py'} notes"
+    done = raggate(root, "init", "--stdio", command, "--vault", "notes", "--question", "spare key")
+    assert done.code == 0, done.out + done.err
+    written = (root / "raggate.yml").read_text()
+    assert "'{vault.notes}'], stdio: true}}" in written
+    assert len(written.splitlines()) <= 10
+    assert "heading_path  hits[*].headings" in done.out
+    assert "this configuration can be measured (exit 0)" in done.out
+    assert "`api.url` is an API that runs already" not in done.out
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--vault", "notes"), "--vault is for --probe and --preset"),
-        (("--question", "x"), "--question, --map and --header are for --probe"),
+        (("--vault", "notes"), "--vault is for --probe, --stdio and --preset"),
+        (("--question", "x"), "--question, --map, --header, --tool and --graphql are for --probe"),
         (("--preset", "opensarch"), "did you mean 'opensearch'?"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),
         (("--preset", "r2r", "--probe", "http://169.254.169.254"), "cloud metadata address"),
@@ -143,6 +159,10 @@ def test_a_preset_is_tried_out(root: Path) -> None:
         (("--probe", "http://127.0.0.1:1/x", "--header", "X-Key: {env.GITHUB_TOKEN}"), "not the runner's"),
         (("--probe", "http://127.0.0.1:1/x", "--header", "Host: evil"), "that raggate does not set"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1", "--map", "id=x"), "are not for --preset"),
+        (("--stdio", "x", "--probe", "http://127.0.0.1:1"), "--stdio starts an MCP server"),
+        (("--stdio", "x 'y"), "--stdio: No closing quotation"),
+        (("--stdio", " "), "--stdio: expected a command"),
+        (("--stdio", "no-such-program-here"), "no command 'no-such-program-here' on PATH"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path"), "--map: expected part=path"),
         (("--probe", "http://127.0.0.1:1/x", "--map", "rel_path=a["), "--map rel_path: expected a path such as"),
     ],

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,10 +13,10 @@ from urllib.parse import urlsplit
 from raggate.errors import UsageError
 
 if TYPE_CHECKING:
-    from raggate.pipeline.discovery import Choose
+    from raggate.pipeline.chunk_mapping import Choose, Wanted
 
 SCHEMA = ".raggate/raggate.schema.json"
-_LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}}}
+_LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}, "mcp": {}}}
 _EXAMPLE_NOTES = "golden/vault/notes"
 _PROBE = "`raggate init --probe URL` calls an API."
 _ANY_QUESTION = "What are these notes about?"
@@ -32,6 +33,9 @@ class Known:
         question: what it is asked; empty for the name of a note.
         fields: where parts of a chunk stand, each as `part=path`.
         headers: what it wants, each as `Name: value`.
+        stdio: the command of an MCP server that is started, as a shell has it.
+        tool: the tool of an MCP server that searches.
+        graphql: the query that a GraphQL API is asked.
         environment: raggate's own.
     """
 
@@ -41,7 +45,15 @@ class Known:
     question: str = ""
     fields: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
+    stdio: str | None = None
+    tool: str = ""
+    graphql: str = ""
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+
+    @property
+    def called(self) -> bool:
+        """Whether an API is called."""
+        return self.url is not None or self.stdio is not None
 
 
 def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
@@ -57,25 +69,36 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     """
     from raggate.config import schema
 
-    if known.url is None and (known.question or known.fields or known.headers):
-        raise UsageError("--question, --map and --header are for --probe", hint=_PROBE)
-    if known.preset is None and known.url is None:
-        if known.vault is not None:
-            raise UsageError("--vault is for --probe and --preset", hint=_PROBE)
+    _check(known)
+    if known.preset is None and not known.called:
         return None
-    if known.preset is not None and (known.fields or known.headers):
-        raise UsageError(
-            "--map and --header are not for --preset", hint="It is a file: change it where your API differs."
-        )
     notes = _relative_vault(directory, known.vault) if known.vault is not None else _EXAMPLE_NOTES
-    text = _head(notes) + (preset(known.preset, known.url) if known.preset is not None else _discovered(known, choose))
+    made = preset(known.preset, known.url) if known.preset is not None else _discovered(directory, known, choose)
+    text = _head(notes) + made
     schema.load(text.encode(), "raggate.yml")
     return text
 
 
-def _discovered(known: Known, choose: Choose | None) -> str:
+def _check(known: Known) -> None:
+    """Refuse what makes no sense together."""
+    if not known.called and (known.question or known.fields or known.headers or known.tool or known.graphql):
+        raise UsageError("--question, --map, --header, --tool and --graphql are for --probe", hint=_PROBE)
+    if known.preset is None and not known.called and known.vault is not None:
+        raise UsageError("--vault is for --probe, --stdio and --preset", hint=_PROBE)
+    if known.preset is not None and (known.fields or known.headers or known.tool or known.graphql or known.stdio):
+        raise UsageError(
+            "--map, --header, --tool, --graphql and --stdio are not for --preset",
+            hint="It is a file: change it where your API differs.",
+        )
+    if known.stdio is not None and (known.url is not None or known.headers or known.graphql):
+        raise UsageError(
+            "--stdio starts an MCP server, which has no address: --probe, --header and --graphql are not for it"
+        )
+
+
+def _discovered(directory: Path, known: Known, choose: Choose | None) -> str:
     """Call an API, and write the sections `api` and `ask` for it."""
-    from raggate.pipeline.discovery import Wanted, discover
+    from raggate.pipeline.chunk_mapping import Wanted
     from raggate.service.discovery.headers import headers_of
     from raggate.text.redact import of_environment
     from raggate.text.yaml_writing import block
@@ -89,8 +112,45 @@ def _discovered(known: Known, choose: Choose | None) -> str:
         headers=headers,
         secrets=of_environment(known.environment, headers.pass_env),
         choose=choose,
+        tool=known.tool,
+        graphql=known.graphql,
     )
-    return block(discover(wanted), _LEVELS)
+    return block(_sections(directory, known, wanted), _LEVELS)
+
+
+def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
+    from tempfile import TemporaryDirectory
+
+    from raggate.models.service import Workspace
+    from raggate.pipeline.discovery import discover
+    from raggate.pipeline.tool_discovery import discover_started
+
+    if known.stdio is None:
+        return discover(wanted)
+    vaults = {"notes": known.vault.resolve()} if known.vault is not None else {}
+    with TemporaryDirectory(prefix="raggate-init-") as out:
+        workspace = Workspace(root=directory.resolve(), out=Path(out), vaults=vaults, environment=known.environment)
+        return discover_started(wanted, _words(known), workspace)
+
+
+def _words(known: Known) -> list[str]:
+    """Give the words of a command, with a placeholder in place of the directory of the notes.
+
+    Raises:
+        UsageError: for none, and for quotes that are not closed.
+    """
+    try:
+        words = shlex.split(known.stdio or "")
+    except ValueError as error:
+        raise UsageError(f"--stdio: {error}") from None
+    if not words:
+        raise UsageError("--stdio: expected a command, such as 'notes-mcp notes'")
+    vault = known.vault.resolve() if known.vault is not None else None
+    # not so the program itself
+    return [
+        words[0],
+        *("{vault.notes}" if vault is not None and Path(word).resolve() == vault else word for word in words[1:]),
+    ]
 
 
 def preset(name: str, url: str | None) -> str:
@@ -122,9 +182,13 @@ def preset(name: str, url: str | None) -> str:
 
 
 def question_of(known: Known) -> str:
-    """Give the question that was given, or one that some note should answer: its name."""
-    paths = _notes(known.vault)
-    return known.question or (Path(min(paths)).stem if paths else _ANY_QUESTION)
+    """Give the question that was given, or one that every search of these notes answers: a sentence of one."""
+    from raggate.inputs.first_sentence import first_sentence
+
+    if known.question or known.vault is None:
+        return known.question or _ANY_QUESTION
+    first = min(_notes(known.vault))
+    return first_sentence((known.vault / first).read_text(encoding="utf-8", errors="replace")) or Path(first).stem
 
 
 def _notes(directory: Path | None) -> dict[str, frozenset[tuple[str, ...]]]:

@@ -43,6 +43,13 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 @click.option("--owners", default="", metavar="@ORG/TEAM", help="Who must review what judges a change: CODEOWNERS.")
 @click.option("--preset", metavar="NAME", help="Write what a known engine is asked: opensearch, weaviate, r2r, …")
 @click.option("--probe", "url", metavar="URL", help="Call the API that runs there, and write what it is asked.")
+@click.option(
+    "--stdio",
+    metavar="COMMAND",
+    help="Start this MCP server, and write what its search tool is asked: 'notes-mcp notes'.",
+)
+@click.option("--tool", default="", metavar="NAME", help="The tool of an MCP server that searches the notes.")
+@click.option("--graphql", default="", metavar="QUERY", help="The query that --probe asks a GraphQL API.")
 @click.option("--vault", type=PATH, help="The directory of the notes that the API has indexed, in place of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
 @click.option(
@@ -68,7 +75,7 @@ def init(
     """
     api = first_config.Known(**known, environment=environment)
     own_notes = api.vault is not None
-    if api.url is not None:
+    if api.called:
         # nothing is asked for what would not be written
         check_terms(directory, action, owners, own_notes=own_notes, force=force)
     choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
@@ -76,8 +83,10 @@ def init(
     written = write_example(directory, action, owners, config=config, own_notes=own_notes, force=force)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
-    _advise(directory, written, action, own_notes=own_notes, configured=config is not None)
-    if api.url is not None:
+    _advise(
+        directory, written, action, own_notes=own_notes, configured=config is not None, started=api.stdio is not None
+    )
+    if api.called:
         _try_out(directory, first_config.question_of(api), environment)
     return Answer({"written": written})
 
@@ -91,13 +100,15 @@ def _choose(asked: str, among: Sequence[str]) -> str:
     return among[int(number) - 1]
 
 
-def _advise(directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, configured: bool) -> None:
+def _advise(
+    directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, configured: bool, started: bool
+) -> None:
     if directory / IGNORED not in written:
         click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
-    if configured:
+    if configured and not started:
         click.echo(
             "Check: `api.url` is an API that runs already; for pull requests raggate starts it: `api.container`."
         )

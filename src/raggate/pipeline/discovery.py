@@ -6,7 +6,7 @@ Only the host that was named is called, a bounded number of times, and whatever 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -15,24 +15,23 @@ from urllib.parse import urlencode, urlsplit
 import httpx
 from pydantic import TypeAdapter, ValidationError
 
-from raggate.config.mapped_fields import ChunkFields, Stream
+from raggate.config.mapped_fields import Stream
 from raggate.config.values import HttpUrl
 from raggate.errors import CannotTell, UsageError
-from raggate.gate.filled_fields import prefix_of
+from raggate.pipeline import tool_discovery
+from raggate.pipeline.chunk_mapping import Wanted, check_fields, chunks_of, shape_of
 from raggate.service.adapters.ask_index import fetch
-from raggate.service.discovery import openapi, replies, shapes
-from raggate.service.discovery.headers import Headers
+from raggate.service.adapters.mapped_request import filled_json, filled_query
+from raggate.service.discovery import graphql, openapi, replies
+from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.openapi import Request
 from raggate.service.discovery.replies import Reply
-from raggate.service.discovery.separators import separator_of
 from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
 from raggate.text import deadlines, jsonio
-from raggate.text.anchors import Elements
 from raggate.text.certificates import checked_by
-from raggate.text.nearest import suggestion
 from raggate.text.numbers import setting
-from raggate.text.quote import cut, enumerated, quoted
+from raggate.text.quote import cut, quoted
 
 SECONDS = 30.0
 """For everything that is asked of the API."""
@@ -45,35 +44,11 @@ MAX_BODY_BYTES = 4 << 20
 MAX_REQUESTS = 12
 _NATIVE = "/api/v1/ask"
 _DOCUMENTS = ("/openapi.json", "/api/openapi.json", "/v3/api-docs", "/swagger.json")
+_GRAPHQL = "/graphql"
+_QUERY = "query($q: String!) { search(query: $q) { path text } }"
 _HEALTH = ("/health", "/api/health", "/healthz", "/status", "/openapi.json", "/")
 _QUESTIONS = ("query", "question", "q", "text", "input", "prompt")
 _COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results")
-
-Choose = Callable[[str, Sequence[str]], str]
-"""Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
-    """What is known before the API is called.
-
-    Attributes:
-        url: where it runs, with the path of the endpoint or without.
-        question: what is asked.
-        notes: the notes that it may name: path -> the heading paths of each.
-        fields: part of a chunk, or `list` -> its path, as somebody said it.
-        headers: what every request is sent with.
-        secrets: values that no message may hold.
-        choose: asks at a terminal; None where nobody is there to answer.
-    """
-
-    url: str
-    question: str
-    notes: Mapping[str, Collection[Elements]] = field(default_factory=dict)
-    fields: Mapping[str, str] = field(default_factory=dict)
-    headers: Headers = field(default_factory=Headers)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
-    choose: Choose | None = None
 
 
 def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> dict[str, Any]:
@@ -99,11 +74,7 @@ def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> di
 
 
 def _checked(wanted: Wanted) -> str:
-    strange = next((name for name in wanted.fields if name not in ChunkFields.model_fields), None)
-    if strange is not None:
-        raise UsageError(
-            f"--map: no part of a chunk is called {quoted(strange)}{suggestion(strange, ChunkFields.model_fields)}"
-        )
+    check_fields(wanted)
     try:
         return TypeAdapter(HttpUrl).validate_python(wanted.url)
     except ValidationError as error:
@@ -138,31 +109,49 @@ class _Discovery:
 
     def sections(self, path: str) -> dict[str, Any]:
         """Give the sections of the configuration."""
+        unnamed = path in ("", "/")
+        if "mcp" in path.rpartition("/")[2].lower() or self._wanted.tool:
+            return self._tool(tool_discovery.USUAL_PATH if unnamed else path)
         document = self._document()
         if path in ("", "/", _NATIVE) and self._speaks_native():
             return {"api": {"url": self._base}, "ask": {"adapter": "ask"}}
-        request, (stream, root), shape = self._answered(self._candidates(document, path))
-        chunks = self._chunks(shape, root)
+        if unnamed and document is None and self._greets(tool_discovery.USUAL_PATH):
+            return self._tool(tool_discovery.USUAL_PATH)
+        try:
+            request, reading, shape = self._answered(self._candidates(document, path))
+        except UsageError:
+            if unnamed or self._wanted.graphql or not self._greets(path):
+                raise
+            return self._tool(path)
+        response, asked = self._response(reading, shape), self._counting(request, shape)
+        mapped: dict[str, Any] = {}
+        if self._wanted.headers.templates:
+            mapped = {"headers": dict(self._wanted.headers.templates), "pass_env": [*self._wanted.headers.pass_env]}
+        mapped |= {"ask": asked.narrowed(response["chunks"]).template(), "response": response}
+        ready = {"health_path": self._health_path(document, request), "index_path": None}
+        return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
+
+    def _greets(self, path: str) -> bool:
+        return tool_discovery.greets(self._client, path, self._wanted)
+
+    def _tool(self, path: str) -> dict[str, Any]:
+        return {"api": {"url": self._base}, "ask": tool_discovery.section(self._client, path, self._wanted)}
+
+    def _response(self, reading: tuple[Stream | None, Any], shape: Shape) -> dict[str, Any]:
+        stream, root = reading
+        chunks = chunks_of(shape, root, self._wanted)
         response: dict[str, Any] = {"chunks": chunks}
         if stream is not None:
             # where each chunk is a document of its own, none comes when nothing is found
             is_kind = isinstance(root, dict) and chunks["list"] in root
             alone = {"none": {"path": chunks["list"], "empty": True}} if is_kind else {}
             response = {"stream": stream.model_dump(exclude_none=True), "chunks": {**chunks, **alone}}
-        if shape.answer is not None:
-            response["answer"] = shape.answer
-        mapped: dict[str, Any] = {}
-        if self._wanted.headers.templates:
-            mapped = {"headers": dict(self._wanted.headers.templates), "pass_env": [*self._wanted.headers.pass_env]}
-        mapped |= {"ask": self._counting(request, shape).template(), "response": response}
-        ready = {"health_path": self._health_path(document), "index_path": None}
-        return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
+        return response if shape.answer is None else {**response, "answer": shape.answer}
 
     def _call(self, request: Request, k: int = 10) -> Reply:
-        asked = f"{request.method} {request.path} ({', '.join((*request.query, *(request.body or {})))})"
-        values = {"{question}": self._wanted.question, "{k}": k}
-        query = {name: str(values.get(text, text)) for name, text in request.query.items()}
-        body = None if request.body is None else {name: values.get(text, text) for name, text in request.body.items()}
+        values = {"question": self._wanted.question, "k": k}
+        query = filled_query(request.query, values)
+        body = None if request.body is None else filled_json(dict(request.body), values)
         json = {"Content-Type": "application/json"} if body is not None else {}
         try:
             status, data = fetch(
@@ -178,9 +167,9 @@ class _Discovery:
             self._problem = cut(error) or type(error).__name__
             # what is larger than an answer may be is an answer all the same
             self._connected = self._connected or isinstance(error, httpx.ReadError)
-            return Reply(asked=asked, status=0, problem=self._problem)
+            return Reply(asked=request.said, status=0, problem=self._problem)
         self._connected = True
-        return Reply(asked=asked, status=status, data=data)
+        return Reply(asked=request.said, status=status, data=data)
 
     def _get(self, path: str) -> Reply:
         return self._call(Request(method="GET", path=path))
@@ -210,11 +199,34 @@ class _Discovery:
             described = openapi.requests(document)
             if described:
                 return described[:MAX_REQUESTS]
+            asked = self._queries(_GRAPHQL) if document is None else []
+            if asked:
+                return asked
             path = self._asked_path()
+        if self._wanted.graphql or "graphql" in path.rpartition("/")[2].lower():
+            return self._queries(path) or [self._own_query(path)]
         own = openapi.requests(document, path)
         posts = [Request(method="POST", path=path, body={name: "{question}"}) for name in _QUESTIONS]
         gets = [Request(method="GET", path=path, query={name: "{question}"}) for name in _QUESTIONS]
         return own or [*posts, *gets]
+
+    def _queries(self, path: str) -> list[Request]:
+        """Give the queries of a GraphQL API that look like a search; none where it does not tell its types."""
+        if self._wanted.graphql:
+            return []
+        schema = self._call(Request(method="POST", path=path, body={"query": doubled(graphql.INTROSPECTION)})).json()
+        return graphql.queries(schema, path)[:MAX_REQUESTS]
+
+    def _own_query(self, path: str) -> Request:
+        missing = f"{self._base}{path} tells no query that takes a question"
+        text, choose = self._wanted.graphql, self._wanted.choose
+        if not text and choose is not None:
+            text = choose(f"{missing}. What is the query, such as {_QUERY}?", ())
+        request = graphql.own_query(text, path)
+        if request is None:
+            problem = f"expected a query with a variable of type String for the question, found {quoted(text)}"
+            raise UsageError(f"--graphql: {problem}" if text else missing, hint=f"Such as --graphql '{_QUERY}'.")
+        return request
 
     def _asked_path(self) -> str:
         missing = (
@@ -233,53 +245,13 @@ class _Discovery:
         for request in candidates:
             reply = self._call(request)
             for stream, root in reply.readings():
-                shape = self._shape(root)
+                shape = shape_of(root, self._wanted)
                 if shape is not None:
                     return request, (stream, root), shape
             self._tried.append(reply)
         tried = replies.summary(self._tried, self._wanted.secrets)
         problem = f"{self._base}: no answer has a list of chunks that raggate can read"
         raise UsageError([problem, *tried], hint=replies.hint(self._tried))
-
-    def _shape(self, root: Any) -> Shape | None:
-        return shapes.recognise(root, self._wanted.notes.keys(), self._wanted.fields.get("list"))
-
-    def _chunks(self, shape: Shape, root: Any) -> dict[str, str]:
-        """Give the section of the chunks, with what somebody said before what was recognised."""
-        paths_by_part = {"list": shape.list, **shape.fields, **self._wanted.fields}
-        if not paths_by_part.keys() & {"rel_path", "doc_id"}:
-            paths_by_part["rel_path"] = self._asked_note(shape)
-        chunks = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
-        prefix = self._prefix(chunks, root)
-        if prefix and "path_prefix" not in chunks:
-            chunks["path_prefix"] = prefix.replace("{", "{{").replace("}", "}}")
-        separator = self._separator(chunks, root, prefix or "")
-        if separator is not None:
-            chunks.setdefault("heading_separator", separator)
-        return chunks
-
-    def _asked_note(self, shape: Shape) -> str:
-        texts = enumerated(list(shape.texts[:20]))
-        missing = f"no part of a chunk in {shape.list} could be recognised as the path of its note"
-        if self._wanted.choose is not None and shape.texts:
-            return self._wanted.choose(f"{missing}. Which is it?", shape.texts)
-        raise UsageError(
-            f"{missing}; its texts are {texts or 'none'}",
-            hint="`--map rel_path=meta.file` says which, `--map doc_id=id` where it tells an id alone.",
-        )
-
-    def _prefix(self, chunks: Mapping[str, str], root: Any) -> str | None:
-        paths = [path for path in shapes.values_of("rel_path", chunks, root) if isinstance(path, str)]
-        strange = [path for path in paths if path not in self._wanted.notes]
-        return prefix_of(strange, set(self._wanted.notes)) if strange and len(strange) == len(paths) else None
-
-    def _separator(self, chunks: Mapping[str, str], root: Any, prefix: str) -> str | None:
-        paths, headings = (shapes.values_of(part, chunks, root) for part in ("rel_path", "heading_path"))
-        return separator_of(
-            (text, self._wanted.notes.get(path.removeprefix(prefix), ()))
-            for path, text in zip(paths, headings, strict=False)
-            if isinstance(path, str) and isinstance(text, str)
-        )
 
     def _counting(self, request: Request, shape: Shape) -> Request:
         """Add how many chunks are asked for, by the first name that the API obeys."""
@@ -290,14 +262,14 @@ class _Discovery:
                 more = replace(request, body={**request.body, name: "{k}"})
             else:
                 more = replace(request, query={**request.query, name: "{k}"})
-            fewer = [self._shape(root) for _, root in self._call(more, k=1).readings()]
+            fewer = [shape_of(root, self._wanted) for _, root in self._call(more, k=1).readings()]
             if any(one is not None and one.list == shape.list and one.entries == 1 for one in fewer):
                 return more
         return request
 
-    def _health_path(self, document: Any) -> str:
+    def _health_path(self, document: Any, asked: Request) -> str:
         described = openapi.health_paths(document)[:5]
-        for path in (*described, *_HEALTH):
+        for path in (*described, *_HEALTH, *asked.health):
             if self._get(path).status == 200:
                 return path
         raise UsageError(

@@ -11,14 +11,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
+from urllib.parse import urlsplit
 
+from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping, named, resolved
 from raggate.service.discovery.names import COUNT, ENDPOINTS, HEALTH, QUESTION, SURELY_A_QUESTION, best, plain_name
 
 MAX_PATHS = 1_000
-MAX_PROPERTIES = 200
-MAX_STEPS = 10
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
-_NAME = re.compile(r"[A-Za-z0-9_.@-]{1,100}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,6 +33,20 @@ class Request:
     def counts(self) -> bool:
         """Whether it says how many chunks it wants."""
         return "{k}" in (*self.query.values(), *(self.body or {}).values())
+
+    @property
+    def said(self) -> str:
+        """Name it in words."""
+        return f"{self.method} {self.path} ({', '.join((*self.query, *(self.body or {})))})"
+
+    @property
+    def health(self) -> tuple[str, ...]:
+        """Paths below which the API may tell that it is up, because of what kind it is."""
+        return ()
+
+    def narrowed(self, _chunks: Mapping[str, str]) -> Request:
+        """Give the request that asks for what these parts of a chunk need, and for nothing else."""
+        return self
 
     def template(self) -> dict[str, Any]:
         """Give it as the configuration has it."""
@@ -67,15 +80,26 @@ def health_paths(document: Any) -> list[str]:
 
 
 def _operations(document: Any, at: str | None = None) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    paths = _mapping(_mapping(document).get("paths"))
-    for path, item in islice(paths.items(), MAX_PATHS):
+    paths, base = mapping(mapping(document).get("paths")), _base_path(document)
+    for path, item in ((base + path, item) for path, item in islice(paths.items(), MAX_PATHS)):
         # a path with a parameter needs a value, which only the one that is known has
         if not (_PATH.fullmatch(path) if at is None else _describes(path, at)):
             continue
         for method in ("get", "post"):
-            operation = _mapping(item).get(method)
+            operation = mapping(item).get(method)
             if isinstance(operation, dict):
                 yield path if at is None else at, method, operation
+
+
+def _base_path(document: Any) -> str:
+    """Give what stands before all paths of a document: `basePath` of its second version, a server of its third."""
+    servers = [mapping(server).get("url") for server in listed(mapping(document).get("servers"))[:1]]
+    base = mapping(document).get("basePath", *servers)
+    try:
+        path = urlsplit(base).path.rstrip("/") if isinstance(base, str) else ""
+    except ValueError:
+        return ""
+    return path if _PATH.fullmatch(path) else ""
 
 
 def _describes(template: str, path: str) -> bool:
@@ -88,79 +112,27 @@ def _describes(template: str, path: str) -> bool:
 
 
 def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -> Request | None:
-    entries = [_mapping(parameter) for parameter in _list(operation.get("parameters"))[:MAX_PROPERTIES]]
-    query = [str(entry["name"]) for entry in entries if entry.get("in") == "query" and _is_name(entry.get("name"))]
+    entries = [mapping(parameter) for parameter in listed(operation.get("parameters"))[:MAX_PROPERTIES]]
+    query = [str(entry["name"]) for entry in entries if entry.get("in") == "query" and is_name(entry.get("name"))]
     if method == "get":
         asked = best(query, QUESTION)
-        return None if asked is None else Request(method="GET", path=path, query=_filled(query, asked))
-    content = _mapping(_mapping(_resolved(document, operation.get("requestBody"))).get("content"))
-    schema = _resolved(document, _mapping(content.get("application/json")).get("schema"))
-    properties = dict(islice(_mapping(_mapping(schema).get("properties")).items(), MAX_PROPERTIES))
-    texts = [name for name in properties if _is_name(name) and _is_text(_resolved(document, properties[name]))]
-    asked = best(texts, QUESTION)
-    if asked is None:
+        return None if asked is None else Request(method="GET", path=path, query=named(query, asked))
+    content = mapping(mapping(resolved(document, operation.get("requestBody"))).get("content"))
+    schema = resolved(document, mapping(content.get("application/json")).get("schema"))
+    body = filled(schema, document)
+    if body is None:
         return None
-    body: dict[str, Any] = _filled([name for name in properties if _is_name(name)], asked)
-    for name in _list(_mapping(schema).get("required"))[:MAX_PROPERTIES]:
-        if _is_name(name) and name not in body:
-            value = _example(_mapping(_resolved(document, properties.get(name))))
-            if value is None:
-                return None
-            body[name] = value
     request = Request(method="POST", path=path, body=body)
     count = None if request.counts else best(query, COUNT)
     return request if count is None else replace(request, query={count: "{k}"})
 
 
-def _filled(names: list[str], asked: str) -> dict[str, str]:
-    count = best([name for name in names if name != asked], COUNT)
-    return {asked: "{question}", **({count: "{k}"} if count is not None else {})}
-
-
-def _example(schema: dict[str, Any]) -> Any:
-    """Give a value that a required property can have; None when the document names none."""
-    values = (schema.get("default"), schema.get("const"), *_list(schema.get("enum"))[:1])
-    return next((value for value in values if type(value) in (bool, int) or _is_name(value)), None)
-
-
-def _resolved(document: Any, schema: Any) -> Any:
-    """Follow references within the document."""
-    for _ in range(MAX_STEPS):
-        reference = _mapping(schema).get("$ref")
-        if not isinstance(reference, str) or not reference.startswith("#/"):
-            return schema
-        schema = document
-        for step in reference[2:].split("/", MAX_STEPS):
-            schema = _mapping(schema).get(step.replace("~1", "/").replace("~0", "~"))
-    return None
-
-
-def _is_text(schema: Any) -> bool:
-    kinds = _mapping(schema)
-    either = _list(kinds.get("anyOf")) or _list(kinds.get("oneOf"))
-    return kinds.get("type", "string" if not kinds.get("anyOf") else None) == "string" or any(
-        _mapping(kind).get("type") == "string" for kind in either[:MAX_STEPS]
-    )
-
-
 def _searches(request: Request) -> bool:
-    named = any(plain_name(name) in SURELY_A_QUESTION for name in request.body or ())
-    return named or _unlikely(request.path) < len(ENDPOINTS)
+    asks = any(plain_name(name) in SURELY_A_QUESTION for name in request.body or ())
+    return asks or _unlikely(request.path) < len(ENDPOINTS)
 
 
 def _unlikely(path: str) -> int:
     words = [plain_name(word) for word in path.split("/")]
     places = [place for place, name in enumerate(ENDPOINTS) if any(name in word for word in words)]
     return min(places, default=len(ENDPOINTS))
-
-
-def _is_name(value: object) -> bool:
-    return isinstance(value, str) and bool(_NAME.fullmatch(value))
-
-
-def _mapping(value: Any) -> dict[str, Any]:
-    return value if isinstance(value, dict) else {}
-
-
-def _list(value: Any) -> list[Any]:
-    return value if isinstance(value, list) else []

@@ -127,3 +127,22 @@ def test_whatever_it_says_is_a_sound_request_or_none(document: Any, schema: Any)
         for request in requests(described):
             AskRequest.model_validate(request.template())
         health_paths(described)
+
+
+@each_row(
+    ("base", "path"),
+    [
+        ({"basePath": "/v1"}, "/v1/search"),
+        ({"basePath": "/"}, "/search"),
+        ({"servers": [{"url": "https://api.example/v2/"}]}, "/v2/search"),
+        ({"servers": [{"url": "/v3"}]}, "/v3/search"),
+        ({"servers": [{"url": "https://[broken"}]}, "/search"),
+        ({"servers": [{"url": "/{version}"}]}, "/search"),
+        ({"basePath": 7, "servers": "x"}, "/search"),
+    ],
+)
+def test_what_stands_before_every_path(base: dict[str, Any], path: str) -> None:
+    """The base path of a document's second version, or the first server of its third, belongs to each path."""
+    document = {**post({"properties": {"query": STRING}}), **base}
+    assert [request.path for request in requests(document)] == [path]
+    assert [request.path for request in requests(document, path)] == [path]

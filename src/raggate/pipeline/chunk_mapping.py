@@ -1,0 +1,112 @@
+"""One answer of an unknown API -> the section `chunks` that reads it: what somebody said, else what is recognised."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from raggate.config.mapped_fields import ChunkFields
+from raggate.errors import UsageError
+from raggate.gate.filled_fields import prefix_of
+from raggate.service.discovery import shapes
+from raggate.service.discovery.graphql import doubled
+from raggate.service.discovery.headers import Headers
+from raggate.service.discovery.separators import separator_of
+from raggate.service.discovery.shapes import Shape
+from raggate.text.anchors import Elements
+from raggate.text.nearest import suggestion
+from raggate.text.quote import enumerated, quoted
+
+Choose = Callable[[str, Sequence[str]], str]
+"""Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Wanted:
+    """What is known before the API is called.
+
+    Attributes:
+        url: where it runs, with the path of the endpoint or without; empty for a server that is started.
+        question: what is asked.
+        notes: the notes that it may name: path -> the heading paths of each.
+        fields: part of a chunk, or `list` -> its path, as somebody said it.
+        headers: what every request is sent with.
+        secrets: values that no message may hold.
+        choose: asks at a terminal; None where nobody is there to answer.
+        tool: the tool of an MCP server that searches; empty where nobody said so.
+        graphql: the query that a GraphQL API is asked; empty for one that raggate writes.
+    """
+
+    url: str
+    question: str
+    notes: Mapping[str, Collection[Elements]] = field(default_factory=dict)
+    fields: Mapping[str, str] = field(default_factory=dict)
+    headers: Headers = field(default_factory=Headers)
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    choose: Choose | None = None
+    tool: str = ""
+    graphql: str = ""
+
+
+def check_fields(wanted: Wanted) -> None:
+    """Refuse a part that no chunk has.
+
+    Raises:
+        UsageError: naming it.
+    """
+    strange = next((name for name in wanted.fields if name not in ChunkFields.model_fields), None)
+    if strange is not None:
+        raise UsageError(
+            f"--map: no part of a chunk is called {quoted(strange)}{suggestion(strange, ChunkFields.model_fields)}"
+        )
+
+
+def shape_of(root: Any, wanted: Wanted) -> Shape | None:
+    """Recognise an answer; None when it has no list of chunks."""
+    return shapes.recognise(root, wanted.notes.keys(), wanted.fields.get("list"))
+
+
+def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, str]:
+    """Give the section of the chunks, with what somebody said before what was recognised.
+
+    Raises:
+        UsageError: when nothing names the note of a chunk, and nobody could be asked.
+    """
+    paths_by_part = {"list": shape.list, **shape.fields, **wanted.fields}
+    if not paths_by_part.keys() & {"rel_path", "doc_id"}:
+        paths_by_part["rel_path"] = _asked_note(shape, wanted.choose)
+    chunks = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
+    prefix = _prefix(chunks, root, wanted)
+    if prefix and "path_prefix" not in chunks:
+        chunks["path_prefix"] = doubled(prefix)
+    separator = _separator(chunks, root, prefix or "", wanted)
+    if separator is not None:
+        chunks.setdefault("heading_separator", separator)
+    return chunks
+
+
+def _asked_note(shape: Shape, choose: Choose | None) -> str:
+    texts = enumerated(list(shape.texts[:20]))
+    missing = f"no part of a chunk in {shape.list} could be recognised as the path of its note"
+    if choose is not None and shape.texts:
+        return choose(f"{missing}. Which is it?", shape.texts)
+    raise UsageError(
+        f"{missing}; its texts are {texts or 'none'}",
+        hint="`--map rel_path=meta.file` says which, `--map doc_id=id` where it tells an id alone.",
+    )
+
+
+def _prefix(chunks: Mapping[str, str], root: Any, wanted: Wanted) -> str | None:
+    paths = [path for path in shapes.values_of("rel_path", chunks, root) if isinstance(path, str)]
+    strange = [path for path in paths if path not in wanted.notes]
+    return prefix_of(strange, set(wanted.notes)) if strange and len(strange) == len(paths) else None
+
+
+def _separator(chunks: Mapping[str, str], root: Any, prefix: str, wanted: Wanted) -> str | None:
+    paths, headings = (shapes.values_of(part, chunks, root) for part in ("rel_path", "heading_path"))
+    return separator_of(
+        (text, wanted.notes.get(path.removeprefix(prefix), ()))
+        for path, text in zip(paths, headings, strict=False)
+        if isinstance(path, str) and isinstance(text, str)
+    )

@@ -1,0 +1,114 @@
+"""The tools that an MCP server lists, and what one of them answered -> how to ask and to read it. Pure.
+
+Both are hostile input. A tool that nobody named is only called if its name says that it searches.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any
+
+from raggate.config.mcp_settings import Blocks
+from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping
+from raggate.service.discovery.names import ENDPOINTS
+from raggate.service.mcp.messages import Message
+from raggate.service.mcp.results import root_of
+
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_WRITES = frozenset(
+    (
+        *("add", "append", "build", "clear", "create", "delete", "drop", "edit", "execute", "insert", "move", "post"),
+        *("put", "remove", "rename", "replace", "save", "send", "set", "update", "upload", "upsert", "write"),
+    )
+)
+MAX_BLOCKS = 50
+"""Of a result that are looked at for what stands before the path of a note."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tool:
+    """A tool, and the arguments that ask it a question, as the configuration has them."""
+
+    name: str
+    arguments: Mapping[str, Any]
+
+
+def searching(tools: Sequence[Message]) -> list[Tool]:
+    """Give the tools that say by their names that they search, and by no word that they write; likeliest first."""
+    ranked = [
+        (place, number, tool)
+        for number, message in enumerate(tools)
+        if (place := _unlikely(message)) is not None and (tool := asking(message)) is not None
+    ]
+    return [tool for _, _, tool in sorted(ranked, key=lambda item: item[:2])]
+
+
+def asking(message: Message) -> Tool | None:
+    """Give a listed tool with the arguments of a question; None where it has no place for one."""
+    name, schema = message.get("name"), message.get("inputSchema")
+    arguments = filled(schema, schema, alone=True)
+    if not is_name(name) or arguments is None:
+        return None
+    return Tool(name=str(name), arguments={**arguments, **_as_json(schema)})
+
+
+def _as_json(schema: Any) -> dict[str, str]:
+    """Give the argument by which a tool answers in JSON where it can also do so in words."""
+    properties = mapping(mapping(schema).get("properties"))
+    kinds = {name: mapping(kind) for name, kind in islice(properties.items(), MAX_PROPERTIES) if is_name(name)}
+    formats = (name for name, kind in kinds.items() if "format" in name.lower() and "json" in listed(kind.get("enum")))
+    return dict.fromkeys(islice(formats, 1), "json")
+
+
+def _unlikely(message: Message) -> int | None:
+    """Say how unlikely it is that a tool searches the notes; None when it is not to be called unasked."""
+    name = message.get("name")
+    words = [word.lower() for word in _WORD.findall(str(name))] if is_name(name) else []
+    if _WRITES & set(words) or mapping(message.get("annotations")).get("readOnlyHint") is False:
+        return None
+    places = [place for place, usual in enumerate(ENDPOINTS) if any(word.startswith(usual) for word in words)]
+    return min(places, default=None)
+
+
+def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Give every way to read a result, each as the settings of `ask.mcp` that stand for it, and what is read.
+
+    Args:
+        result: of `tools/call`, untrusted.
+        tool: its name.
+        notes: the paths of the notes that it may name.
+
+    Raises:
+        Missed: when the tool says that it failed.
+    """
+    for way in _ways(result, notes):
+        blocks = Blocks.model_validate(way["blocks"]) if "blocks" in way else None
+        try:
+            yield way, root_of(result, tool, text="text" in way, blocks=blocks)
+        except ValueError:
+            continue
+
+
+def _ways(result: Message, notes: Collection[str]) -> Iterator[dict[str, Any]]:
+    yield {}
+    if result.get("structuredContent") is not None:
+        yield {"text": True}
+    yield {"blocks": {}}
+    mark = _mark(result, notes)
+    if mark == "":
+        yield {"blocks": {"parts": {"path": {"before": "\n"}, "text": {"after": "\n"}}}}
+    elif mark is not None:
+        parts = {"path": {"after": mark, "before": "\n"}, "text": {"after": "\n"}}
+        yield {"blocks": {"starts_with": mark, "parts": parts}}
+
+
+def _mark(result: Message, notes: Collection[str]) -> str | None:
+    """Give what stands before the path of a note that ends the first line of blocks; None if nothing common does."""
+    blocks = [mapping(block).get("text") for block in listed(result.get("content"))[:MAX_BLOCKS]]
+    lines = [text.partition("\n")[0] for text in blocks if isinstance(text, str) and "\n" in text]
+    named = [(line, [path for path in notes if line.endswith(path)]) for line in lines]
+    marks = {line.removesuffix(max(paths, key=len)) for line, paths in named if paths}
+    return marks.pop() if len(marks) == 1 else None

@@ -1,0 +1,234 @@
+"""An MCP server is asked for its tools and one question, and what raggate.yml says of it comes out."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from raggate.errors import CannotTell, UsageError
+from raggate.models.service import Workspace
+from raggate.pipeline.chunk_mapping import Wanted
+from raggate.pipeline.discovery import discover
+from raggate.pipeline.tool_discovery import discover_started
+from raggate.service.discovery.headers import headers_of
+
+URL = "http://api.example:8000"
+SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
+NOTES = {"Keys.md": {("Keys", "Spare")}, "Food.md": {("Food",)}}
+HITS = [{"file": "Keys.md", "text": "a key"}, {"file": "Food.md", "text": "bread"}]
+QUERY = {"type": "object", "properties": {"query": {"type": "string"}, "limit": {"type": "integer"}}}
+READ = {"list": "hits", "rel_path": "file", "text": "text"}
+
+
+def tool(name: str) -> dict[str, Any]:
+    """Give a tool as it is listed."""
+    return {"name": name, "inputSchema": QUERY}
+
+
+def structured(_: dict[str, Any]) -> dict[str, Any]:
+    """Answer as most servers do."""
+    return {"content": [], "structuredContent": {"hits": HITS}}
+
+
+@dataclass
+class Server:
+    """An MCP server at a path, and what it heard: the methods, and the tools that were called."""
+
+    tools: list[dict[str, Any]] = field(default_factory=lambda: [tool("search_notes"), tool("write_note")])
+    answer: Callable[[dict[str, Any]], dict[str, Any]] = structured
+    path: str = "/mcp"
+    called: list[str] = field(default_factory=list)
+    headers: list[httpx.Headers] = field(default_factory=list)
+
+    def __call__(self, request: httpx.Request) -> httpx.Response:
+        """Answer one request."""
+        if request.url.path != self.path or request.method != "POST":
+            return httpx.Response(404)
+        message = json.loads(request.content)
+        self.headers.append(request.headers)
+        if "id" not in message:
+            return httpx.Response(202)
+        if "method" not in message or message.get("jsonrpc") != "2.0":
+            return httpx.Response(400, json={"jsonrpc": "2.0", "id": None, "error": {"code": -32600, "message": "no"}})
+        return httpx.Response(200, json={"jsonrpc": "2.0", "id": message["id"], "result": self.result(message)})
+
+    def result(self, message: dict[str, Any]) -> dict[str, Any]:
+        """Give the result of a method."""
+        if message["method"] == "initialize":
+            return {"protocolVersion": "2025-11-25", "capabilities": {}, "serverInfo": {"name": "n", "version": "1"}}
+        if message["method"] == "tools/list":
+            return {"tools": self.tools}
+        self.called.append(message["params"]["name"])
+        return self.answer(message["params"])
+
+
+def discovered(server: Server, url: str = f"{URL}/mcp", **wanted: Any) -> dict[str, Any]:
+    """Discover a server."""
+    return discover(Wanted(url=url, question="key", **{"notes": NOTES, **wanted}), httpx.MockTransport(server))
+
+
+@pytest.mark.parametrize(
+    ("path", "url", "place"),
+    [
+        ("/mcp", f"{URL}/mcp", {}),
+        ("/mcp", URL, {}),
+        ("/tools/mcp/", f"{URL}/tools/mcp/", {"path": "/tools/mcp/"}),
+        ("/notes", f"{URL}/notes", {"path": "/notes"}),
+    ],
+)
+def test_a_server_is_recognised(path: str, url: str, place: dict[str, str]) -> None:
+    """By its path, at the usual one, and by its greeting at any other; only the tool that searches is called."""
+    server = Server(path=path)
+    assert discovered(server, url) == {
+        "api": {"url": URL},
+        "ask": {
+            "adapter": "mcp",
+            "mcp": {
+                **place,
+                "tool": "search_notes",
+                "arguments": {"query": "{question}", "limit": "{k}"},
+                "response": {"chunks": READ},
+            },
+        },
+    }
+    assert server.called == ["search_notes"]
+
+
+@pytest.mark.parametrize(
+    ("result", "settings"),
+    [
+        ({"content": [{"type": "text", "text": json.dumps({"hits": HITS})}]}, {"response": {"chunks": READ}}),
+        (
+            {
+                "content": [{"type": "text", "text": json.dumps(hit)} for hit in HITS],
+                "structuredContent": {"result": [{"text": "two notes"}]},
+            },
+            {"blocks": {}, "response": {"chunks": {**READ, "list": "$"}}},
+        ),
+        (
+            {"content": [{"type": "text", "text": json.dumps(hit)} for hit in HITS]},
+            {"blocks": {}, "response": {"chunks": {**READ, "list": "$"}}},
+        ),
+        (
+            {"content": [{"type": "text", "text": f"# {hit['file']}\n{hit['text']}"} for hit in HITS]},
+            {
+                "blocks": {
+                    "starts_with": "# ",
+                    "parts": {"path": {"after": "# ", "before": "\n"}, "text": {"after": "\n"}},
+                },
+                "response": {"chunks": {"list": "$", "rel_path": "path", "text": "text"}},
+            },
+        ),
+    ],
+)
+def test_results_of_every_kind_are_read(result: dict[str, Any], settings: dict[str, Any]) -> None:
+    """JSON in one text, a hit in each block, and texts that begin with the path of their note."""
+    made = discovered(Server(answer=lambda _: result))["ask"]["mcp"]
+    assert {name: made[name] for name in made if name not in ("tool", "arguments")} == settings
+
+
+def test_somebody_at_a_terminal_picks_the_tool() -> None:
+    """Where several tools search, or none says so, somebody says which; where one does, nobody is asked."""
+    asked: list[Any] = []
+
+    def choose(question: str, among: Any) -> str:
+        asked.append((question, list(among)))
+        return str(among[-1])
+
+    several = Server(tools=[tool("search_notes"), tool("search_web")])
+    assert discovered(several, choose=choose)["ask"]["mcp"]["tool"] == "search_web"
+    assert several.called == ["search_web"]
+    assert discovered(Server(tools=[tool("lines")]), choose=choose)["ask"]["mcp"]["tool"] == "lines"
+    assert [among for _, among in asked] == [["search_notes", "search_web"], ["lines"]]
+    discovered(Server(), choose=choose)
+    assert len(asked) == 2
+
+
+def test_the_tool_that_was_named_is_called() -> None:
+    """Whatever its name says."""
+    server = Server(tools=[tool("search_notes"), tool("lines")])
+    assert discovered(server, tool="lines")["ask"]["mcp"]["tool"] == "lines"
+    assert server.called == ["lines"]
+
+
+def failing(_: dict[str, Any]) -> dict[str, Any]:
+    """Say that the call failed."""
+    return {"content": [{"type": "text", "text": "the index is corrupt"}], "isError": True}
+
+
+def in_words(_: dict[str, Any]) -> dict[str, Any]:
+    """Answer in words alone."""
+    return {"content": [{"type": "text", "text": "I found two notes."}]}
+
+
+@pytest.mark.parametrize(
+    ("server", "wanted", "said"),
+    [
+        (Server(tools=[tool("lines"), tool("write_note")]), {}, "has the tools lines and write_note; none says"),
+        (Server(tools=[]), {}, "the MCP server has no tools"),
+        (Server(), {"tool": "search_note"}, "'search_note' is not there; did you mean 'search_notes'?"),
+        (Server(tools=[{"name": "x", "inputSchema": {}}]), {"tool": "x"}, "--tool: 'x' takes no question"),
+        (
+            Server(answer=failing),
+            {},
+            "search_notes (query, limit): the tool 'search_notes' says that it failed: the index",
+        ),
+        (Server(answer=in_words), {}, "I found two notes."),
+    ],
+)
+def test_what_is_missing_is_said(server: Server, wanted: dict[str, Any], said: str) -> None:
+    """What the server has, or what it answered, is in the message."""
+    with pytest.raises(UsageError) as caught:
+        discovered(server, **wanted)
+    assert said in caught.value.message
+    assert not server.called or server.called == ["search_notes"]
+
+
+def test_a_key_is_sent_and_stays_out_of_messages() -> None:
+    """Headers go with every message, as variables into the file; a value that a server repeats is not shown."""
+    headers = headers_of({"X-Key": "{env.API_KEY}"}, {"API_KEY": "s3cret-of-theirs"})
+    server = Server()
+    made = discovered(server, headers=headers)["ask"]["mcp"]
+    assert (made["headers"], made["pass_env"]) == ({"X-Key": "{env.API_KEY}"}, ["API_KEY"])
+    assert {sent["x-key"] for sent in server.headers} == {"s3cret-of-theirs"}
+    loud = Server(answer=lambda _: {"content": [{"type": "text", "text": "s3cret-of-theirs"}]})
+    with pytest.raises(UsageError) as caught:
+        discovered(loud, headers=headers, secrets=("s3cret-of-theirs",))
+    assert "s3cret" not in caught.value.message
+
+
+def test_nothing_is_listed() -> None:
+    """A server that does not answer there tells nothing."""
+    with pytest.raises(CannotTell, match="the MCP server lists no tools"):
+        discovered(Server(path="/other"))
+
+
+@pytest.fixture
+def workspace(tmp_path: Path) -> Workspace:
+    """Give a place with one note."""
+    (tmp_path / "notes" / "work").mkdir(parents=True)
+    (tmp_path / "notes" / "work" / "Keys.md").write_text("# Keys\n\na spare key\n")
+    return Workspace(root=tmp_path, out=tmp_path, vaults={"notes": tmp_path / "notes"}, environment={})
+
+
+def test_a_server_behind_pipes(workspace: Workspace) -> None:
+    """It is started as raggate.yml will start it, asked, and gone afterwards."""
+    words = [sys.executable, "-S", str(SERVER), "{vault.notes}"]
+    made = discover_started(Wanted(url="", question="spare key", notes={"work/Keys.md": set()}), words, workspace)
+    assert made["api"] == {"command": {"run": words, "stdio": True}}
+    assert made["ask"]["mcp"]["response"]["chunks"]["rel_path"] == "path"
+
+
+def test_a_server_that_ends(workspace: Workspace) -> None:
+    """What it said on its standard error is shown."""
+    words = [sys.executable, "-S", "-c", "import sys; sys.exit('no such index')"]
+    with pytest.raises(CannotTell, match="lists no tools") as caught:
+        discover_started(Wanted(url="", question="key"), words, workspace)
+    assert "no such index" in caught.value.log

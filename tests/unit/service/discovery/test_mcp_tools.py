@@ -1,0 +1,134 @@
+"""The tools of an MCP server -> those that search; a result -> the ways to read it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.service.discovery.mcp_tools import asking, readings, searching
+
+TEXT = {"type": "string"}
+NOTES = ("Keys.md", "work/Keys.md")
+
+
+def tool(name: str, required: tuple[str, ...] = (), hints: dict[str, Any] | None = None, **properties: Any) -> Any:
+    """Give a tool as a server lists it."""
+    schema = {"type": "object", "properties": properties or {"query": TEXT}, "required": list(required)}
+    return {"name": name, "inputSchema": schema, "annotations": hints or {}}
+
+
+@pytest.mark.parametrize(
+    ("name", "searches"),
+    [
+        ("search_notes", True),
+        ("searchNotes", True),
+        ("notes-retrieve", True),
+        ("query", True),
+        ("SearchURLs", True),
+        ("search_and_replace", False),
+        ("create_task", False),
+        ("delete_by_query", False),
+        ("read_note", False),
+        ("research_plan", False),
+    ],
+)
+def test_a_tool_is_called_by_its_name_alone(name: str, searches: bool) -> None:
+    """One that says that it searches, and by no word that it writes."""
+    assert bool(searching([tool(name)])) == searches
+
+
+def test_a_tool_that_says_that_it_writes_is_not_called() -> None:
+    """Its own hint counts more than its name."""
+    assert searching([tool("search", hints={"readOnlyHint": False})]) == []
+    assert searching([tool("search", hints={"readOnlyHint": True})]) != []
+
+
+def test_the_likeliest_comes_first() -> None:
+    """Search comes before ask, whatever the order of the list."""
+    assert [item.name for item in searching([tool("ask_notes"), tool("search_notes")])] == ["search_notes", "ask_notes"]
+
+
+@pytest.mark.parametrize(
+    ("listed", "arguments"),
+    [
+        (tool("s", query=TEXT, limit={"type": "integer"}), {"query": "{question}", "limit": "{k}"}),
+        (tool("s", ("phrase",), phrase=TEXT, lang=TEXT), {"phrase": "{question}"}),
+        (tool("s", ("query", "kind"), query=TEXT, kind={"enum": ["note"]}), {"query": "{question}", "kind": "note"}),
+        (tool("s", ("query", "user"), query=TEXT, user=TEXT), None),
+        (tool("s", ("one", "two"), one=TEXT, two=TEXT), None),
+        (
+            tool("s", query=TEXT, output_format={"enum": ["text", "json"]}),
+            {"query": "{question}", "output_format": "json"},
+        ),
+        ({"name": "s"}, None),
+        ({"name": 7, "inputSchema": {"properties": {"query": TEXT}}}, None),
+    ],
+)
+def test_the_arguments_of_a_question(listed: Any, arguments: Any) -> None:
+    """Question and count by their names, or the only text that is required; what else is required has a value."""
+    made = asking(listed)
+    assert (made.arguments if made else None) == arguments
+
+
+def blocks(*texts: str) -> dict[str, Any]:
+    """Give a result of texts."""
+    return {"content": [{"type": "text", "text": text} for text in texts]}
+
+
+def test_every_way_to_read_a_result() -> None:
+    """Structured content comes first, then JSON in the text, then the blocks."""
+    result = {**blocks('{"b": 2}'), "structuredContent": {"a": 1}}
+    assert list(readings(result, "s", ())) == [
+        ({}, {"a": 1}),
+        ({"text": True}, {"b": 2}),
+        ({"blocks": {}}, [{"b": 2}]),
+    ]
+
+
+SPLIT = {"path": {"before": "\n"}, "text": {"after": "\n"}}
+MARKED = {"path": {"after": "File: ", "before": "\n"}, "text": {"after": "\n"}}
+
+
+@pytest.mark.parametrize(
+    ("mark", "settings"), [("File: ", {"starts_with": "File: ", "parts": MARKED}), ("", {"parts": SPLIT})]
+)
+def test_texts_that_begin_with_a_note_are_split(mark: str, settings: Any) -> None:
+    """What stands before the paths of the notes sets them apart; the longest path counts."""
+    *_, (way, root) = readings(blocks(f"{mark}Keys.md\nunder the mat", f"{mark}work/Keys.md\nlost"), "s", NOTES)
+    assert way == {"blocks": settings}
+    assert root == [{"path": "Keys.md", "text": "under the mat"}, {"path": "work/Keys.md", "text": "lost"}]
+
+
+def test_texts_that_begin_in_different_ways_are_not_split() -> None:
+    """Nothing is guessed where the blocks have nothing in common."""
+    assert [way for way, _ in readings(blocks("In Keys.md\na", "At Keys.md\nb"), "s", NOTES)] == [{"blocks": {}}]
+
+
+JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5) | st.just("query"),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(
+                ["name", "inputSchema", "properties", "required", "type", "text", "query", "$ref", "anyOf"]
+            ),
+            inner,
+            max_size=4,
+        )
+    ),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.sampled_from(["name", "inputSchema", "annotations"]), JSON))
+def test_whatever_a_server_lists(listed: Any) -> None:
+    """Any tool is one that can be asked, or none."""
+    assert len(searching([listed])) <= 1
+
+
+@given(st.dictionaries(st.sampled_from(["content", "structuredContent"]), JSON))
+def test_whatever_a_tool_answers(result: Any) -> None:
+    """Any result is read in some ways, or in none."""
+    assert all("blocks" in way or "text" in way or not way for way, _ in readings(result, "s", NOTES))
