@@ -1,6 +1,6 @@
 """Make the pictures of docs/images: `make pictures` runs the gate on the example API and photographs what it says.
 
-The terminal is drawn by the library that prints it, the comment by Chromium, which must be on PATH.
+The terminal is drawn by the library that prints it, the comment and the page by Chromium, which must be on PATH.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+from tools.page_pictures import photograph_report
 from tools.preview_comment import page
 
 from raggate.interop.systems import SYSTEMS
@@ -46,7 +47,7 @@ TERMINAL = """<svg viewBox="0 0 {width} {height}" xmlns="http://www.w3.org/2000/
 
 
 def main() -> None:
-    """Run the gate on the example API without one of its rankers, and write both pictures."""
+    """Run the gate on the example API without one of its rankers, and write all pictures."""
     with tempfile.TemporaryDirectory() as folder:
         shown = gate(Path(folder))
         (run,) = Path(folder).iterdir()
@@ -57,6 +58,7 @@ def main() -> None:
         IMAGES.mkdir(exist_ok=True)
         (IMAGES / "terminal.svg").write_text(drawn(shown), encoding="utf-8")
         photograph(document, IMAGES / "comment.png")
+        photograph_report(run / "report.html", IMAGES)
 
 
 def gate(out: Path) -> str:

@@ -104,7 +104,7 @@ def show_review(
     _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
     click.echo(terminal.render(review, width=max(width(), 60), color=output.coloured(environment)), color=True)
     comparison = review.comparison
-    click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'summary.md')))}")
+    click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'report.html')))}, and summary.md")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 

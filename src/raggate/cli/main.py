@@ -224,7 +224,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 
 @cli.command()
 @click.argument("directory", metavar="RUN", type=RUN)
-@choice("--format", "summary.md", "verdict.json", "metrics.json", name="name", help="Which report.")
+@choice("--format", "summary.md", "report.html", "verdict.json", "metrics.json", name="name", help="Which report.")
 def report(directory: Path, name: str) -> int:
     """Write the reports of a stored run again from its data, and print one."""
     from raggate.interop.systems import SYSTEMS

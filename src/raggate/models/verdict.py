@@ -233,6 +233,8 @@ class ReportContext:
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
         recheck: what the base build answered to the questions that count against the change; None where not asked.
         latency: how long base build and change took for the same questions; None where that is not compared.
+        root: the way from the run directory to that of the configuration, such as `../../../`, by which a page links
+            notes; empty where it is not known.
     """
 
     source_lines: Mapping[str, SourceLine] = field(default_factory=dict)
@@ -241,6 +243,7 @@ class ReportContext:
     expired_waivers_resolved: bool = False
     recheck: Recheck | None = None
     latency: LatencyCheck | None = None
+    root: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

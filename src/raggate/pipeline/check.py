@@ -74,7 +74,11 @@ def check(request: Request) -> CheckResult:
             resolved = _by_another_commit(inputs) and expired_waivers_resolved(
                 change, request.config_name, measured.started
             )
-            context = ReportContext(first_run=inputs.first_run, expired_waivers_resolved=resolved)
+            context = ReportContext(
+                first_run=inputs.first_run,
+                expired_waivers_resolved=resolved,
+                root=run_directory.way_to(request.root, directory),
+            )
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
             asked = base_build.recheck(request, inputs, directory, evaluation)
             times = compare_latency(request, inputs, directory, evaluation)

@@ -132,6 +132,9 @@ def compare_directory(
         # what the base build was asked was chosen by the run's own baseline and policy
         context = replace(run_directory.read_context(directory), recheck=None, latency=None)
         review = _evaluate(measured, scorecard, baseline, context, policy)
+    if review.context.root:
+        # the reports lie one folder deeper than those of the run
+        review = replace(review, context=replace(review.context, root=f"../{review.context.root}"))
     (directory / COMPARED).mkdir(exist_ok=True)
     check.write_reports(directory / COMPARED, review)
     return directory / COMPARED, review

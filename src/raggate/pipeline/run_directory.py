@@ -105,6 +105,12 @@ def create(parent: Path, started: str) -> Path:
     raise UsageError(f"cannot make a run directory in {parent}: {stamp} exists a thousand times")
 
 
+def way_to(root: Path, directory: Path) -> str:
+    """Give the way from a run directory up to a directory that it lies in, such as `../../`; else nothing."""
+    root, directory = root.resolve(), directory.resolve()
+    return "../" * len(directory.relative_to(root).parts) if directory.is_relative_to(root) else ""
+
+
 def _ignore(parent: Path) -> None:
     """Keep `.raggate` out of commits, in the way tools do for their caches; other places are the user's own."""
     top = next((path for path in (parent, parent.parent) if path.name == ".raggate"), None)

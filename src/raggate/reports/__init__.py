@@ -28,6 +28,7 @@ from raggate.reports import (
     trace_file,
     verdict_file,
 )
+from raggate.reports.page import failure as failure_page, report
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,8 +59,16 @@ OF_RUN: Reports[MeasuredRun] = {
     "trace.jsonl": lambda measured: trace_file.render(measured.run, full_text=measured.full_text),
     "metrics.json": lambda measured: metrics_file.render(measured.run, measured.scorecard, measured.compat),
 }
-OF_REVIEW: Reports[Review] = {"summary.md": markdown.render, "verdict.json": verdict_file.render}
-OF_FAILURE: Reports[RunFailure] = {"summary.md": failure.render_markdown, "verdict.json": failure.render_json}
+OF_REVIEW: Reports[Review] = {
+    "summary.md": markdown.render,
+    "report.html": report.render,
+    "verdict.json": verdict_file.render,
+}
+OF_FAILURE: Reports[RunFailure] = {
+    "summary.md": failure.render_markdown,
+    "report.html": failure_page.render,
+    "verdict.json": failure.render_json,
+}
 OF_BIAS: Reports[JudgeBias] = {"judge_bias.md": judge_bias.render_markdown, "judge_bias.json": judge_bias_file.render}
 OF_PROOF: Reports[GateProof] = {
     "proof.md": proof.render,

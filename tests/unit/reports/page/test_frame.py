@@ -6,42 +6,18 @@ import re
 from base64 import b64encode
 from hashlib import sha256
 from html import unescape
-from html.parser import HTMLParser
 from typing import Any
 
 from hypothesis import given, strategies as st
 
+from pages import Elements, data_of
 from raggate.reports.page import frame
 from raggate.text.escape import in_script
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import dumps
 from tries import tried
 
 MARKS = ("</script>", "<!--", "<script>", "]]>", "&lt;", "\u2028", '"', "'", "<img src=x onerror=alert(1)>", "\\u003c")
 TEXT = st.lists(st.sampled_from(MARKS) | st.text(st.characters(exclude_categories=["Cs"]), max_size=9), max_size=6)
-
-
-class Elements(HTMLParser):
-    """The tags of a document with their attributes, and the text within each."""
-
-    def __init__(self, document: str) -> None:
-        super().__init__()
-        self.tags: list[tuple[str, dict[str, str | None]]] = []
-        self.texts: dict[str, list[str]] = {}
-        self.within = ""
-        self.feed(document)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Keep a tag."""
-        self.tags.append((tag, dict(attrs)))
-        self.within = tag
-
-    def handle_endtag(self, tag: str) -> None:
-        """Leave a tag."""
-        self.within = ""
-
-    def handle_data(self, data: str) -> None:
-        """Keep a text by the tag it stands in."""
-        self.texts.setdefault(self.within, []).append(data)
 
 
 def hashed(text: str) -> str:
@@ -74,7 +50,7 @@ def test_data_stays_data(text: str) -> None:
     """Whatever a text holds, its element ends where it should, and a script reads the text back."""
     document = frame.render("base.html", {}, title="x", data={"rows": {"text": text}})
     (written,) = re.findall(r'<script type="application/json" id="rows">(.*?)</script>', document, re.DOTALL)
-    assert loads(written) == {"text": text}
+    assert data_of(document, "rows") == {"text": text}
     assert not re.search("[<>&\u2028\u2029]", written)
     assert document.endswith("</script>\n</body>\n</html>")
 

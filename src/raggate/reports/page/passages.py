@@ -1,0 +1,118 @@
+"""The passages and notes of a run as data for a page: each once, by its number. Texts are printable, and cut."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Mapping
+from urllib.parse import quote
+
+from raggate.models.fingerprint import notes_of
+from raggate.models.run import Chunk, Run
+from raggate.models.scorecard import ListEntry
+from raggate.reports.trace_file import STORED_TEXT
+from raggate.scoring.list_entries import short_hash
+from raggate.text.anchors import elements
+from raggate.text.escape import plain
+
+LONGEST_NAME = 300
+"""Characters of a name of a note, and of a heading."""
+
+_UP = re.compile(r"(\.\./){1,12}")
+
+
+class Passages:
+    """Numbers passages and notes as they are met, so that a page holds what many questions share once.
+
+    Args:
+        run: the run whose answers are shown.
+        root: the way from the page to the directory of the configuration, such as `../../../`, by which notes are
+            linked; empty where that is not known.
+    """
+
+    def __init__(self, run: Run, root: str = "") -> None:
+        self.notes: list[list[str]] = []
+        """Of each note its name, and where it can be read; empty where that is not known."""
+        self.passages: list[list[object]] = []
+        """Of each passage the number of its note, its heading, its text, and whether that is cut.
+
+        The number is -1 where the note is not known, and the text None where the passage is not.
+        """
+        self._numbers: dict[object, int] = {}
+        self._vaults: dict[str, set[str]] = defaultdict(set)
+        self._directories: Mapping[str, str] = getattr(run.config, "vault", {})
+        self._root = root if _UP.fullmatch(root) else ""
+        for note in notes_of(run.fingerprint):
+            vault, _, path = note.partition("/")
+            self._vaults[path].add(vault)
+        self._by_hash = self._names(run)
+
+    def _names(self, run: Run) -> dict[str, Chunk]:
+        """Give passages by the short hashes that a baseline keeps of them: of their ids, and of their notes."""
+        named = {short_hash(path): Chunk(chunk_id="", rel_path=path, heading_path="", text="") for path in self._vaults}
+        for item in run.results:
+            for chunk in item.result.response.chunks if item.result.response else ():
+                note = Chunk(chunk_id="", rel_path=chunk.rel_path, heading_path="", text="", vault=chunk.vault)
+                named.setdefault(short_hash(chunk.rel_path), note)
+                named[_key(short_hash(chunk.rel_path), short_hash(chunk.chunk_id))] = chunk
+        return named
+
+    def of_chunk(self, chunk: Chunk) -> int:
+        """Give the number of a chunk's passage."""
+        text = chunk.text[:STORED_TEXT]
+        key = (chunk.chunk_id, chunk.vault, chunk.rel_path, chunk.heading_path, text)
+        if key not in self._numbers:
+            whole = chunk.text_hash is None and len(chunk.text) <= STORED_TEXT
+            note, shown = self.of_note(chunk.vault, _path(chunk)), plain(text, limit=STORED_TEXT)
+            self._add(key, [note, heading(chunk.heading_path), shown, not whole])
+        return self._numbers[key]
+
+    def of_entry(self, entry: ListEntry) -> int:
+        """Give the number of the passage that a baseline's list names by hashes: as far as any answer shows it."""
+        chunk = self._by_hash.get(_key(entry.note, entry.chunk)) if entry.chunk else None
+        if chunk is not None:
+            return self.of_chunk(chunk)
+        key = (entry.note, entry.chunk)
+        if key not in self._numbers:
+            note = self._by_hash.get(entry.note)
+            number = -1 if note is None else self.of_note(note.vault, note.rel_path)
+            self._add(key, [number, "", None, False])
+        return self._numbers[key]
+
+    def of_note(self, vault: str | None, path: str) -> int:
+        """Give the number of a note."""
+        holders = {vault} if vault else self._vaults.get(path, set())
+        known = next(iter(holders)) if len(holders) == 1 else None
+        key = ("note", known, path)
+        if key not in self._numbers:
+            name = plain(f"{known}/{path}" if known else path, limit=LONGEST_NAME)
+            self._numbers[key] = len(self.notes)
+            self.notes.append([name, self._address(known, path)])
+        return self._numbers[key]
+
+    def _add(self, key: object, passage: list[object]) -> None:
+        self._numbers[key] = len(self.passages)
+        self.passages.append(passage)
+
+    def _address(self, vault: str | None, path: str) -> str:
+        """Give the way to a note of the vault; what the API alone says of a note is no way to anywhere."""
+        directory = self._directories.get(vault or "")
+        if not self._root or directory is None or vault not in self._vaults.get(path, ()):
+            return ""
+        segments = [*directory.split("/"), *path.split("/")]
+        if {"", ".", ".."} & set(segments):
+            return ""
+        return self._root + "/".join(quote(segment, safe="", errors="replace") for segment in segments)
+
+
+def heading(path: str) -> str:
+    """Write a heading path as people read it: its headings without their marks, the innermost last."""
+    return " › ".join(plain(part, limit=LONGEST_NAME) for part in elements(path))
+
+
+def _path(chunk: Chunk) -> str:
+    return chunk.rel_path or chunk.doc_id or chunk.chunk_id
+
+
+def _key(note: str, chunk: str) -> str:
+    return f"{note}/{chunk}"

@@ -1,0 +1,153 @@
+"""Every question of a review as data for a page: how it stands, and the old list beside the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from raggate.models.comparison import Flip
+from raggate.models.golden import Support
+from raggate.models.run import LabelledResult
+from raggate.models.scorecard import CaseScore, ListEntry
+from raggate.models.verdict import Review
+from raggate.reports.page.passages import Passages, heading
+from raggate.reports.parts import formatting
+from raggate.text.escape import plain
+from raggate.text.numbers import rounded_or_none
+
+LONGEST_QUESTION = 500
+LONGEST_ANSWER = 1500
+"""Characters of an answer that are shown."""
+
+Key = tuple[str, str]
+"""Mode and case id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """What a review says of its questions, by mode and case id."""
+
+    flips: Mapping[Key, Flip]
+    before: Mapping[Key, CaseScore]
+    now: Mapping[Key, CaseScore]
+
+    @classmethod
+    def of(cls, review: Review) -> Sides:
+        """Take a review apart. Where nothing was decided because the run was cut short, no question broke."""
+        told = () if review.run.stopped is not None else (*review.misses, *review.fallen, *review.comparison.flips)
+        baseline = review.comparison.baseline
+        return cls(
+            flips={(flip.mode, flip.case_id): flip for flip in told},
+            before={(case.mode, case.case_id): case for case in (baseline.scorecard.cases if baseline else ())},
+            now={(case.mode, case.case_id): case for case in review.scorecard.cases},
+        )
+
+
+def rows(review: Review, sides: Sides, slices: Mapping[str, int]) -> list[dict[str, object]]:
+    """Give a row for each question and mode, in the order of the run: what a list shows, and filters by."""
+    return [_row(item, sides, slices) for item in review.run.results]
+
+
+def _row(item: LabelledResult, sides: Sides, slices: Mapping[str, int]) -> dict[str, object]:
+    key = (item.result.mode, item.case.id)
+    flip, before, now = sides.flips.get(key), sides.before.get(key), sides.now.get(key)
+    row: dict[str, object] = {
+        "id": plain(item.case.id),
+        "mode": plain(item.result.mode),
+        "asked": plain(item.case.question, limit=LONGEST_QUESTION),
+        "kind": _kind(item, flip, before, sides),
+        "before": before.rank if before else None,
+        "now": now.rank if now else None,
+        "slices": [slices[name] for name in (now.slices if now else ()) if name in slices],
+    }
+    if flip is not None:
+        row["change"] = formatting.rank_change(flip)
+    return {**row, **({"must": True} if item.case.must_pass else {}), **_facts(item, flip)}
+
+
+def _facts(item: LabelledResult, flip: Flip | None) -> dict[str, object]:
+    facts = {
+        "waived": flip is not None and flip.waived,
+        "free": not item.case.answerable,
+    }
+    return {name: True for name, holds in facts.items() if holds}
+
+
+def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sides: Sides) -> str:
+    failure = item.result.failure
+    if failure is not None and failure.kind == "aborted":
+        return "not asked"
+    if flip is not None:
+        return flip.kind
+    if failure is not None:
+        return "error"
+    return "new" if before is None and sides.before else "same"
+
+
+def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[dict[str, object]]:
+    """Give for each row, in the same order, what is shown when it is opened."""
+    return [_detail(item, sides, passages, metrics) for item in review.run.results]
+
+
+def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Sequence[str]) -> dict[str, object]:
+    key = (item.result.mode, item.case.id)
+    flip, before, now = sides.flips.get(key), sides.before.get(key), sides.now.get(key)
+    detail: dict[str, object] = {
+        "gold": [_support(support, item, passages) for support in item.case.gold_supports],
+        "new": list(_listed(item, passages)),
+        "old": None if before is None else [_entry(entry, passages) for entry in before.entries],
+        "values": [[_value(side, metric) for side in (before, now)] for metric in metrics],
+        "ms": round(item.result.elapsed_ms),
+    }
+    texts = {"why": flip.why if flip else "", "instead": (flip.displaced_by or "") if flip else ""}
+    detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}
+    return {**detail, **_answer(item)}
+
+
+def _value(side: CaseScore | None, metric: str) -> float | None:
+    return None if side is None else rounded_or_none(side.values.get(metric))
+
+
+def _support(support: Support, item: LabelledResult, passages: Passages) -> list[object]:
+    """Give a gold support's note, its heading and the texts of which one must stand in a passage."""
+    vaults = (support.vault,) if support.vault else item.case.vaults
+    path = support.rel_path or support.chunk_id or support.doc_id or ""
+    note = passages.of_note(vaults[0] if len(vaults) == 1 else None, path)
+    snippets = [plain(snippet, limit=LONGEST_QUESTION) for snippet in support.snippets]
+    return [note, heading(support.heading_path or ""), snippets]
+
+
+def _entry(entry: ListEntry, passages: Passages) -> list[object]:
+    """Give a place of a list: its passage, its scores, and the gold supports it matches."""
+    scores = (rounded_or_none(score) for score in (entry.final, entry.vector, entry.lexical))
+    return [passages.of_entry(entry), *scores, list(entry.supports)]
+
+
+def _listed(item: LabelledResult, passages: Passages) -> Iterator[list[object]]:
+    """Give the places of the new list likewise, and of each whether it repeats one above it, and so has no rank."""
+    response, labels = item.result.response, item.labels
+    for position, chunk in enumerate(response.chunks if response else ()):
+        scores = (rounded_or_none(score) for score in (chunk.score_final, chunk.score_vector, chunk.score_lexical))
+        matches = list(labels.matches[position]) if position < len(labels.matches) else []
+        yield [passages.of_chunk(chunk), *scores, matches, position in labels.duplicates]
+
+
+def _answer(item: LabelledResult) -> dict[str, object]:
+    """Give what the API said, or why it said nothing."""
+    response, failure = item.result.response, item.result.failure
+    if failure is not None:
+        return {"failure": plain(f"{failure.kind}: {failure.message}", limit=600, middle=True)}
+    if response is None:
+        return {}
+    parts: dict[str, object] = {}
+    if response.answer:
+        lines = (plain(line, limit=LONGEST_ANSWER) for line in response.answer[:LONGEST_ANSWER].splitlines())
+        parts["answer"] = "\n".join(filter(None, lines)) + ("…" if len(response.answer) > LONGEST_ANSWER else "")
+    if response.abstained:
+        parts["abstained"] = plain(response.abstain_reason or "", limit=300) or True
+    judged = [_judged(judgement.score, judgement.value) for judgement in item.judgements]
+    return {**parts, **({"judged": judged} if judged else {})}
+
+
+def _judged(score: str, value: float | None) -> list[object]:
+    return [plain(score), rounded_or_none(value)]

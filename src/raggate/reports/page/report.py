@@ -1,0 +1,114 @@
+"""report.html: a review as one page that needs nothing else.
+
+Without script it has everything but the list of all questions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from urllib.parse import quote
+
+from raggate.models.comparison import Flip
+from raggate.models.verdict import Review
+from raggate.reports.page import frame, metrics, questions, slices
+from raggate.reports.page.passages import Passages
+from raggate.reports.parts import causes, evidence, formatting, header, judging, misses
+from raggate.text.escape import plain
+from raggate.text.numbers import counted
+
+MOST_QUESTIONS = 200
+"""Questions that are told without script."""
+
+_TONES = {"pass": "good", "regression": "bad", "invariant broken": "bad"}
+
+
+def render(review: Review) -> str:
+    """Render the page: the same review gives the same bytes."""
+    sides = questions.Sides.of(review)
+    names = list(dict.fromkeys(name for case in review.scorecard.cases for name in case.slices))
+    passages = Passages(review.run, review.context.root)
+    order = list(dict.fromkeys(row.delta.metric for row in formatting.main_rows(review.verdict.rows)))
+    details = questions.details(review, sides, passages, order)
+    rows = questions.rows(review, sides, {name: place for place, name in enumerate(names)})
+    return frame.render(
+        "report.html",
+        _values(review),
+        title=f"{review.verdict.outcome} · {review.run.suite} · raggate",
+        styles=("style.css", "report.css"),
+        scripts=("report.js",),
+        data={
+            "rows": {"rows": rows, "slices": names, "metrics": order, "compared": bool(sides.before)},
+            "details": {"details": details, "passages": passages.passages, "notes": passages.notes},
+        },
+    )
+
+
+def _values(review: Review) -> dict[str, object]:
+    verdict = review.verdict
+    return {
+        "review": review,
+        "tone": _TONES.get(verdict.outcome, "warn"),
+        "sign": header.sign(verdict.outcome),
+        "likely": causes.likely(review),
+        "facts": list(_facts(review)),
+        "reasons": formatting.deciding(review),
+        "warnings": [reason for reason in formatting.warnings(review) if reason.invariant is None],
+        "causes": list(causes.lines(review)),
+        "left_out": formatting.left_out(review),
+        "deciding": metrics.deciding(review),
+        "others": metrics.others(review),
+        "measured": metrics.measured(review),
+        "evidence": [*evidence.sentences(review), *judging.sentences(review.run)],
+        "several": len(review.scorecard.slices) > 1,
+        "grids": slices.grids(review),
+        "trends": (),
+        "lists": list(_lists(review)),
+        "rank_change": formatting.rank_change,
+        "address": _address,
+        "promotion": formatting.promotion_note(review),
+        "plot_width": metrics.WIDTH,
+        "most": MOST_QUESTIONS,
+        "total": len(review.run.results),
+    }
+
+
+def _address(case_id: str) -> str:
+    """Write an id as the part of an address by which the script finds the question."""
+    return quote(plain(case_id), safe="", errors="replace")
+
+
+def _facts(review: Review) -> Iterator[tuple[str, str]]:
+    """Give what was measured and what it was held against, as names and values."""
+    run, comparison = review.run, review.comparison
+    yield "Suite", run.suite
+    yield "Run", run.run_id
+    yield "Measured", f"{run.started.replace('T', ' ').removesuffix('Z')} UTC"
+    yield "Asked", f"{counted(len(run.golden.cases), 'question')}, {', '.join(review.scorecard.slices)}"
+    if comparison.baseline is not None:
+        scored = comparison.baseline.scorecard.run_id or "unknown"
+        source = f"{comparison.baseline.source} (run {scored}), {formatting.compared(comparison)}"
+        yield "Baseline", source
+    if run.provenance.against:
+        yield "Judged by", f"commit {run.provenance.against[:12]}"
+    if run.provenance.checkout.commit:
+        changed = ", with changes that are not committed" if run.provenance.checkout.dirty else ""
+        yield "Commit", f"{run.provenance.checkout.commit[:12]}{changed}"
+    if line := formatting.operations_line(review.scorecard):
+        yield "Calls", line
+
+
+def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
+    """Give the questions that are told without script, under their titles."""
+    if review.run.stopped is not None:
+        return
+    broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
+    fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
+    # of an undecided run the answers alone count, as in the comment
+    fallen, unfound = ((), ()) if formatting.undecided(review) else (review.fallen, review.misses)
+    titles = (
+        (f"Questions that broke ({len(broke)})", broke),
+        (formatting.fallen_title(fallen), fallen),
+        (misses.title(review), unfound),
+        (f"Questions that were fixed ({len(fixed)})", fixed),
+    )
+    yield from ((title, flips) for title, flips in titles if flips)

@@ -1,0 +1,306 @@
+"""report.html: what a reader sees without script, what the script is given, and foreign text as text alone."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from types import MappingProxyType
+
+import pytest
+
+from builders import make_chunk, make_config, make_support
+from pages import Elements, data_of
+from raggate.models.scorecard import ListEntry
+from raggate.models.verdict import Review
+from raggate.reports.page import failure, metrics, report, slices
+from raggate.reports.page.passages import Passages
+from raggate.scoring.list_entries import short_hash
+from raggate.text.escape import plain
+from reviews import (
+    BESIDE,
+    HOSTILE,
+    NOTES,
+    REVIEWS,
+    baseline_of,
+    cannot_tell,
+    first_run,
+    foreign,
+    good,
+    hostile,
+    regression,
+    review,
+    review_of,
+    run_of,
+)
+
+OWN_TAGS = {
+    *(
+        "html",
+        "head",
+        "meta",
+        "title",
+        "style",
+        "body",
+        "a",
+        "header",
+        "p",
+        "div",
+        "h1",
+        "h2",
+        "h3",
+        "span",
+        "dl",
+        "dt",
+    ),
+    *("dd", "nav", "main", "section", "table", "thead", "tbody", "tr", "th", "td", "svg", "path", "g", "circle", "ul"),
+    *(
+        "ol",
+        "li",
+        "details",
+        "summary",
+        "strong",
+        "kbd",
+        "code",
+        "noscript",
+        "footer",
+        "script",
+        "wbr",
+        "pre",
+        "polyline",
+    ),
+}
+"""What a page is made of; nothing in it loads anything."""
+OWN_ADDRESS = re.compile(r"#[\w%.=~+-]*|(\.\./)+[\w%.~/-]+")
+
+
+@pytest.mark.parametrize("name", REVIEWS | BESIDE)
+def test_verdict_and_sentences_are_seen_without_script(name: str) -> None:
+    """Every kind of review has its verdict, its sentences and its reasons on the page itself."""
+    shown = review(name)
+    page = Elements(report.render(shown))
+    assert shown.verdict.outcome in page.visible
+    for sentence in shown.verdict.sentences:
+        assert " ".join(sentence.split()) in page.visible
+
+
+@pytest.mark.parametrize("name", ["regression", "several-modes", "first-run"])
+def test_same_review_same_bytes(name: str) -> None:
+    """Two renderings of the same review are the same."""
+    assert report.render(review(name)) == report.render(review(name))
+
+
+def test_broken_questions_are_seen_without_script() -> None:
+    """Each question that broke stands on the page with its rank then and now, and why."""
+    page = Elements(report.render(regression())).visible
+    broke = [flip for flip in regression().comparison.flips if flip.kind == "broke"]
+    assert len(broke) == 7
+    for flip in broke:
+        assert flip.question in page
+        assert flip.why in page
+    assert "rank 1 → 7" in page
+
+
+def test_a_run_that_was_cut_short_breaks_no_question() -> None:
+    """Of a run that stopped, the page names no question as broken, and no value as worse."""
+    document = report.render(cannot_tell())
+    kinds = {row["id"]: row["kind"] for row in data_of(document, "rows")["rows"]}
+    assert kinds == {"q00": "same", "q01": "error"}
+    assert "Questions that broke" not in document
+    assert metrics.deciding(cannot_tell()) == []
+    assert "decides nothing here" in document
+
+
+class TestRows:
+    """The list of all questions."""
+
+    DATA = data_of(report.render(regression()), "rows")
+    ROWS = MappingProxyType({row["id"]: row for row in DATA["rows"]})
+
+    def test_every_answer_has_a_row(self) -> None:
+        """There is a row for each answer, in the order of the run."""
+        assert [row["id"] for row in self.DATA["rows"]] == [item.case.id for item in regression().run.results]
+
+    @pytest.mark.parametrize(
+        ("case", "kind", "before", "now"),
+        [("q01", "broke", 1, 7), ("q07", "broke", 1, None), ("q21", "fixed", None, 1), ("q00", "same", 1, 1)],
+    )
+    def test_how_a_question_stands(self, case: str, kind: str, before: int | None, now: int | None) -> None:
+        """A row says what became of a question and where its passage stands on both sides."""
+        row = self.ROWS[case]
+        assert (row["kind"], row["before"], row["now"]) == (kind, before, now)
+
+    def test_facts(self) -> None:
+        """A question that must pass is marked, one that the baseline does not have is new, slices are by number."""
+        assert self.ROWS["q07"]["must"]
+        assert "must" not in self.ROWS["q01"]
+        assert self.ROWS["q50"]["kind"] == "new"
+        assert {self.DATA["slices"][number] for number in self.ROWS["q01"]["slices"]} >= {"difficulty=hard"}
+
+
+class TestDetails:
+    """What is shown of a question when it is opened."""
+
+    DATA = data_of(report.render(regression()), "details")
+    ROWS = data_of(report.render(regression()), "rows")["rows"]
+
+    def detail(self, case: str) -> dict[str, object]:
+        """Give the details of a question."""
+        place = next(place for place, row in enumerate(self.ROWS) if row["id"] == case)
+        return self.DATA["details"][place]  # type: ignore[no-any-return]
+
+    def headings(self, side: str, case: str) -> list[str]:
+        """Give the headings of a question's list."""
+        return [self.DATA["passages"][entry[0]][1] for entry in self.detail(case)[side]]  # type: ignore[attr-defined]
+
+    def test_both_lists(self) -> None:
+        """The old list has the passage first, and the new one last, by the same number."""
+        old, new = self.detail("q01")["old"], self.detail("q01")["new"]
+        assert old[0][0] == new[6][0]  # type: ignore[index]
+        assert old[0][4] == new[6][4] == [0]  # type: ignore[index]
+        assert new[0][4] == []  # type: ignore[index]
+        assert self.headings("old", "q01")[0] == "Note 1 › Topic"
+
+    def test_scores_and_values(self) -> None:
+        """An entry has its scores, and each deciding metric its value on both sides."""
+        new = self.detail("q01")["new"]
+        assert new[1][1:4] == [0.5, None, None]  # type: ignore[index]
+        values = dict(
+            zip(data_of(report.render(regression()), "rows")["metrics"], self.detail("q01")["values"], strict=True)
+        )  # type: ignore[call-overload]
+        assert values["hit_at_5"] == [1.0, 0.0]
+        assert values["mrr_at_10"] == [1.0, 0.1429]
+
+    def test_failure(self) -> None:
+        """A call that failed has its message and an empty list."""
+        assert self.detail("q09")["failure"] == "timeout: no answer within 60 s"
+        assert self.detail("q09")["new"] == []
+
+    def test_without_baseline(self) -> None:
+        """On a first run there is no old list."""
+        details = data_of(report.render(first_run()), "details")["details"]
+        assert [detail["old"] for detail in details] == [None] * len(details)
+
+
+class TestPassages:
+    """Passages and notes by number, and the way to a note."""
+
+    RUN = replace(
+        run_of(good()[:1]), config=make_config().model_copy(update={"vault": {"work": "golden/work", "up": "../up"}})
+    )
+
+    def address(self, vault: str | None, path: str, root: str = "../../../") -> str:
+        """Give where a note is linked to."""
+        notes = {**NOTES, "work/a b.md": "1", "up/x.md": "1", "work/../../x.md": "1"}
+        passages = Passages(replace(self.RUN, fingerprint={"notes": notes}), root)
+        return passages.notes[passages.of_note(vault, path)][1]
+
+    def test_a_note_of_the_vault_is_linked(self) -> None:
+        """The way leads from the run directory to the file, each part quoted."""
+        assert self.address("work", "a b.md") == "../../../golden/work/a%20b.md"
+        assert self.address(None, "n01.md") == "../../../golden/work/n01.md"
+
+    @pytest.mark.parametrize(
+        ("vault", "path", "root"),
+        [
+            ("work", "unknown.md", "../"),
+            ("other", "n01.md", "../"),
+            ("up", "x.md", "../"),
+            ("work", "../../x.md", "../"),
+            ("work", "n01.md", ""),
+            ("work", "n01.md", "https://example.org/"),
+            ("work", "n01.md", "javascript:alert(1)//"),
+            ("work", "n01.md", "/"),
+        ],
+    )
+    def test_nothing_else_is(self, vault: str, path: str, root: str) -> None:
+        """What the API alone names, what leads out of the directory, and any root but dots are no links."""
+        assert self.address(vault, path, root) == ""
+
+    def test_texts_are_cut(self) -> None:
+        """Of a passage 200 characters are kept, and that it is cut is said, also where it was cut before."""
+        passages = Passages(self.RUN)
+        whole, cut = make_chunk("w", text="x" * 200), make_chunk("c", text="y" * 201)
+        stored = replace(cut, chunk_id="s", text="y" * 200 + "...", text_hash="1")
+        shown = [passages.passages[passages.of_chunk(chunk)][2:] for chunk in (whole, cut, stored)]
+        assert shown == [["x" * 200, False], ["y" * 200, True], ["y" * 200, True]]
+
+    def test_hashes_of_a_baseline_are_named_where_anything_names_them(self) -> None:
+        """A passage that an answer has is the same one; of another its note is known from the vault, or nothing."""
+        passages = Passages(self.RUN)
+        response = self.RUN.results[0].result.response
+        assert response is not None
+        chunk = response.chunks[0]
+        same = ListEntry(note=short_hash(chunk.rel_path), chunk=short_hash(chunk.chunk_id))
+        assert passages.of_entry(same) == passages.of_chunk(chunk)
+        note = passages.passages[passages.of_entry(ListEntry(note=short_hash("n05.md"), chunk="00000000"))]
+        assert passages.notes[note[0]][0] == "work/n05.md"  # type: ignore[call-overload]
+        assert note[1:] == ["", None, False]
+        assert passages.passages[passages.of_entry(ListEntry(note="12345678", chunk="9"))] == [-1, "", None, False]
+
+
+def test_plots_are_from_worse_to_better() -> None:
+    """A fall is drawn left of the middle, within its interval, and the tolerance to the left of the middle too."""
+    rows = {row.metric: row for row in metrics.deciding(regression())}
+    row = rows["hit_at_5"]
+    assert row.arrow == "▼"
+    assert row.tone == "bad"
+    assert row.plot is not None
+    assert row.plot.interval is not None
+    low, high = row.plot.interval
+    assert 0 <= low < row.plot.change < high <= metrics.WIDTH
+    assert row.plot.change < metrics.WIDTH / 2
+    rising = rows["false_abstention_rate"]
+    assert (rising.lower, rising.arrow) == (True, "▼")
+    assert rising.plot is not None
+    assert rising.plot.change < metrics.WIDTH / 2
+
+
+def test_slices_that_lost_most_come_first() -> None:
+    """The grid has a row for each slice that is not all questions, and the one that lost most on top."""
+    (grid,) = slices.grids(regression())
+    assert grid.slices[0].name == "difficulty=hard"
+    place = grid.metrics.index("hit_at_5")
+    cell = grid.slices[0].cells[place]
+    assert cell is not None
+    assert (cell.arrow, cell.tone) == ("▼", "bad")
+    assert "hit_at_5 of difficulty=hard: 11/12 → 7/12" in cell.words
+
+
+class TestHostileText:
+    """Foreign text wherever foreign text can stand."""
+
+    @pytest.mark.parametrize("shown", [hostile(), foreign(HOSTILE), foreign('"><img src=x onerror=alert(1)>')])
+    def test_there_are_the_pages_own_elements_alone(self, shown: Review) -> None:
+        """Nothing foreign becomes an element, an attribute that acts, or an address that leads elsewhere."""
+        page = Elements(report.render(shown))
+        assert {tag for tag, _ in page.tags} <= OWN_TAGS
+        for _, attributes in page.tags:
+            assert not [name for name in attributes if name.startswith("on") or name in {"src", "style", "srcset"}]
+            assert all(OWN_ADDRESS.fullmatch(attributes[name] or "") for name in {"href"} & attributes.keys())
+        scripts = [attributes.get("type") for tag, attributes in page.tags if tag == "script"]
+        assert scripts == ["application/json", "application/json", None]
+
+    def test_it_is_shown_as_it_is(self) -> None:
+        """It reads as itself, on one line, and holds nothing that cannot be seen."""
+        page = Elements(report.render(hostile()))
+        assert plain(HOSTILE)[:100] in page.visible
+        assert "\x1b" not in page.visible
+        assert "\u202e" not in str(data_of(report.render(hostile()), "details"))
+
+    def test_a_run_without_a_verdict(self) -> None:
+        """So it is on the page of a run that ended with an error."""
+        from raggate.models.publication import RunFailure
+
+        failed = RunFailure(label="cannot tell", exit_code=3, lines=(HOSTILE,), hint=HOSTILE, log=(HOSTILE, ""))
+        page = Elements(failure.render(replace(failed, suite=HOSTILE, run_id=HOSTILE)))
+        assert {tag for tag, _ in page.tags} <= OWN_TAGS
+        assert "script" not in {tag for tag, _ in page.tags}
+        assert plain(HOSTILE)[:100] in page.visible
+
+
+def test_a_label_may_be_of_a_note_as_a_whole() -> None:
+    """A support without heading or snippet is shown by its note."""
+    item = good()[0]
+    whole = replace(item, case=replace(item.case, gold_supports=(make_support("n00.md", None),)))
+    details = data_of(report.render(review_of(run_of([whole]), baseline_of(run_of([whole])))), "details")
+    assert details["details"][0]["gold"] == [[details["details"][0]["gold"][0][0], "", []]]
