@@ -1,4 +1,4 @@
-"""Pictures of a run's page, on a desktop by day and by night and on a phone, each as a reader has it after a key or two."""
+"""Pictures of a run's page: on a desktop by day and by night, and on a phone."""
 
 from __future__ import annotations
 
