@@ -192,6 +192,16 @@ def test_health_and_index_are_asked_where_the_settings_say() -> None:
         assert not state(api, health=...).healthy
 
 
+def test_an_index_that_is_counted_by_a_request_with_a_body() -> None:
+    """A count that an engine gives for a POST is asked for as written, braces and all, with the headers."""
+    body = {"exact": True, "q": "{ Get }"}
+    with OtherApi(script=lambda _: (200, b'{"index": {"files": 7, "busy": "no"}}')) as api:
+        assert state(api, health=..., index__method="POST", index__body=body).documents == 7
+    assert api.heard[-1].body == body
+    assert api.heard[-1].headers["content-type"] == "application/json"
+    assert api.heard[-1].headers["authorization"] == "Bearer s3cret"
+
+
 @pytest.mark.parametrize("page", [{}, {"index": {"files": "2"}}, {"index": {"files": -1}}, {"index": {}}])
 def test_an_index_that_cannot_be_read_breaks_the_protocol(page: object) -> None:
     """A count that is missing, negative or no number is an error with its path, not an index without documents."""

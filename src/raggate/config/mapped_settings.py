@@ -64,10 +64,15 @@ def _chunk_json(value: Any) -> Any:
 
 
 def _checked_json(value: Any, allowed: Sequence[str]) -> Any:
-    for leaf in leaves(value):
+    for leaf in leaves(_plain_json(value)):
         if isinstance(leaf, str):
             check_template(leaf, allowed)
-        elif leaf is not None and type(leaf) not in (bool, int, float):
+    return value
+
+
+def _plain_json(value: Any) -> Any:
+    for leaf in leaves(value):
+        if leaf is not None and type(leaf) not in (str, bool, int, float):
             # YAML has dates, which JSON does not
             raise ValueError(f"expected what JSON has, found {leaf!r}; put it in quotes")
     return value
@@ -130,6 +135,14 @@ class IndexRequest(IndexFields):
     """The method."""
     query: dict[Text, Text] = {}  # noqa: RUF012 - pydantic copies it
     """The query."""
+    body: Annotated[dict[str, Any] | None, AfterValidator(_plain_json)] = None
+    """The JSON body, for `method: POST`. It has no placeholders, and braces stand for themselves."""
+
+    @model_validator(mode="after")
+    def _asks(self) -> IndexRequest:
+        if self.method == "GET" and self.body is not None:
+            raise ValueError("expected no 'body' with GET; 'method: POST' sends one")
+        return self
 
 
 class AskRequest(SettingsModel):

@@ -25,6 +25,7 @@ from raggate.service.adapters.mapped_pages import FIRST, MAX_CHUNKS, Page, chunk
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text, values_of
 from raggate.service.adapters.mapped_response import holds, prefixes, read
 from raggate.service.http_channel import Dialogue
+from raggate.text import jsonio
 from raggate.text.quote import quoted
 
 MAX_URL = 32_000
@@ -152,7 +153,7 @@ class MappedAdapter:
 
     def _index(self, client: httpx.Client, index: IndexRequest) -> IndexState:
         url = f"{index.path}?{urlencode(index.query)}" if index.query else index.path
-        status, body = self._fetch(client, index.method, url)
+        status, body = self._fetch(client, index.method, url, index.body)
         if status != 200:
             detail = f"{index.method} {index.path}: {status_text(status, body)}"
             return IndexState(healthy=True, indexing=True, detail=detail)
@@ -168,14 +169,16 @@ class MappedAdapter:
         values = {**self._secrets, "k": k, "mode": mode}
         return {name: filled_text(text, values) for name, text in self._mapped.headers.items()}
 
-    def _fetch(self, client: httpx.Client, method: str, url: str) -> tuple[int, bytes]:
+    def _fetch(self, client: httpx.Client, method: str, url: str, sent: object = None) -> tuple[int, bytes]:
         """Give status and body.
 
         Raises:
             httpx.HTTPError: when there is no answer, none in time, or a larger one.
         """
         headers = self._headers(self._settings.k, self._settings.modes[0])
-        status, body = fetch(client, method, url, headers=headers, limit=_STATE_BYTES + 1)
+        content = None if sent is None else jsonio.dumps(sent)
+        headers = headers if content is None else {"Content-Type": "application/json", **headers}
+        status, body = fetch(client, method, url, headers=headers, content=content, limit=_STATE_BYTES + 1)
         if len(body) > _STATE_BYTES:
             raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
         return status, body

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import date
 from typing import Any
 
 import orjson
@@ -61,6 +62,8 @@ def test_every_key_is_described(model: type[Any]) -> None:
         ({"ask__method": "GET"}, "no 'body' with GET"),
         ({"ask__method": "DELETE"}, "'GET', 'POST' or 'PUT'"),
         ({"index": {"path": "/i"}}, "at least one of 'documents'"),
+        ({"index": {"path": "/i", "documents": "n", "body": {}}}, "no 'body' with GET; 'method: POST' sends one"),
+        ({"index__method": "POST", "index__body": {"day": date(2026, 1, 1)}}, "expected what JSON has"),
         ({"pass_env": []}, "expected 'SEARCH_KEY' in 'pass_env' as well"),
         ({"pass_env": ["GITHUB_TOKEN"]}, "not the runner's"),
         ({"headers": {"Host": "x"}}, "that raggate does not set"),
