@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import replace
+from itertools import zip_longest
 from typing import NamedTuple
 
 from raggate.errors import UsageError
@@ -121,7 +122,10 @@ def _case(question: Question, index: TextIndex, several: Needed | None) -> Case:
 def _of_contexts(question: Question, index: TextIndex) -> list[Stand]:
     """Give the place of each context; in one cell there may be several, with a mark between them."""
     try:
-        return [_narrowed(_only(text, index, "context"), text, question.answers, index) for text in question.contexts]
+        return [
+            _narrowed(_only(text, index, "context", name), text, question.answers, index)
+            for text, name in zip_longest(question.contexts, question.documents, fillvalue="")
+        ]
     except _Unsure:
         for mark in _MARKS if question.joined and len(question.contexts) == 1 else ():
             parts = [part for part in question.contexts[0].split(mark) if part.strip()]
@@ -147,10 +151,13 @@ def _of_answers(answers: Sequence[str], index: TextIndex) -> Stand:
     return places.pop()
 
 
-def _only(text: str, index: TextIndex, what: str) -> Stand:
+def _only(text: str, index: TextIndex, what: str, document: str = "") -> Stand:
+    """Give the one place where a text stands; of several, the one in the note that its document is named after."""
     if len(words(text)) < SURE_WORDS:
         raise _Unsure(f"its {what} is of fewer than {SURE_WORDS} words, which stand somewhere by chance")
     stands = index.stands(text)
+    if len(stands) > 1:
+        stands = tuple(stand for stand in stands if stand.rel_path in {document, f"{document}.md"}) or stands
     if not stands:
         raise _Unsure(f"its {what} stands nowhere in the notes, word for word")
     if len(stands) > 1:

@@ -21,12 +21,13 @@ def read(path: Path, split: str = "test") -> Iterator[Question]:
     for name, grades in qrels.items():
         if not queries.get(name, "").strip():
             continue
-        relevant = [(corpus[doc], grade) for doc, grade in grades.items() if grade > 0 and corpus.get(doc, "").strip()]
+        relevant = [(doc, grade) for doc, grade in grades.items() if grade > 0 and corpus.get(doc, "").strip()]
         yield Question(
             place=f"{path / beir.QUERIES}: query {name}",
             question=queries[name].strip(),
-            contexts=tuple(text for text, _ in relevant),
+            contexts=tuple(corpus[doc] for doc, _ in relevant),
             grades=tuple(grade for _, grade in relevant),
+            documents=tuple(doc for doc, _ in relevant),
             needed="any",
             id=name,
         )

@@ -30,6 +30,7 @@ class Question:
         question: what is asked.
         answers: texts that answer it, each by itself.
         contexts: passages that hold the answer; with a grade each, where there are grades.
+        documents: the name of the document of each context, where the file has names for them.
         needed: whether any or all of the contexts are needed; None where the file does not say.
         joined: whether a context may be several, in one cell with a mark between them.
         impossible: whether it is said to have no answer.
@@ -41,6 +42,7 @@ class Question:
     answers: tuple[str, ...] = ()
     contexts: tuple[str, ...] = ()
     grades: tuple[int, ...] = ()
+    documents: tuple[str, ...] = ()
     needed: Needed | None = None
     joined: bool = False
     impossible: bool = False

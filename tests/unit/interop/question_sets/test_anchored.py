@@ -97,6 +97,16 @@ def test_what_stands_in_several_places() -> None:
     ]
 
 
+def test_a_document_named_after_a_note() -> None:
+    """Of several places a document's name decides, where it is the path of one of them; it never adds a place."""
+    mouth = Support(rel_path="rhone.md", heading_path="# Rhone > ## Mouth")
+    assert support(contexts=(SHARED,), documents=("rhone.md",)) == mouth
+    assert support(contexts=(SHARED,), documents=("rhone",)) == mouth
+    for name in ("twice.md", "RHONE", ""):
+        assert reason(contexts=(SHARED,), documents=(name,)).reason == "its context stands in several places"
+    assert support(contexts=("rises in a glacier",), documents=("rhine.md",)).rel_path == "rhone.md"
+
+
 def test_what_stands_nowhere() -> None:
     """A text that is only like one of the notes is left undecided, with the nearest passages."""
     item = reason(question="Where does the Rhone rise?", answers=("It rises in the glacier of Valais",))

@@ -139,6 +139,7 @@ def test_a_beir_folder(tmp_path: Path) -> None:
         question="Where?",
         contexts=(CONTEXT,),
         grades=(2,),
+        documents=("d1",),
         needed="any",
         id="q1",
     )
