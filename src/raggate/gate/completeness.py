@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.gate import judged_metrics, wording
+from raggate.gate.index_change import IndexChange
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
@@ -70,6 +71,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
     yield from _thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
+    yield from lost_documents(comparison)
     yield from judged_metrics.kept_from_judging(comparison)
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     if comparison.baseline is not None and not comparison.incomparable and not decides:
@@ -97,6 +99,24 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             f"{answers}, so what depends on it is not checked"
         )
         yield Reason("field-vanished", message)
+
+
+def lost_documents(comparison: Comparison) -> Iterator[Reason]:
+    """Say that an index of the same notes holds fewer documents than the baseline's: notes that no question is for too.
+
+    Unlike chunks, which may be cut otherwise, documents are only fewer where some are missing.
+    """
+    if comparison.baseline is None or comparison.incomparable:
+        return
+    index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
+    if index.documents and index.lost > 0:
+        was, is_now = index.documents
+        message = (
+            f"the index has {counted(is_now, 'document')} of the same notes, {was} in the baseline's run, and what it "
+            "lacks is found by no question; if it was still growing, raise api.ready.settle; if notes are left out on "
+            "purpose, promote a run without them"
+        )
+        yield Reason("documents-missing", message)
 
 
 def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:

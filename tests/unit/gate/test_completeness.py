@@ -143,6 +143,26 @@ def test_an_index_of_fewer_chunks(before: dict[str, Any], now: dict[str, Any], *
     assert not [*completeness.smaller_index(sides({**before, **same}, {**now, **same}), same_chunker=False)]
 
 
+@pytest.mark.parametrize(
+    ("before", "now", "missing"),
+    [
+        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 8}, True),
+        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 9}, False),
+        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 10}, False),
+        ({"vault": "v", "documents": 9}, {"vault": "w", "documents": 8}, False),
+        ({"vault": "v", "documents": 9}, {"vault": "v"}, False),
+        ({"documents": 9}, {"documents": 8}, False),
+    ],
+    ids=["one document less", "as many", "more", "other notes", "not told any more", "notes not known"],
+)
+def test_an_index_of_fewer_documents(before: dict[str, Any], now: dict[str, Any], *, missing: bool) -> None:
+    """An index that lost documents of the same notes keeps a green comparison from being one, whatever was asked."""
+    told = [*completeness.incomplete(sides(before, now), (), GATE)]
+    reasons = [reason for reason in told if reason.code == "documents-missing"]
+    assert len(reasons) == missing
+    assert not missing or "has 8 documents of the same notes, 9 in the baseline's run" in reasons[0].message
+
+
 def test_a_baseline_without_cases_counts() -> None:
     """Of a baseline that tells no cases, only their number can shrink, and it is named by mode."""
     assert [reason.message for reason in completeness.fewer_cases(without_cases(before=10, now=9))] == [
