@@ -48,7 +48,7 @@ def problems(text: str, links: Collection[str] = ()) -> Iterator[str]:
     prose = "".join(_prose(token) for token in parsed)
     if Counter(token.type for token in parsed)["fence"] > 1:
         yield "more than the one fence"
-    source = re.sub(r"`[^`\n]*`", "", re.sub(r"^(`{3,})sh\n.*\n\1$", "", text, flags=re.MULTILINE))
+    source = re.sub(r"`[^`\n]*`", "", re.sub(r"^(`{3,})sh\n.*\n(?:.*\n)?\1$", "", text, flags=re.MULTILINE))
     for start in links:
         source = re.sub(rf"\]\({re.escape(start)}[^()\s]*\)", "]", source)
     for pattern, searched in ((_LIVE, prose), (_URL, source)):
@@ -74,7 +74,9 @@ def _misplaced(token: Token, links: Collection[str]) -> Iterator[str]:
     target = str(token.attrs.get("href", ""))
     if token.type == "link_open" and (".." in target or not any(target.startswith(start) for start in links)):
         yield f"link to {target}"
-    if token.type == "fence" and (token.info != "sh" or token.content.count("\n") != 1):
+    first, *others = token.content.splitlines() if token.type == "fence" else [""]
+    # the command, and at most once more with the questions that broke
+    if token.type == "fence" and (token.info != "sh" or others[1:] or not "".join(others or [first]).startswith(first)):
         yield f"fence: {token.content}"
     if token.type in {"html_inline", "html_block"}:
         yield from (f"tag {tag}" for tag in re.findall(r"<[^>]*>?", token.content) if tag not in ALLOWED_TAGS)

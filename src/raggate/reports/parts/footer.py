@@ -6,16 +6,20 @@ from math import comb
 
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.selection import naming
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.header import greeted
 from raggate.reports.parts.markup import code_block, commit_link, listed, live_link
 from raggate.text.dates import days_between
-from raggate.text.escape import markdown as safe
+from raggate.text.escape import markdown as safe, plain
 
 CHANCE = 0.05
 """How likely chance alone may be to give a gain that is told as one."""
+
+MOST_WORDS = 600
+"""Characters of the options that name questions in a command to copy."""
 
 NAMED = 3
 """Metrics that an offer names."""
@@ -78,10 +82,25 @@ def _beyond_noise(row: GatedMetric) -> bool:
 
 
 def reproduce(review: Review) -> Section:
-    """Write the command that does the same on a laptop, to be copied; nothing where no command does."""
-    command = review.run.provenance.reproduce
-    text = f"**Reproduce locally**\n\n{code_block(command)}" if command else ""
-    return Section(name="how to reproduce", rank=KEPT, variants=(text,))
+    """Write the commands that do the same on a laptop, to be copied: all of it, and the questions that broke alone."""
+    command, broke = review.run.provenance.reproduce, broken_alone(review)
+    if not command:
+        return Section(name="how to reproduce", rank=KEPT, variants=("",))
+    text = f"**Reproduce locally**\n\n{code_block(command)}"
+    title = "**Reproduce locally**: all of it, or only the questions that broke"
+    both = [f"{title}\n\n{code_block(command, f'{command} {broke}')}"] if broke else []
+    return Section(name="how to reproduce", rank=KEPT, variants=(*both, text))
+
+
+def broken_alone(review: Review) -> str:
+    """Give the options that ask again what counts against a change; empty where that is not known, or too much."""
+    if review.verdict.outcome != "regression":
+        return ""
+    flips = [*review.comparison.flips, *review.fallen]
+    counts = [flip for flip in flips if flip.kind != "fixed" and not flip.waived and review.verdict.is_red(flip)]
+    words = naming(tuple(dict.fromkeys(flip.case_id for flip in counts)))
+    # what would have to be cut, or made harmless, asks for something else
+    return words if len(words) <= MOST_WORDS and plain(words, limit=MOST_WORDS) == words else ""
 
 
 def provenance(review: Review, links: Links | None) -> Section:

@@ -34,16 +34,19 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequen
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-def code_block(text: str) -> str:
-    """Set foreign text as one line to copy, in a fence that nothing in it can close."""
+def code_block(*texts: str) -> str:
+    """Set foreign texts as one line each to copy, in a fence that nothing in them can close."""
+    lines = "\n".join(map(_code_line, texts))
+    longest = max((len(run) for run in re.findall(r"`+", lines)), default=0)
+    fence = "`" * max(3, longest + 1)
+    return f"{fence}sh\n{lines}\n{fence}"
+
+
+def _code_line(text: str) -> str:
     # a comment may carry hidden markers, and nothing foreign may look like one; a shell has no use for the joiner
     line = plain(text, limit=1000).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[")
-    if line.startswith("::"):
-        # a log that shows the page would take it for a command
-        line = f"\u2060{line}"
-    longest = max((len(run) for run in re.findall(r"`+", line)), default=0)
-    fence = "`" * max(3, longest + 1)
-    return f"{fence}sh\n{line}\n{fence}"
+    # a log that shows the page would take it for a command
+    return f"\u2060{line}" if line.startswith("::") else line
 
 
 def heading_alert(kind: str, *lines: str) -> str:
