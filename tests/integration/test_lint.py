@@ -55,6 +55,18 @@ def test_a_broken_line_is_a_finding(promoted: Project) -> None:
     assert set(places) == {("invalid-golden", "golden.jsonl", number)}
 
 
+def test_a_note_of_another_encoding_is_named(promoted: Project) -> None:
+    """Lint says which note and line it is, and a check says so before it asks; neither is red for it."""
+    with (promoted.root / "vault" / "work" / "Notes" / "kernel.md").open("ab") as note:
+        note.write(b"\ncaf\xe9\n")
+    found = [item for item in findings(promoted, code=0) if item["check"] == "malformed-note"]
+    assert [(item["path"], item["severity"]) for item in found] == [("vault/work/Notes/kernel.md", "warning")]
+    size = (promoted.root / "vault" / "work" / "Notes" / "kernel.md").read_bytes().index(b"\xe9")
+    assert found[0]["message"].startswith(f"not UTF-8 at byte {size};")
+    done = promoted.command("check")
+    assert f"note work/Notes/kernel.md is not UTF-8 at byte {size}" in done.err
+
+
 def test_a_wrong_key_is_a_finding(promoted: Project) -> None:
     """A key of the configuration is told with its line."""
     promoted.config.write_text(promoted.config.read_text() + "gaet: {}\n")

@@ -5,16 +5,18 @@ from __future__ import annotations
 import hashlib
 import os
 import posixpath
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from raggate.errors import UsageError
 from raggate.inputs.headings import line_of
-from raggate.models.golden import Support, Vault
+from raggate.models.golden import Malformed, Support, Vault
 from raggate.models.verdict import SourceLine
 
 MAX_NOTE_BYTES = 16 << 20
 SKIPPED_DIRECTORIES = frozenset((".obsidian",))
+SHOWN_MALFORMED = 5
+"""Notes that are not UTF-8 and named one by one while a run goes on."""
 
 
 def load(directories: dict[str, Path]) -> Vault:
@@ -26,15 +28,34 @@ def load(directories: dict[str, Path]) -> Vault:
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
+    malformed: dict[tuple[str, str], Malformed] = {}
     for name, rel_path, content in _contents(directories):
         texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
         notes[f"{name}/{rel_path}"] = _hash(content)
+        if (place := _malformed(content)) is not None:
+            malformed[name, rel_path] = place
     if not texts:
         raise UsageError("the vault has no note", hint="Key 'vault' names directories with *.md files.")
     whole = hashlib.sha256()
     for note in sorted(notes):
         whole.update(f"{note}\0{notes[note]}\0".encode(errors="surrogateescape"))
-    return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16])
+    return Vault(directories=directories, texts=texts, notes=notes, hash=whole.hexdigest()[:16], malformed=malformed)
+
+
+def say_malformed(notes: Vault, say: Callable[[str], None]) -> None:
+    """Say which notes are not UTF-8, a line each for the first of them: an API may read such a note in another way."""
+    for (name, rel_path), place in [*notes.malformed.items()][:SHOWN_MALFORMED]:
+        say(f"note {name}/{rel_path} is {place}")
+    if len(notes.malformed) > SHOWN_MALFORMED:
+        say(f"{len(notes.malformed) - SHOWN_MALFORMED} more notes are not UTF-8; `raggate lint` lists all")
+
+
+def _malformed(content: bytes) -> Malformed | None:
+    try:
+        content.decode()
+    except UnicodeDecodeError as error:
+        return Malformed(error.start, content.count(b"\n", 0, error.start) + 1)
+    return None
 
 
 def changed_since(loaded: Vault) -> tuple[str, ...]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,15 +73,28 @@ class Golden:
     hash: str
 
 
+class Malformed(NamedTuple):
+    """Where the first byte of a note is that is not UTF-8: its offset, from 0, and its line, from 1."""
+
+    byte: int
+    line: int
+
+    def __str__(self) -> str:
+        """Say it as a part of a sentence."""
+        return f"not UTF-8 at byte {self.byte}; what cannot be read became \N{REPLACEMENT CHARACTER}"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Vault:
     """The fixture notes: the directory of each vault, the text of each note, and what identifies the content.
 
     `texts` is keyed by (vault, rel_path); notes without any text are left out, as an index has no document for them.
-    `notes` maps `vault/rel_path` to a short hash of the text; `hash` covers all of them.
+    `notes` maps `vault/rel_path` to a short hash of the text; `hash` covers all of them. `malformed` says of the notes
+    that are not UTF-8 where that begins; their texts have a replacement character for what cannot be read.
     """
 
     directories: dict[str, Path]
     texts: dict[tuple[str, str], str]
     notes: dict[str, str]
     hash: str
+    malformed: dict[tuple[str, str], Malformed] = field(default_factory=dict)

@@ -71,6 +71,11 @@ CHECKS: dict[str, Check] = {
         "The note of a gold support has another heading that reads the same, so only the exact spelling matches.",
         "Rename one of the headings, or make the API return headings exactly as the notes have them.",
     ),
+    "malformed-note": Check(
+        "warning",
+        "A note is not UTF-8, so raggate and the API may read its text differently.",
+        "Save it as UTF-8, for example with `iconv -f latin1 -t utf8`.",
+    ),
     "ungrouped-supports": Check(
         "note",
         "A question has supports in several notes and no groups, so that any one of them counts as found.",

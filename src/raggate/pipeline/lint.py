@@ -12,7 +12,7 @@ from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
 from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_slices, check_waivers
 from raggate.gate.suite_outlook import suite_outlook
 from raggate.gate.waivers import check_cases
-from raggate.inputs.lint.places import check_notes, check_supports
+from raggate.inputs.lint.places import check_encoding, check_notes, check_supports
 from raggate.inputs.lint.questions import check_questions
 from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import Inputs
@@ -75,6 +75,7 @@ def _findings(
     yield from check_supports(golden, inputs.vault, settings.golden)
     yield from check_headings(settings, golden, settings.golden)
     yield from check_abstentions(settings, golden, settings.golden)
+    yield from check_encoding(inputs.vault, settings.vault)
     yield from check_notes(golden, visible(inputs.vault, settings.private), settings.vault)
     yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
     yield from check_slices(settings, golden, settings.golden)

@@ -72,6 +72,8 @@ def measure(
         selection: the questions that are asked; None for all of them, and whatever is asked beside them.
     """
     settings = inputs.config
+    if below is None:
+        vault.say_malformed(inputs.vault, request.say)
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     directory = _directory(request, settings, started, below)
     answers = PartialRun()

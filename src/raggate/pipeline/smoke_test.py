@@ -44,6 +44,7 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
     settings = _settings(request)
     vaults = {name: _directory(request.root, name, path) for name, path in settings.vault.items()}
     texts = vault.load(vaults)
+    vault.say_malformed(texts, request.say)
     case = _typed(question) if question is not None else _first(request.root, settings)
     patient = _in_a_hurry(settings, seconds)
     inputs = Inputs(config=patient, golden=_only(case), vault=texts, baseline=None, against=None)

@@ -66,6 +66,34 @@ def test_text(tmp_path: Path, content: bytes, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("content", "place"),
+    [
+        pytest.param(b"\xef\xbb\xbf# \xc3\x84\n", None, id="UTF-8"),
+        pytest.param("# A\n\nZürich\n".encode("latin1"), (6, 3), id="another encoding"),
+        pytest.param(b"\xef\xbb\xbf\xff", (3, 1), id="behind a byte order mark"),
+        pytest.param(b"a\xc3", (1, 1), id="cut within a character"),
+    ],
+)
+def test_what_is_not_utf8_is_placed(tmp_path: Path, content: bytes, place: tuple[int, int] | None) -> None:
+    """The first byte that is no UTF-8 is known by its offset in the file and its line, and a run names the note."""
+    loaded = vault.load({"work": write(tmp_path, {"a.md": content})})
+    lines: list[str] = []
+    vault.say_malformed(loaded, lines.append)
+    if place is None:
+        assert (loaded.malformed, lines) == ({}, [])
+        return
+    assert loaded.malformed == {("work", "a.md"): place}
+    assert lines == [f"note work/a.md is not UTF-8 at byte {place[0]}; what cannot be read became \ufffd"]
+
+
+def test_of_many_notes_the_first_are_named(tmp_path: Path) -> None:
+    """A vault of another encoding makes six lines, and lint lists the rest."""
+    lines: list[str] = []
+    vault.say_malformed(vault.load({"w": write(tmp_path, {f"{n}.md": b"\xff" for n in range(9)})}), lines.append)
+    assert (len(lines), lines[-1]) == (6, "4 more notes are not UTF-8; `raggate lint` lists all")
+
+
+@pytest.mark.parametrize(
     ("change", "changed"),
     [
         pytest.param({"a.md": b"other"}, True, id="text"),

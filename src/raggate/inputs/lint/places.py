@@ -53,6 +53,18 @@ def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Ite
             yield LintFinding("unasked-note", place, 1, "", "no question names this note")
 
 
+def check_encoding(vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:
+    """Check which notes are not UTF-8.
+
+    Args:
+        vault: the notes.
+        folders: vault name -> its directory.
+    """
+    for (name, rel_path), place in vault.malformed.items():
+        path = posixpath.normpath(f"{folders[name]}/{rel_path}")
+        yield LintFinding("malformed-note", path, place.line, "", str(place))
+
+
 def _notes(case: Case, support: Support, vault: Vault) -> list[_Note]:
     names = (support.vault,) if support.vault else case.vaults or tuple(vault.directories)
     return [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
