@@ -13,7 +13,7 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Operations, mostly
+from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Operations, mostly
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import answer_fields
 from raggate.scoring.repeats import times_asked
@@ -228,6 +228,8 @@ def _outcome(case: CaseScore) -> tuple[str, bool]:
     abstained = case.values.get(ABSTENTION_ACCURACY)
     if abstained is not None:
         return ("abstained", True) if mostly(abstained) else ("did not abstain", False)
+    if UNANSWERABLE in case.slices:
+        return "not known to abstain", False
     return (f"found at rank {case.rank}", True) if case.rank else ("not found", False)
 
 

@@ -10,7 +10,7 @@ from raggate.models.metric_names import (
     at_depth,
     family,
 )
-from raggate.models.scorecard import CaseScore, mostly
+from raggate.models.scorecard import UNANSWERABLE, CaseScore, mostly
 
 
 def lacking(case: CaseScore, depth: int) -> tuple[str, str] | None:
@@ -48,6 +48,8 @@ def _lack(case: CaseScore, depth: int) -> tuple[str, str] | None:
         return None if mostly(abstained) else ("the API answered and should have abstained", ABSTENTION_ACCURACY)
     if mostly(case.values.get(FALSE_ABSTENTION_RATE)):
         return "the API abstained", FALSE_ABSTENTION_RATE
+    if UNANSWERABLE in case.slices:
+        return "whether the API abstains is not read from its answers", ABSTENTION_ACCURACY
     grouped = any(family(name) == RECALL_ALL and value is not None for name, value in case.values.items())
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:

@@ -57,7 +57,7 @@ def check_abstentions(settings: Config, golden: Golden, path: str) -> Iterator[L
     if cases and not settings.ask.reads_abstention:
         message = (
             f"{counted(len(cases), 'unanswerable question')}, and no `abstained` is read from answers, so "
-            "abstention_accuracy is 0 whatever the API does"
+            "the metrics of abstention do not apply"
         )
         yield LintFinding("unread-abstention", path, cases[0].line, cases[0].id, message)
 

@@ -34,6 +34,9 @@ EPSILON = 1e-9
 OVERALL = "overall"
 """The slice of all cases. The others are written `<dimension>=<value>`, such as `difficulty=hard`."""
 
+UNANSWERABLE = "answerable=false"
+"""The slice of the cases that no note answers."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetricValue:

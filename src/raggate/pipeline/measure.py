@@ -219,7 +219,10 @@ def _ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[R
     if repeated is None or not repeated.differ:
         return repeated
     answered = [pair for pair in pairs if pair[1].result.response is not None]
-    scores = score.score_answers(answered, cutoffs, retrieval_only=inputs.config.ask.retrieval_only)
+    asking = inputs.config.ask
+    scores = score.score_answers(
+        answered, cutoffs, retrieval_only=asking.retrieval_only, reads_abstention=asking.reads_abstention
+    )
     return replace(repeated, bands=noise.bands_of(scores))
 
 

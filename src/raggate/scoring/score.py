@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 
+from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Support
 from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
@@ -78,6 +79,7 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         repeats.answers_by_question(run).values(),
         cutoffs,
         retrieval_only=retrieval_only,
+        reads_abstention=isinstance(run.config, ImportedConfig) or run.config.ask.reads_abstention,
         judged=judged_scores(run.fingerprint),
     )
     cases = tuple(repeats.averaged(first, again) for first, *again in answers)
@@ -115,6 +117,7 @@ def score_answers(
     cutoffs: Sequence[int],
     *,
     retrieval_only: bool,
+    reads_abstention: bool,
     judged: AbstractSet[str] = frozenset(),
 ) -> list[list[CaseScore]]:
     """Score each answer by itself, per question and mode.
@@ -123,9 +126,12 @@ def score_answers(
         groups: per question and mode its answers.
         cutoffs: the k of the ranked metrics, ascending.
         retrieval_only: whether no answers in words were asked for, so that their metrics do not apply.
+        reads_abstention: whether an answer can say that the API abstained, so that its metrics apply.
         judged: the scores that judges give.
     """
-    metrics = _functions(tuple(cutoffs), answers=not retrieval_only, judged=frozenset(judged))
+    metrics = _functions(
+        tuple(cutoffs), answers=not retrieval_only, abstention=reads_abstention, judged=frozenset(judged)
+    )
     return [[_score_case(item, metrics, max(cutoffs)) for item in items] for items in groups]
 
 
@@ -165,13 +171,15 @@ def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
 
 
 @lru_cache(maxsize=8)
-def _functions(cutoffs: tuple[int, ...], *, answers: bool, judged: frozenset[str]) -> dict[str, PerCase]:
+def _functions(
+    cutoffs: tuple[int, ...], *, answers: bool, abstention: bool, judged: frozenset[str]
+) -> dict[str, PerCase]:
     functions: dict[str, PerCase] = {}
     for base, metric in METRICS.items():
         if metric.judged and metric.judged not in judged:
             continue
-        if metric.of_answer and not answers:
-            functions[base] = _not_asked_for
+        if (metric.of_answer and not answers) or (metric.of_abstention and not abstention):
+            functions[base] = _not_measured
         elif metric.ranked:
             functions.update({at_depth(base, k): partial(metric.function, k=k) for k in cutoffs})
         else:
@@ -179,8 +187,8 @@ def _functions(cutoffs: tuple[int, ...], *, answers: bool, judged: frozenset[str
     return functions
 
 
-def _not_asked_for(_: LabelledResult) -> None:
-    """Give no value: no answer was asked for."""
+def _not_measured(_: LabelledResult) -> None:
+    """Give no value: what the metric is about was not asked for, or is not read from answers."""
 
 
 def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -> CaseScore:

@@ -171,6 +171,12 @@ def test_no_baseline_and_an_invariant_is_broken() -> None:
         pytest.param(must_pass(rank=1, rank_all=None, values={"recall_all_at_5": None}), PLAIN, [], id="not-grouped"),
         pytest.param(must_pass(rank=None, values={"abstention_accuracy": 1.0}), PLAIN, [], id="must-abstain-and-does"),
         pytest.param(
+            must_pass(rank=None, values={"abstention_accuracy": None}, slices=("overall", "answerable=false")),
+            PLAIN,
+            ["must-pass"],
+            id="must-abstain-and-nobody-knows",
+        ),
+        pytest.param(
             must_pass(rank=None, values={"abstention_accuracy": 0.0}),
             PLAIN,
             ["must-pass"],

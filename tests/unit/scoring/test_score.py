@@ -13,6 +13,7 @@ from builders import (
     make_case_score,
     make_chunk,
     make_chunks,
+    make_config,
     make_failure,
     make_labelled,
     make_metric,
@@ -386,3 +387,21 @@ def test_a_question_asked_several_times_is_scored_by_all_answers() -> None:
 def test_a_run_that_asks_once_says_nothing_of_noise() -> None:
     """One answer to each question leaves nothing to compare."""
     assert "noise" not in scoring.score(make_run(make_labelled()), [1]).fingerprint
+
+
+@pytest.mark.parametrize("reads", [True, False])
+def test_abstention_that_is_not_read_is_not_measured(*, reads: bool) -> None:
+    """Without a field for it no answer abstains or fails to, and neither does a failed call; hits are as they were."""
+    chunks = {"list": "hits", "rel_path": "path", "text": "text"}
+    response = {"chunks": chunks, **({"abstained": {"path": "none"}} if reads else {})}
+    mapped = {"ask": {"path": "/search", "body": {"q": "{question}"}}, "response": response}
+    unanswerable = make_case("u", answerable=False, gold_supports=())
+    run = make_run(
+        make_labelled(make_case("a"), make_result("a", failure=make_failure())),
+        make_labelled(unanswerable, make_result("u")),
+        config=make_config(ask={"adapter": "mapped", "retrieval_only": True, "mapped": mapped}),
+        fingerprint={"retrieval_only": True},
+    )
+    means = scoring.score(run, (1,)).slices["hybrid"]["overall"]
+    names = ("abstention_accuracy", "hallucination_rate_unanswerable", "false_abstention_rate", "hit_at_1")
+    assert [means[name].value for name in names] == ([0, 1, 1, 0] if reads else [None, None, None, 0])

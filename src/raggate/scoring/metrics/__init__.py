@@ -20,7 +20,8 @@ class Metric:
 
     `ranked` metrics take a cut-off and are named `<name>_at_<k>`. Those `of_answer` say nothing of a run that asked for
     retrieval alone, in which even a failed call is no missing answer. Those with a `judged` score are of the runs in
-    which judges give that score, and no other run has them.
+    which judges give that score, and no other run has them. Those `of_abstention` say nothing of a run whose
+    configuration reads from no answer whether the API abstained.
     """
 
     function: Callable[..., float | None]
@@ -28,6 +29,7 @@ class Metric:
     ranked: bool = False
     binary: bool = False
     of_answer: bool = False
+    of_abstention: bool = False
     judged: str = ""
 
 
@@ -46,9 +48,11 @@ METRICS: dict[str, Metric] = {
     "heading_only_hit_rate": Metric(headings.heading_only_hit, "lower", ranked=True),
     "lexical_dominance": Metric(headings.lexical_dominance, "lower", ranked=True),
     "heading_first": Metric(headings.heading_first, "lower", ranked=True),
-    "abstention_accuracy": Metric(abstention.abstention_accuracy, binary=True),
-    "hallucination_rate_unanswerable": Metric(abstention.hallucination_rate_unanswerable, "lower", binary=True),
-    "false_abstention_rate": Metric(abstention.false_abstention_rate, "lower", binary=True),
+    "abstention_accuracy": Metric(abstention.abstention_accuracy, binary=True, of_abstention=True),
+    "hallucination_rate_unanswerable": Metric(
+        abstention.hallucination_rate_unanswerable, "lower", binary=True, of_abstention=True
+    ),
+    "false_abstention_rate": Metric(abstention.false_abstention_rate, "lower", binary=True, of_abstention=True),
     "document_precision": Metric(documents.document_precision, ranked=True),
     "duplicate_doc_rate": Metric(documents.duplicate_doc_rate, "lower", ranked=True),
     "diversity_rate": Metric(documents.diversity_rate, ranked=True),

@@ -9,7 +9,7 @@ def abstention_accuracy(item: LabelledResult) -> float | None:
     """An unanswerable question is refused.
 
     Formula: 1 if the API abstained, else 0; a failed call is 0. Without the flag a blank answer counts as abstaining.
-    Null: answerable cases.
+    Null: answerable cases, and all cases where the configuration reads from no answer whether the API abstained.
     Also: abstention_accuracy (helloworld), refusal_correctness (kebab).
     Source: helloworld's abstention accuracy.
     """
@@ -23,7 +23,7 @@ def hallucination_rate_unanswerable(item: LabelledResult) -> float | None:
     """An unanswerable question is answered all the same.
 
     Formula: 1 if the API did not abstain, else 0.
-    Null: answerable cases. A failed call counts as 1: the rate is the inverse of abstention_accuracy.
+    Null: where abstention_accuracy is. A failed call counts as 1: the rate is the inverse of abstention_accuracy.
     Also: hallucination_rate_unanswerable (helloworld).
     Source: helloworld's hallucination rate on unanswerable.
     """
@@ -35,7 +35,7 @@ def false_abstention_rate(item: LabelledResult) -> float | None:
     """An answerable question is refused.
 
     Formula: 1 if the API abstained, else 0; a failed call is 1.
-    Null: unanswerable cases.
+    Null: unanswerable cases, and all cases where the configuration reads from no answer whether the API abstained.
     Also: nobody else.
     Source: raggate; helloworld has no such metric.
     """
