@@ -16,6 +16,7 @@ from raggate.gate.other_systems import restate
 from raggate.gate.paired_rows import PairedCases, mean_of
 from raggate.gate.reach import reaches
 from raggate.gate.stand_ins import uncompared
+from raggate.gate.untold_headings import untold_headings
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
@@ -96,7 +97,7 @@ def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparabl
         uncommitted=file if file in run.provenance.ignored else "",
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))
-    return replace(bare, reach=reaches(run, shown))
+    return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(run)))
 
 
 def _paired(

@@ -19,6 +19,7 @@ from raggate.gate import (
     noise,
     policies,
     slice_losses,
+    untold_headings,
     wording,
 )
 from raggate.models.comparison import Comparison, Finding
@@ -101,6 +102,7 @@ def _warnings(
     yield from completeness.thinner(comparison, rows, gate)
     yield from completeness.unwatched(comparison)
     yield from matchless.reasons(comparison) if comparison.baseline is not None else ()
+    yield from untold_headings.warnings(comparison)
     new = completeness.modes_without_past(comparison)
     yield from matchless.slice_reasons(comparison.scorecard, gate.min_slice, new)
     yield from behaviour.warnings(comparison)

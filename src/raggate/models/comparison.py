@@ -178,6 +178,15 @@ class Finding:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class UntoldHeadings:
+    """A mode in which no chunk has a heading; `questions` of those with supports are labelled by headings alone."""
+
+    mode: str
+    questions: int
+    of: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Comparison:
     """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
 
@@ -186,7 +195,8 @@ class Comparison:
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none. `evidence`
     is what causes are looked for in beside the answers. `reach` tells how far the answers come, of modes without a
-    baseline and of those in which nothing matches.
+    baseline and of those in which nothing matches. `untold_headings` are the modes in which the API tells no heading
+    though labels name some.
     """
 
     baseline: Baseline | None
@@ -204,3 +214,4 @@ class Comparison:
     uncommitted: str = ""
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()
+    untold_headings: tuple[UntoldHeadings, ...] = ()

@@ -1,0 +1,43 @@
+"""Labels by headings where the API tells none: those questions can never match, whatever comes back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raggate.models.comparison import Comparison, UntoldHeadings
+from raggate.models.run import LabelledResult, Run
+from raggate.models.verdict import Reason
+from raggate.text.numbers import counted
+from raggate.text.quote import cut
+
+
+def untold_headings(run: Run) -> Iterator[UntoldHeadings]:
+    """Give the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
+    by_mode: dict[str, list[LabelledResult]] = {}
+    for item in run.results:
+        by_mode.setdefault(item.result.mode, []).append(item)
+    for mode, items in by_mode.items():
+        chunks = [chunk for item in items if item.result.response for chunk in item.result.response.chunks]
+        if not chunks or any(chunk.heading_path.strip() for chunk in chunks):
+            continue
+        labelled = [item for item in items if item.case.gold_supports]
+        by_heading = [
+            item for item in labelled if all(support.heading_path is not None for support in item.case.gold_supports)
+        ]
+        if by_heading:
+            yield UntoldHeadings(mode=mode, questions=len(by_heading), of=len(labelled))
+
+
+def warnings(comparison: Comparison) -> Iterator[Reason]:
+    """Say of how many questions nothing can match; where nothing matches at all, that is told with its cause."""
+    silent = {reach.mode for reach in comparison.reach if not reach.matches}
+    several = len(comparison.scorecard.slices) > 1
+    for untold in comparison.untold_headings:
+        if untold.mode not in silent:
+            where = f" in mode {cut(untold.mode, limit=60)}" if several else ""
+            message = (
+                f"the API returns no heading_path{where}, so {untold.questions} of {counted(untold.of, 'question')} "
+                "can never match, as their labels name headings: let it return the headings above each chunk, or "
+                "leave heading_path out of the golden set, and whole notes count"
+            )
+            yield Reason("untold-headings", message, mode=untold.mode)
