@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -57,3 +58,16 @@ def promoted_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     project = make_project(tmp_path_factory.mktemp("promoted"))
     project.promote()
     return project
+
+
+@pytest.fixture
+def outside_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let no checkout above the directory of a test count, such as one that the temporary files lie in."""
+    from raggate.inputs import git
+
+    checkout_of = git._checkout
+
+    def below(top: Path) -> git.Checkout | None:
+        return checkout_of(top) if top.is_relative_to(tmp_path) else None
+
+    monkeypatch.setattr(git, "_checkout", below)

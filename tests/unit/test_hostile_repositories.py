@@ -70,6 +70,7 @@ def test_what_a_partial_clone_leaves_out(hostile: Hostile) -> None:
     assert not hostile.mark.exists()
 
 
+@pytest.mark.usefixtures("outside_git")
 def test_a_checkout_without_git(hostile: Hostile, tmp_path: Path) -> None:
     """Without `.git` a planted repository is none: the server is asked, and without one there is no such commit."""
     plant(hostile)

@@ -300,9 +300,9 @@ def test_no_history(git: Git, root: Path) -> None:
         told(root)
 
 
-def test_no_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Outside a repository the message is git's own."""
-    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+@pytest.mark.usefixtures("outside_git")
+def test_no_repository(tmp_path: Path) -> None:
+    """Outside a repository the message says that none is there."""
     with pytest.raises(UsageError, match="read from git, and no git repository is here"):
         told(tmp_path)
 

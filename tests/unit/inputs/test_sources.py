@@ -210,6 +210,7 @@ def test_unknown_revision(git: Git, tmp_path: Path, revision: str) -> None:
     assert "git fetch" in caught.value.hint
 
 
+@pytest.mark.usefixtures("outside_git")
 def test_root_is_no_repository(tmp_path: Path) -> None:
     """Outside a repository a revision is refused and the reason named, and the checkout is described as nothing."""
     with pytest.raises(UsageError, match="no commit 'main' here: no git repository") as caught:
