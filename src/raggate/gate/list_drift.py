@@ -45,7 +45,8 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
         name: f"{name}: nothing came back, the baseline's run had chunks" for name, a, b in pairs if a and not b
     }
     overall = []
-    for summary, names in (_others(pairs), _shorter(pairs)):
+    depth = _depth(scorecard, baseline) if baseline is not None else None
+    for summary, names in (_others(pairs), _shorter(pairs, depth)):
         overall += [summary] if names else []
         differing = {**differing, **{name: words for name, words in names.items() if name not in differing}}
     if not differing:
@@ -73,15 +74,21 @@ def _others(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
     return summary, {name: f"{name}: overlap {fixed(overlap, 2)}" for overlap, name in named if overlap < ALIKE}
 
 
-def _shorter(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
-    """Say how long lists are on average, and which lost most; name none where they are long enough."""
+def _shorter(pairs: Sequence[_Pair], depth: int | None) -> tuple[str, dict[str, str]]:
+    """Say how long lists are on average, and which lost most; name none where they are long enough.
+
+    Lists are kept down to a rank. What is as long as that may have been longer.
+    """
+    cut_off = {len(entries) for _, *lists in pairs for entries in lists if depth is not None and len(entries) >= depth}
     before, now = (sum(map(len, lists)) for lists in zip(*(lists for _, *lists in pairs), strict=True))
     means = (fixed(total / len(pairs), 1) for total in (now, before))
-    summary = "lists of {} chunks on average, {} in the baseline's run".format(*means)
-    cut = sorted((len(b) / len(a), name, len(a), len(b)) for name, a, b in pairs if len(b) < ALIKE * len(a))
-    named = cut if now < ALIKE * before else []
+    within = f", counted to rank {depth}" if cut_off else ""
+    summary = "lists of {} chunks on average, {} in the baseline's run{}".format(*means, within)
+    lost = sorted((len(b) / len(a), name, len(a), len(b)) for name, a, b in pairs if len(b) < ALIKE * len(a))
+    named = lost if now < ALIKE * before else []
     return summary, {
-        name: f"{name}: {counted(short, 'chunk')} came back, {long} in the baseline's run"
+        name: f"{name}: {counted(short, 'chunk')} came back, {long}{' or more' if long in cut_off else ''} in the "
+        "baseline's run"
         for _, name, long, short in named
     }
 
@@ -91,12 +98,17 @@ def _pairs(scorecard: Scorecard, baseline: Baseline) -> Iterator[_Pair]:
     if not any(case.entries for case in baseline.scorecard.cases):
         return
     stored = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
-    depths = [max(cutoffs_of(side.fingerprint), default=None) for side in (scorecard, baseline.scorecard)]
-    depth = min((depth for depth in depths if depth is not None), default=None)
+    depth = _depth(scorecard, baseline)
     for case in scorecard.cases:
         before = stored.get((case.mode, case.case_id))
         if before is not None and before.hash == case.hash and _answered(before, case):
             yield f"{case.case_id} ({case.mode})", before.entries[:depth], case.entries[:depth]
+
+
+def _depth(scorecard: Scorecard, baseline: Baseline) -> int | None:
+    """Give the rank down to which both sides keep lists; None where that is not known."""
+    depths = [max(cutoffs_of(side.fingerprint), default=None) for side in (scorecard, baseline.scorecard)]
+    return min((depth for depth in depths if depth is not None), default=None)
 
 
 def _answered(*cases: CaseScore) -> bool:

@@ -69,6 +69,19 @@ def test_lists_that_are_cut_are_told_as_shorter() -> None:
     )
 
 
+def test_a_length_that_is_cut_off_is_not_told_as_the_whole() -> None:
+    """Lists are kept down to the deepest cut-off: one that fills it may have been longer, and the message says so."""
+    long, short = entries("abcde"), entries("ab")
+    before, now = (
+        replace(listed(*lists), fingerprint={"cutoffs": [5]}) for lists in ((long, entries("xyz")), (short, short[:1]))
+    )
+    (finding,) = drift(before, now)
+    assert [example for example in finding.examples if "overlap" not in example] == [
+        "lists of 1.5 chunks on average, 4.0 in the baseline's run, counted to rank 5",
+        "q1 (hybrid): 2 chunks came back, 5 or more in the baseline's run",
+    ]
+
+
 def test_a_list_that_is_a_little_shorter_is_not_told() -> None:
     """Where lists as a whole have four fifths of their length, single short ones are no drift, nor are longer ones."""
     long = entries("abcdefghij")
