@@ -109,6 +109,8 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/rejudge.py",
     # through the metric that is made of it: metrics/test_retrieval
     "scoring/judged_places.py",
+    # what is asked twice: the integration tests of behaviour
+    "pipeline/second_answers.py",
     # how every build of a run is brought up: measure and base_build
     "pipeline/booted.py",
     # both builds timed: base_build

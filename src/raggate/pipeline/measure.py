@@ -33,10 +33,10 @@ from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
+from raggate.pipeline.second_answers import ask_again
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.reports.progress import Progress
-from raggate.scoring import noise, repeats, score
-from raggate.scoring.repeats import Repeated
+from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines, redact
 from raggate.text.numbers import rounded
@@ -146,7 +146,7 @@ def _ask(
             repeats_here = range(number * times + 1, (number + 1) * times + 1)
             stopped = next(filter(None, map(ask_all, repeats_here)), None)
             if stopped is None and settings.ask.repeat == 1 and whole:
-                answers.repeated = _ask_again(request, inputs, up, answers.results)
+                answers.repeated = ask_again(request, inputs, up, answers.results)
             if stopped is None and number == boots - 1:
                 prober.ask(up, answers.probes)
                 prober.ask_after_call(up, answers.probes)
@@ -199,31 +199,6 @@ def _ask_all(
     asked = up.adapter.ask(questions, up.api, on_result=keep)
     answers.results[before:] = map(clean, asked.results)
     return asked.stopped if repeat == 1 or not asked.stopped else f"asking for time {repeat}: {asked.stopped}"
-
-
-def _ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> Repeated | None:
-    """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
-    first = repeats.sample(results, inputs.config.ask.repeat_sample)
-    if not up.adapter.repeatable:
-        if inputs.config.ask.repeat_sample:
-            request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
-        return None
-    cases = {case.id: case for case in inputs.golden.cases}
-    questions = [(cases[result.case_id], result.mode) for result in first]
-    if not questions:
-        return None
-    again = map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)
-    pairs = [[score.label(cases[item.case_id], item) for item in pair] for pair in zip(first, again, strict=True)]
-    cutoffs = inputs.config.score.k
-    repeated = repeats.compare(pairs, cutoffs)
-    if repeated is None or not repeated.differ:
-        return repeated
-    answered = [pair for pair in pairs if pair[1].result.response is not None]
-    asking = inputs.config.ask
-    scores = score.score_answers(
-        answered, cutoffs, retrieval_only=asking.retrieval_only, reads_abstention=asking.reads_abstention
-    )
-    return replace(repeated, bands=noise.bands_of(scores))
 
 
 def _changed_vault(notes: Vault) -> str | None:
