@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output
+from raggate.cli import choosing, console, options, output, watching
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -125,15 +125,24 @@ def _options(*names: str) -> Callable[[Any], Any]:
 @cli.command()
 @_options("config", "suite", *_API, "base-image", "against", "baseline", "out", "full-text")
 @choosing.options
-def check(**flags: Any) -> int:
+@click.option(
+    "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
+)
+def check(*, watch: bool, **flags: Any) -> int:
     """Start the API, ask the questions, compare with the baseline, and give the verdict.
 
     With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
     that is never a pass (exit 5), and cannot be promoted.
     """
+    request = _request(choosing.taken(flags), **flags)
+    if watch:
+        watching.watch(request, partial(_check, request))
+    return _check(request)
+
+
+def _check(request: Request) -> Answer:
     from raggate.pipeline import check as pipeline
 
-    request = _request(choosing.taken(flags), **flags)
     result = pipeline.check(request)
     console.show_review(result.review, result.directory, request.environment, promoting=request.promoting)
     return _verdict(result.review, result.directory)

@@ -64,6 +64,11 @@ def quiet() -> bool:
     return _current is not None and _current.quiet
 
 
+def as_json() -> bool:
+    """Say whether one JSON document is all that is printed."""
+    return _current is not None and _current.json
+
+
 def verbose() -> bool:
     """Say whether each question is told as it is answered."""
     return _current is not None and _current.verbose

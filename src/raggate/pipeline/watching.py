@@ -1,0 +1,159 @@
+"""What a check rests on -> asked again whenever some of it changes, until somebody interrupts."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import NoReturn
+
+from raggate.config import schema
+from raggate.config.schema import Config
+from raggate.errors import RaggateError
+from raggate.pipeline.request import Request
+from raggate.text.files import read_file
+
+DEBOUNCE_MS = 400
+"""Milliseconds of quiet after which a change is taken for complete: editors and git write several files."""
+
+LOOK_MS = 500
+"""How often single files are looked at, which editors replace instead of writing."""
+
+SHOWN = 3
+"""Changed files that a message names."""
+
+_SKIPPED = frozenset((".git", ".hg", ".svn", ".raggate", ".venv", ".tox", ".idea", "node_modules", "__pycache__"))
+_CACHES = ("_cache", ".swp", ".swx", "~")
+
+Stamps = Mapping[str, tuple[int, int]]
+"""By path: when a file was written last, and its size."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Watched:
+    """What a check rests on: single files, whole folders, and the folder of run directories, which is no part of it."""
+
+    files: tuple[Path, ...]
+    folders: tuple[Path, ...]
+    out: Path
+
+    def counts(self, path: str) -> bool:
+        """Say whether a change of a path below the folders is one: not in a cache, a hidden folder or a run."""
+        below = [Path(path).relative_to(folder) for folder in self.folders if Path(path).is_relative_to(folder)]
+        hidden = all(not _SKIPPED.isdisjoint(place.parts) for place in below)
+        return not (hidden or path.endswith(_CACHES) or Path(path).is_relative_to(self.out))
+
+    def stamps(self) -> Stamps:
+        """Look at every file."""
+        paths = [*map(str, self.files), *(path for folder in self.folders for path in self._below(folder))]
+        return {path: stamp for path in paths if (stamp := _stamp(path)) is not None}
+
+    def _below(self, folder: Path) -> Iterator[str]:
+        for place, folders, names in os.walk(folder):
+            folders[:] = [name for name in folders if self.counts(str(Path(place, name)))]
+            yield from filter(self.counts, (str(Path(place, name)) for name in names))
+
+
+def _stamp(path: str) -> tuple[int, int] | None:
+    try:
+        state = Path(path).stat()
+    except OSError:
+        return None
+    return state.st_mtime_ns, state.st_size
+
+
+def changed(before: Stamps, after: Stamps) -> frozenset[str]:
+    """Name the files that are new, gone or written since."""
+    return frozenset(path for path in {*before, *after} if before.get(path) != after.get(path))
+
+
+def watched(request: Request) -> Watched:
+    """Say what a check rests on. Of a configuration that cannot be read, it is that file alone."""
+    root, config = request.root, request.root / request.config_name
+    try:
+        settings = request.overrides.apply(schema.load(read_file(config), request.config_name))
+    except RaggateError:
+        return Watched(files=(config,), folders=(), out=root / ".raggate")
+    files = [config, root / settings.golden, request.baseline_file or root / settings.baseline_path]
+    folders = dict.fromkeys((root / path).resolve() for path in (*settings.vault.values(), *_sources(settings)))
+    out = request.out or root / settings.out
+    return Watched(
+        files=tuple(path.resolve() for path in files), folders=tuple(filter(Path.is_dir, folders)), out=out.resolve()
+    )
+
+
+def _sources(settings: Config) -> Iterator[str]:
+    """Name the folders that the API is built from, or run in."""
+    api = settings.api
+    if api.command is not None:
+        yield api.command.cwd
+    for container in api.containers().values():
+        if container.build is not None:
+            yield container.build.context
+
+
+Wait = Callable[[Watched, Stamps], Collection[str]]
+"""Waits until something changed since the stamps, and names it."""
+
+
+def watch(request: Request, check: Callable[[], None], wait: Wait | None = None) -> NoReturn:
+    """Check, and again after every change. The API is brought up anew each time, built from what is there then.
+
+    Args:
+        request: what the front end asks for.
+        check: does one check, and tells what came of it; it raises nothing but an interrupt.
+        wait: waits for a change; by default that of the file system.
+
+    Raises:
+        KeyboardInterrupt: when somebody interrupts, which is the only end.
+    """
+    wait = wait or wait_for_change
+    own: frozenset[str] = frozenset()
+    meanwhile: frozenset[str] = frozenset()
+    while True:
+        places = watched(request)
+        before = places.stamps()
+        check()
+        after = places.stamps()
+        again = changed(before, after) - own
+        # what changes under every check is written by it, such as a program that is built beside its source
+        own |= again & meanwhile
+        meanwhile = again - own
+        names: Collection[str] = meanwhile
+        if not meanwhile:
+            request.say("waiting for changes; Ctrl-C ends")
+            names = wait(places, after)
+        request.say(f"{_named(names)} changed: asking again")
+
+
+def _named(paths: Collection[str]) -> str:
+    names = sorted({Path(path).name for path in paths})
+    more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
+    return f"{', '.join(names[:SHOWN])}{more}"
+
+
+def wait_for_change(places: Watched, since: Stamps) -> Collection[str]:
+    """Wait until a file of these was written, made or removed, and it has been quiet for a moment."""
+    from watchfiles import Change, watch as changes
+
+    def counts(_: Change, path: str) -> bool:
+        return places.counts(path)
+
+    folders = places.folders or tuple({path.parent for path in places.files})
+    looks = changes(
+        *folders,
+        watch_filter=counts,
+        debounce=DEBOUNCE_MS,
+        rust_timeout=LOOK_MS,
+        yield_on_timeout=True,
+        recursive=bool(places.folders),
+    )
+    alone = replace(places, folders=())
+    files = {path: since[path] for path in map(str, places.files) if path in since}
+    names = changed(since, places.stamps())
+    for found in looks if not names else ():
+        names = changed(since, places.stamps()) if found else changed(files, alone.stamps())
+        if names:
+            break
+    return names
