@@ -19,6 +19,7 @@ class Elements(HTMLParser):
         self.tags: list[tuple[str, Attributes]] = []
         self.texts: dict[str, list[str]] = {}
         self.within = ""
+        self._shown: list[str] = []
         self.feed(document)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -33,12 +34,13 @@ class Elements(HTMLParser):
     def handle_data(self, data: str) -> None:
         """Keep a text by the tag it stands in."""
         self.texts.setdefault(self.within, []).append(data)
+        if self.within not in {"script", "style", "title"}:
+            self._shown.append(data)
 
     @property
     def visible(self) -> str:
         """The text that a reader sees without script, in one line."""
-        shown = (text for tag, texts in self.texts.items() if tag not in {"script", "style", "title"} for text in texts)
-        return " ".join(" ".join(shown).split())
+        return " ".join(" ".join(self._shown).split())
 
 
 def data_of(document: str, name: str) -> Any:

@@ -32,9 +32,15 @@ _Read = Callable[[bytes, str], Baseline]
 
 
 def revisions(
-    root: Path, path: str, *, limit: int, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()
+    root: Path,
+    path: str,
+    *,
+    limit: int,
+    cutoffs: Sequence[int],
+    systems: Sequence[OtherSystem] = (),
+    at: str = "HEAD",
 ) -> History:
-    """Read the history of a baseline file up to the commit that is checked out, across renames.
+    """Read the history of a baseline file up to a commit, across renames.
 
     Args:
         root: directory that `path` is relative to, anywhere in a repository.
@@ -42,6 +48,7 @@ def revisions(
         limit: how many versions are read, at least 1.
         cutoffs: the k of the ranked metrics; those a version names itself are read too.
         systems: the other systems whose metrics files are taken for baselines.
+        at: the commit; the one that is checked out where no other is named.
 
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
@@ -55,7 +62,7 @@ def revisions(
             "the history of a baseline is read from git, and no git repository is here",
             hint="Run it in a clone of the repository.",
         )
-    head = git.resolve(checkout, "HEAD", purpose=_PURPOSE)
+    head = git.resolve(checkout, at, purpose=_PURPOSE)
     if head is None:
         raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
     # a path that is followed through renames is one from the top

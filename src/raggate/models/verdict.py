@@ -13,6 +13,7 @@ from raggate.models.outcome import EXIT_CODES, VerdictKind
 from raggate.models.recheck import LatencyCheck, Recheck, RecheckOutcome
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
+from raggate.models.trend import TrendPoint
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import counted
 
@@ -235,6 +236,7 @@ class ReportContext:
         latency: how long base build and change took for the same questions; None where that is not compared.
         root: the way from the run directory to that of the configuration, such as `../../../`, by which a page links
             notes; empty where it is not known.
+        trend: what was measured earlier of the same suite, oldest first.
     """
 
     source_lines: Mapping[str, SourceLine] = field(default_factory=dict)
@@ -244,6 +246,7 @@ class ReportContext:
     recheck: Recheck | None = None
     latency: LatencyCheck | None = None
     root: str = ""
+    trend: tuple[TrendPoint, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -429,7 +429,7 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
     )
     run_directory.write_context(tmp_path, context)
     stored = json.loads((tmp_path / run_directory.CONTEXT_FILE).read_text())
-    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck", "latency", "root"}
+    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck", "latency", "root", "trend"}
     assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
     assert stored["preview"]["rows"][0]["whole"]["n"] == 12
     assert stored["preview"]["vault"] == ["added work/a b.md"]

@@ -98,6 +98,7 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
         "old": None if before is None else [_entry(entry, passages) for entry in before.entries],
         "values": [[_value(side, metric) for side in (before, now)] for metric in metrics],
         "ms": round(item.result.elapsed_ms),
+        **({"trace": plain(item.result.trace_id)} if item.result.trace_id else {}),
     }
     texts = {"why": flip.why if flip else "", "instead": (flip.displaced_by or "") if flip else ""}
     detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}

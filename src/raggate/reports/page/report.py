@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import Review
-from raggate.reports.page import frame, metrics, questions, slices
+from raggate.reports.page import changes, frame, metrics, questions, slices, trends
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import causes, evidence, formatting, header, judging, misses
 from raggate.text.escape import plain
@@ -54,6 +54,7 @@ def _values(review: Review) -> dict[str, object]:
         "reasons": formatting.deciding(review),
         "warnings": [reason for reason in formatting.warnings(review) if reason.invariant is None],
         "causes": list(causes.lines(review)),
+        "changes": list(changes.groups(review)),
         "left_out": formatting.left_out(review),
         "deciding": metrics.deciding(review),
         "others": metrics.others(review),
@@ -61,7 +62,8 @@ def _values(review: Review) -> dict[str, object]:
         "evidence": [*evidence.sentences(review), *judging.sentences(review.run)],
         "several": len(review.scorecard.slices) > 1,
         "grids": slices.grids(review),
-        "trends": (),
+        "trends": trends.trends(review),
+        "trend_size": (trends.WIDTH, trends.HEIGHT),
         "lists": list(_lists(review)),
         "rank_change": formatting.rank_change,
         "address": _address,
@@ -83,7 +85,8 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     yield "Suite", run.suite
     yield "Run", run.run_id
     yield "Measured", f"{run.started.replace('T', ' ').removesuffix('Z')} UTC"
-    yield "Asked", f"{counted(len(run.golden.cases), 'question')}, {', '.join(review.scorecard.slices)}"
+    part = f"{len(run.selection.asked)} of " if run.selection is not None else ""
+    yield "Asked", f"{part}{counted(len(run.golden.cases), 'question')}, {', '.join(review.scorecard.slices)}"
     if comparison.baseline is not None:
         scored = comparison.baseline.scorecard.run_id or "unknown"
         source = f"{comparison.baseline.source} (run {scored}), {formatting.compared(comparison)}"

@@ -12,7 +12,7 @@ from builders import make_chunk, make_config, make_support
 from pages import Elements, data_of
 from raggate.models.scorecard import ListEntry
 from raggate.models.verdict import Review
-from raggate.reports.page import failure, metrics, report, slices
+from raggate.reports.page import changes, failure, metrics, report, slices
 from raggate.reports.page.passages import Passages
 from raggate.scoring.list_entries import short_hash
 from raggate.text.escape import plain
@@ -304,3 +304,22 @@ def test_a_label_may_be_of_a_note_as_a_whole() -> None:
     whole = replace(item, case=replace(item.case, gold_supports=(make_support("n00.md", None),)))
     details = data_of(report.render(review_of(run_of([whole]), baseline_of(run_of([whole])))), "details")
     assert details["details"][0]["gold"] == [[details["details"][0]["gold"][0][0], "", []]]
+
+
+def test_what_merging_would_break_stands_first() -> None:
+    """What the change's own files would mean is told with what breaks the gate first, and that it did not count."""
+    page = Elements(report.render(review("breaks-the-gate"))).visible
+    preview = review("breaks-the-gate").context.preview
+    assert preview is not None
+    assert f"If merged (none of it counted here) ⛔ {' '.join(preview.breaks[0].split())}" in page
+
+
+def test_what_changed_since_the_baseline() -> None:
+    """Settings, questions and notes that differ are told by name."""
+    lines = dict(changes.groups(regression()))["Changed since the baseline"]
+    assert lines == [
+        "index_version: not known → v2",
+        "questions added (1): q50",
+        "notes added (1): work/new.md",
+        "notes changed (1): work/n00.md",
+    ]

@@ -1,0 +1,121 @@
+"""What was measured before a run, of the same suite: versions of the baseline in git, and runs that lie beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from math import isfinite
+from pathlib import Path
+from typing import Any
+
+from raggate.errors import RaggateError
+from raggate.gate import history
+from raggate.inputs.trusted import Inputs
+from raggate.models.history import Revision
+from raggate.models.scorecard import OVERALL
+from raggate.models.trend import TrendPoint
+from raggate.pipeline.request import Request
+from raggate.text.files import read_file
+from raggate.text.jsonio import fields, parse_object
+
+MOST_VERSIONS = 10
+"""Versions of the baseline that are read: each takes as long as reading the baseline does."""
+
+MOST_RUNS = 20
+"""Run directories that are looked into, the newest."""
+
+Wanted = Callable[[str], bool]
+
+
+def before(request: Request, inputs: Inputs, directory: Path) -> tuple[TrendPoint, ...]:
+    """Give what was measured earlier, oldest first; what cannot be read is left out.
+
+    Args:
+        request: where the configuration lies.
+        inputs: what judges: its suite, the metrics that it gates, and the commit whose history counts.
+        directory: the run directory.
+    """
+    gate = inputs.config.gate
+
+    def wanted(metric: str) -> bool:
+        return gate.rule(metric) is not None
+
+    points = [*of_baseline(request, inputs, wanted), *of_runs(directory, inputs.config.suite, wanted)]
+    return tuple(sorted(points, key=lambda point: point.stamp))
+
+
+def of_baseline(request: Request, inputs: Inputs, wanted: Wanted) -> Iterator[TrendPoint]:
+    """Give the versions of the configured baseline file up to the commit that judges, or that is checked out."""
+    if request.baseline_file is not None or inputs.baseline is None:
+        return
+    try:
+        past = history.revisions(
+            request.root,
+            inputs.config.baseline_path,
+            limit=MOST_VERSIONS,
+            cutoffs=inputs.config.score.k,
+            systems=request.systems,
+            at=inputs.against or "HEAD",
+        )
+    except RaggateError:
+        # without git, or with a baseline that no commit has yet
+        return
+    yield from filter(None, (_of_revision(revision, wanted) for revision in past.revisions))
+
+
+def _of_revision(revision: Revision, wanted: Wanted) -> TrendPoint | None:
+    if revision.baseline is None:
+        return None
+    measured = revision.baseline.provenance.get("measured")
+    scorecard = revision.baseline.scorecard
+    means = {
+        mode: {metric: value.value for metric, value in slices.get(OVERALL, {}).items() if value.value is not None}
+        for mode, slices in scorecard.slices.items()
+    }
+    return TrendPoint(
+        kind="baseline",
+        stamp=measured if isinstance(measured, str) else revision.stamp,
+        name=revision.commit[:8],
+        questions=str(scorecard.fingerprint.get("golden") or ""),
+        values=_chosen(means, wanted),
+    )
+
+
+def of_runs(directory: Path, suite: str, wanted: Wanted) -> Iterator[TrendPoint]:
+    """Give the whole runs of a suite that lie beside a run directory; links lead to none."""
+    try:
+        beside = sorted(path for path in directory.parent.iterdir() if path.is_dir() and not path.is_symlink())
+    except OSError:
+        return
+    for path in [path for path in beside if path.name != directory.name][-MOST_RUNS:]:
+        point = _of_run(path, suite, wanted)
+        if point is not None:
+            yield point
+
+
+def _of_run(path: Path, suite: str, wanted: Wanted) -> TrendPoint | None:
+    """Read the means of a run from its metrics.json; nothing of a run of another suite, or of a part of one."""
+    try:
+        stored = parse_object(read_file(path / "metrics.json", stored=True), "metrics.json")
+    except (RaggateError, OSError):
+        return None
+    if stored.get("suite") != suite or stored.get("complete") is not True:
+        return None
+    means = {mode: fields(fields(buckets).get(OVERALL)) for mode, buckets in fields(stored.get("by_retriever")).items()}
+    return TrendPoint(
+        kind="run",
+        stamp=str(stored.get("timestamp") or ""),
+        name=str(stored.get("run_id") or path.name),
+        questions=str(stored.get("golden_hash") or ""),
+        values=_chosen(means, wanted),
+    )
+
+
+def _chosen(means: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> dict[str, dict[str, float]]:
+    return {
+        mode: {
+            metric: float(value)
+            for metric, value in values.items()
+            if wanted(metric) and isinstance(value, int | float) and isfinite(value)
+        }
+        for mode, values in means.items()
+    }

@@ -1,0 +1,129 @@
+"""What was measured before a run: versions of the baseline in git and runs beside it, of the same suite alone."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from pages import Elements, data_of
+from project import Project
+from raggate.models.trend import TrendPoint
+from raggate.models.verdict import Review
+from raggate.pipeline import trend
+from raggate.pipeline.run_directory import read_context
+from raggate.reports.page import report, trends
+from reviews import cannot_tell, regression
+
+
+@pytest.fixture
+def promoted(promoted_once: Project, tmp_path: Path) -> Project:
+    """A small repository with a baseline of the healthy API."""
+    return promoted_once.copied(tmp_path / "project")
+
+
+def every(_: str) -> bool:
+    """Want every metric."""
+    return True
+
+
+def written(folder: Path, name: str, **changes: object) -> None:
+    """Write the metrics of a run, as a check leaves them, with some keys changed."""
+    overall = {"hit_at_5": 0.75, "mrr_at_10": None, "count": 4, "n": {"hit_at_5": 4}}
+    stored = {"suite": "small", "complete": True, "run_id": name, "timestamp": f"2026-01-0{name[-1]}T00:00:00Z"}
+    stored |= {"golden_hash": "g1", "by_retriever": {"hybrid": {"overall": overall}}, **changes}
+    (folder / name).mkdir()
+    (folder / name / "metrics.json").write_text(json.dumps(stored))
+
+
+def test_baseline_and_runs(promoted: Project) -> None:
+    """A check knows the committed baseline and the runs beside it, oldest first, and its page draws them."""
+    promoted.commit()
+    assert promoted.command("check").code == 0
+    earlier = promoted.last_run().name
+    assert promoted.command("check").code == 0
+    points = read_context(promoted.last_run()).trend
+    assert [point.kind for point in points].count("baseline") == 1
+    assert earlier in [point.name for point in points]
+    assert [point.stamp for point in points] == sorted(point.stamp for point in points)
+    assert {point.values["hybrid"]["hit_at_5"] for point in points} == {1.0}
+    page = Elements((promoted.last_run() / "report.html").read_text())
+    assert [tag for tag, attributes in page.tags if attributes.get("class") == "panel trend"]
+
+
+def test_a_page_is_written_again_from_its_directory_alone(promoted: Project, tmp_path: Path) -> None:
+    """A run directory that was carried elsewhere gives the same page, but for links to notes beside it."""
+    assert promoted.command("check").code == 0
+    before = (promoted.last_run() / "report.html").read_text()
+    away = tmp_path / "away"
+    shutil.copytree(promoted.last_run(), away)
+    (away / "report.html").unlink()
+    done = promoted.command("report", str(away), "--format", "report.html")
+    assert done.code == 0
+    assert data_of(before, "rows") == data_of(done.out, "rows")
+    assert (away / "report.html").read_text() == done.out
+
+
+def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
+    """Runs of other suites, partial ones, links, what is no JSON and what lies there otherwise are left out."""
+    written(tmp_path, "run1")
+    written(tmp_path, "run2", suite="other")
+    written(tmp_path, "run3", complete=False)
+    written(tmp_path, "run4", by_retriever=["<script>"])
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "metrics.json").write_text("{")
+    (tmp_path / "file").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "run1")
+    (tmp_path / "here").mkdir()
+    points = {point.name: point for point in trend.of_runs(tmp_path / "here", "small", every)}
+    assert points.keys() == {"run1", "run4"}
+    assert points["run1"].values == {"hybrid": {"hit_at_5": 0.75, "count": 4.0}}
+    assert points["run4"].values == {}
+
+
+class TestPlots:
+    """A metric over time, drawn."""
+
+    def shown(self, *values: float, questions: str = "x") -> Review:
+        """Give the regression with versions of the baseline before it."""
+        points = tuple(
+            TrendPoint(
+                kind="baseline",
+                stamp=f"2026-01-{number:02}T00:00:00Z",
+                name=f"commit{number}",
+                questions=questions,
+                values={"hybrid": {"hit_at_5": value}},
+            )
+            for number, value in enumerate(values, 1)
+        )
+        return replace(regression(), context=replace(regression().context, trend=points))
+
+    def test_each_value_has_its_place(self) -> None:
+        """The lowest value is at the bottom, the highest at the top, and this run comes last."""
+        (plot,) = trends.trends(self.shown(0.9, 1.0))
+        heights = [dot.y for dot in plot.dots]
+        assert [dot.kind for dot in plot.dots] == ["baseline", "baseline", "now"]
+        assert (min(heights), max(heights)) == (heights[1], heights[2]) == (7.0, trends.HEIGHT - 7)
+        assert (plot.dots[0].x, plot.dots[-1].x) == (7.0, trends.WIDTH - 7)
+        assert (plot.low, plot.high) == (plot.now, "1.0000")
+
+    def test_other_questions_are_marked(self) -> None:
+        """A point whose golden set is another one says so."""
+        golden = regression().run.golden.hash
+        (same,), (other,) = (trends.trends(self.shown(1.0, questions=hash_)) for hash_ in (golden, "0000"))
+        assert [dot.other for dot in same.dots] == [False, False]
+        assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 1.0000 · other questions"
+
+    @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+    def test_what_is_no_number_is_left_out(self, value: float) -> None:
+        """A value from a file that is no number draws nothing."""
+        assert trends.trends(self.shown(value)) == []
+        assert "NaN" not in report.render(self.shown(value, 1.0))
+
+    def test_without_a_verdict_nothing_is_drawn(self) -> None:
+        """A run that was cut short is no point of a trend."""
+        context = self.shown(1.0).context
+        assert trends.trends(replace(cannot_tell(), context=context)) == []
