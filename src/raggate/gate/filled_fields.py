@@ -9,6 +9,8 @@ from itertools import chain
 
 from raggate.config.mapped_fields import ChunkFields
 from raggate.config.schema import Config
+from raggate.gate.heading_separators import unsplit
+from raggate.inputs.headings import heading_paths
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.smoke_test import FilledField, SmokeTest
@@ -71,7 +73,13 @@ def examine(item: LabelledResult, settings: Config, notes: Vault) -> SmokeTest:
         rank=next(matched, None),
         unknown=tuple(_unknown(response)),
         broken=tuple(_violations("error", item, response, settings, notes)),
-        hints=tuple(chain(_violations("warn", item, response, settings, notes), _hints(item, response, settings))),
+        hints=tuple(
+            chain(
+                _violations("warn", item, response, settings, notes),
+                _unsplit(response, notes),
+                _hints(item, response, settings),
+            )
+        ),
     )
 
 
@@ -188,6 +196,16 @@ def prefix_of(strange: Sequence[str], paths: set[str]) -> str | None:
             beginnings.add(path[: len(path) - len(tail)])
     prefix = beginnings.pop() if len(beginnings) == 1 else None
     return prefix if prefix is not None and all(path.startswith(prefix) for path in strange) else None
+
+
+def _unsplit(response: Response, notes: Vault) -> Iterator[str]:
+    """Say that the headings of chunks are one text each, where the notes show what sets them apart."""
+    named = {chunk.rel_path for chunk in response.chunks}
+    paths = {path: heading_paths(text, path) for (_, path), text in notes.texts.items() if path in named}
+    returned = [(chunk.heading_path, paths.get(chunk.rel_path, ())) for chunk in response.chunks]
+    if apart := unsplit(returned):
+        example = next(heading for heading, of_note in returned if unsplit([(heading, of_note)]))
+        yield f"{apart}, such as {quoted(example, limit=80)}"
 
 
 def _hints(item: LabelledResult, response: Response, settings: Config) -> Iterator[str]:

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from raggate.gate.heading_separators import unsplit
 from raggate.gate.heading_spellings import ends_alike
 from raggate.gate.passages import Ranked, may_be, of_path, ranked, vaults_of
 from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run
-from raggate.text.anchors import covers, is_end_of
+from raggate.text.anchors import covers, elements, is_end_of
 from raggate.text.quote import quoted
 from raggate.text.titles import rule, same_letters
 
@@ -157,10 +158,11 @@ def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResu
         )
     nearest = [next(filter(_told_otherwise, _of_note(item)), None) for item in left]
     stages = [stage for stage in nearest if stage is not None]
+    apart = unsplit((place[2].heading_path, [elements(support.heading_path or "")]) for _, support, place in stages)
     if not _most(stages, left):
         return "other sections of these notes come back, or the API writes their headings differently"
     _, support, (_, _, chunk) = stages[0]
-    return "the API writes headings differently" + _example(support.heading_path or "", chunk.heading_path)
+    return (apart or "the API writes headings differently") + _example(support.heading_path or "", chunk.heading_path)
 
 
 def _told_otherwise(stage: Stage) -> bool:
@@ -170,7 +172,8 @@ def _told_otherwise(stage: Stage) -> bool:
     if not heading.strip():
         return False
     known = position in {*item.labels.filed_elsewhere, *item.labels.strange_headings, *item.labels.ambiguous}
-    return known or is_end_of(gold, heading, same_letters) or ends_alike(gold, heading)
+    alike = is_end_of(gold, heading, same_letters) or ends_alike(gold, heading)
+    return known or alike or bool(unsplit([(heading, [elements(gold)])]))
 
 
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:

@@ -12,11 +12,11 @@ from raggate.gate.filled_fields import prefix_of
 from raggate.service.discovery import shapes
 from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.headers import Headers
-from raggate.service.discovery.separators import separator_of
 from raggate.service.discovery.shapes import Shape
 from raggate.text.anchors import Elements
 from raggate.text.nearest import suggestion
 from raggate.text.quote import enumerated, quoted
+from raggate.text.separators import separator_of
 
 Choose = Callable[[str, Sequence[str]], str]
 """Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,6 +55,18 @@ def test_an_empty_field_says_what_it_costs(chunk: dict[str, Any], field: str, co
     assert cost in costs(examined(make_chunk(**{"score_final": 0.5, **chunk})))[field]
     both = examined(make_chunk(**{"score_final": 0.5, **chunk}), make_chunk("c2", score_final=0.4))
     assert field not in costs(both)
+
+
+@each_row(
+    ("heading_path", "separator"),
+    [("A / B", "' / '"), ("# A › B", "' › '"), ("# A > B", "' > '"), ("A > B", ""), ("# A > ## B", ""), ("B", "")],
+)
+def test_headings_that_are_not_split_are_named(heading_path: str, separator: str) -> None:
+    """What sets the headings of a note apart is named where they came as one, by whatever the configuration says."""
+    notes = replace(NOTES, texts={("work", "a.md"): "# A\n\n## B\n\nText of the note.\n"})
+    item = make_labelled(make_case(), make_result("q1", make_chunk(heading_path=heading_path)))
+    hints = " ".join(examine(Notes(notes).label(item), make_config(), notes).hints)
+    assert (f"the API sets headings apart by {separator}" in hints) is bool(separator)
 
 
 def test_places_are_those_of_the_configuration() -> None:

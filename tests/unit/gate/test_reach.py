@@ -58,6 +58,15 @@ def reach(*items: LabelledResult) -> Reach:
             "the API writes headings differently: golden set '# N0 {#n} > ## Unit tests', API '## Unit tests'",
             id="the last heading alone",
         ),
+        pytest.param(
+            {"heading_path": "N{} / Unit tests"},
+            (4, 0, 0),
+            "the API sets headings apart by ' / ', where they are not split: see `heading_separator`: golden set '# N",
+            id="a separator that is not known",
+        ),
+        pytest.param(
+            {"heading_path": "# N{} > Unit tests > Mocks"}, (4, 0, 0), "apart by ' > ', where", id="and the usual one"
+        ),
         pytest.param({"heading_path": "unit-tests"}, (4, 0, 0), "headings differently: golden set", id="slugs"),
         pytest.param(
             {"heading_path": "/N{}/Unit tests/"}, (4, 0, 0), "headings differently: golden set", id="another delimiter"
