@@ -287,6 +287,14 @@ def test_join_consolidates() -> None:
     assert values({"What is it?": ["c1"]}, rows, k=1)[0] == 0.0
 
 
+def test_a_judge_of_several_modes_has_one_vote() -> None:
+    """A record of each mode has the same question: who graded a chunk in both counts once beside those of one mode."""
+    modes = ("q bm25", "q hybrid")
+    rows = [make_retrieval("ynn", record=record, query="q", annotator="judge a") for record in modes]
+    rows += [make_retrieval("nnn", record=modes[0], query="q", annotator=f"judge {name}") for name in "bc"]
+    assert score.join(rows, {"q": ["c1"]}, 1).means["topical_precision_at_k"].value == 0.0
+
+
 @given(
     chunks=st.lists(st.sampled_from(["c1", "c2", "c3", "x", "y"]), max_size=8),
     k=st.integers(1, 9),
