@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -41,7 +41,7 @@ def gate(
         UsageError: for inputs that cannot be used.
     """
     from raggate.github.publish import GitHubReporter, Settings
-    from raggate.pipeline import check as pipeline
+    from raggate.pipeline import report_files
 
     request = _request(inputs, event, repository, runner, state)
     settings = Settings(
@@ -61,7 +61,9 @@ def gate(
     def evaluate() -> int:
         # told like every other way to end, on the pull request too
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
-        result = pipeline.check(request)
+        files = report_files.parsed(inputs["reports"].splitlines(), "input 'reports'")
+        _check_inside("reports", files, runner.workspace)
+        result = report_files.check(request, files)
         state.review = result.review
         console.show_review(
             result.review, result.directory, runner.environment, fence=fence, promoting=request.promoting
@@ -109,9 +111,14 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
         UsageError: naming the input whose path leads out of the workspace.
     """
     for name in ("config", "baseline", "out"):
-        if not (workspace / inputs[name]).resolve().is_relative_to(workspace.resolve()):
+        _check_inside(name, [inputs[name]], workspace)
+
+
+def _check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> None:
+    for file in files:
+        if not (workspace / file).resolve().is_relative_to(workspace.resolve()):
             raise UsageError(
-                f"input {name!r}: {quoted(inputs[name])} lies outside the workspace",
+                f"input {name!r}: {quoted(file)} lies outside the workspace",
                 hint="Give a path relative to the workspace: what lies elsewhere belongs to the action's own "
                 "container, whose paths are not those of the other steps.",
             )

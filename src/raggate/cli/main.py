@@ -25,6 +25,7 @@ from raggate.text.escape import log_line
 if TYPE_CHECKING:
     from raggate.models.selection import Choice
     from raggate.models.verdict import Review
+    from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request
 
 
@@ -128,22 +129,26 @@ def _options(*names: str) -> Callable[[Any], Any]:
 @click.option(
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
 )
-def check(*, watch: bool, **flags: Any) -> int:
+@options.reports()
+def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> int:
     """Start the API, ask the questions, compare with the baseline, and give the verdict.
 
     With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
     that is never a pass (exit 5), and cannot be promoted.
     """
+    from raggate.pipeline import report_files
+
+    files = report_files.parsed(reports, "--report")
     request = _request(choosing.taken(flags), **flags)
     if watch:
-        watching.watch(request, partial(_check, request))
-    return _check(request)
+        watching.watch(request, partial(_check, request, files))
+    return _check(request, files)
 
 
-def _check(request: Request) -> Answer:
-    from raggate.pipeline import check as pipeline
+def _check(request: Request, files: Files) -> Answer:
+    from raggate.pipeline import report_files
 
-    result = pipeline.check(request)
+    result = report_files.check(request, files)
     console.show_review(result.review, result.directory, request.environment, promoting=request.promoting)
     return _verdict(result.review, result.directory)
 
@@ -216,19 +221,22 @@ def score(directory: Path, golden_file: Path | None) -> int:
     is_eager=True,
     help="Use the gate and invariants of this configuration, instead of those of the run.",
 )
-def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> int:
+@options.reports()
+def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None, reports: tuple[str, ...]) -> int:
     """Compare a stored run again and give the verdict.
 
     The reports are written to its folder `compared`; its own verdict stays as it is.
     """
     from raggate.cli.promoting import command_line
     from raggate.interop.systems import SYSTEMS
-    from raggate.pipeline import rerun
+    from raggate.pipeline import report_files, rerun
 
-    reports, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
+    files = report_files.parsed(reports, "--report")
+    place, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
+    report_files.write(files, review)
     promoting = partial(command_line, suite=review.run.suite, policy=policy_file)
-    console.show_review(review, directory, os.environ, reports=reports, promoting=promoting)
-    return _verdict(review, reports)
+    console.show_review(review, directory, os.environ, reports=place, promoting=promoting)
+    return _verdict(review, place)
 
 
 @cli.command()

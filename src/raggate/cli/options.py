@@ -9,6 +9,14 @@ from typing import Any
 import click
 
 PATH = click.Path(path_type=Path)
+FORMAT_NAMES = ("junit", "sarif", "ctrf", "otel", "markdown", "json")
+"""Of `raggate.reports.formats`, which is not loaded for the names alone; a test compares them."""
+
+
+def reports() -> Callable[[Any], Any]:
+    """Make the option that names files for reports; its parameter is `reports`."""
+    meaning = f"Also write this report: {', '.join(FORMAT_NAMES)}. Repeatable."
+    return click.option("--report", "reports", metavar="FORMAT=FILE", multiple=True, help=meaning)
 
 
 def config(help: str = "The configuration file.") -> Callable[[Any], Any]:  # noqa: A002

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raggate.models import public_verdict as public
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
+from raggate.reports.parts.outcomes import lost_flips
 from raggate.text.escape import plain
 
 if TYPE_CHECKING:
@@ -57,12 +58,6 @@ def _metric(row: GatedMetric) -> public.Metric:
         n=delta.current.n,
         status=row.status,
     )
-
-
-def lost_flips(review: Review) -> Iterator[Flip]:
-    """Give the questions that got worse, or must pass and do not: those that broke first."""
-    yield from (flip for flip in review.comparison.flips if flip.kind == "broke")
-    yield from review.fallen
 
 
 def _lost(review: Review) -> Iterator[public.Question]:

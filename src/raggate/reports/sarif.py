@@ -1,4 +1,4 @@
-"""What `raggate lint` found as SARIF 2.1.0, which code scanning and editors read. Pure."""
+"""SARIF 2.1.0, which code scanning and editors read: its frame, and what `raggate lint` found in it. Pure."""
 
 from __future__ import annotations
 
@@ -20,8 +20,15 @@ MESSAGE_CHARACTERS = 1000
 
 def render(findings: Sequence[LintFinding], version: str) -> str:
     """Render findings as one run of one tool; `version` is raggate's own."""
-    driver = {"name": "raggate", "semanticVersion": version, "rules": [*_rules()]}
-    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": [*_results(findings)]}
+    return document([*_rules()], [*_results(findings)], version)
+
+
+def document(
+    rules: Sequence[dict[str, Any]], results: Sequence[dict[str, Any]], version: str, **more: Sequence[dict[str, Any]]
+) -> str:
+    """Put results and their rules into one run of raggate, whose version may be unknown, with other parts of a run."""
+    driver = {"name": "raggate", **({"semanticVersion": plain(version)} if version else {}), "rules": rules}
+    run = {"tool": {"driver": driver}, "columnKind": "unicodeCodePoints", "results": results, **more}
     return dumps({"$schema": SCHEMA, "version": VERSION, "runs": [run]}, pretty=True).decode()
 
 
@@ -42,16 +49,20 @@ def _results(findings: Sequence[LintFinding]) -> Iterator[dict[str, Any]]:
         thing = (finding.check, finding.path, finding.key)
         count[thing] += 1
         text = f"{plain(about(finding), limit=MESSAGE_CHARACTERS, middle=True)}. {CHECKS[finding.check].remedy}"
-        place = {"artifactLocation": {"uri": _uri(finding.path)}, "region": {"startLine": finding.line}}
         yield {
             "ruleId": finding.check,
             "ruleIndex": order[finding.check],
             "level": finding.severity,
             "message": {"text": text},
-            "locations": [{"physicalLocation": place}],
+            "locations": [location(finding.path, finding.line)],
             # the same finding stays the same alert when lines above it come and go
-            "partialFingerprints": {"raggateFinding/v1": _digest("\0".join((*thing, str(count[thing]))))},
+            "partialFingerprints": {"raggateFinding/v1": digest("\0".join((*thing, str(count[thing]))))},
         }
+
+
+def location(path: str, line: int) -> dict[str, Any]:
+    """Name a line of a file of the repository."""
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(path)}, "region": {"startLine": line}}}
 
 
 def _uri(path: str) -> str:
@@ -59,5 +70,6 @@ def _uri(path: str) -> str:
     return quote(path.encode(errors="replace"), safe="/")
 
 
-def _digest(text: str) -> str:
+def digest(text: str) -> str:
+    """Give what tells results apart from run to run."""
     return sha256(text.encode(errors="replace")).hexdigest()[:32]

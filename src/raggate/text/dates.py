@@ -35,3 +35,13 @@ def moment(stamp: object) -> datetime | None:
         return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+NO_TIME = 0
+"""Of what is not known to have happened."""
+
+
+def milliseconds(stamp: object) -> int:
+    """Give the time of an ISO 8601 timestamp as milliseconds since 1970, `NO_TIME` when it is not one."""
+    time = moment(stamp)
+    return NO_TIME if time is None else round(time.timestamp() * 1000)

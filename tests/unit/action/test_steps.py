@@ -46,7 +46,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         monkeypatch.setattr(pipeline, "check", check)
         given = {**step_inputs.DEFAULTS, "comment": "never", **inputs}
         code = steps.gate(given, event, None, runner, StepState())
-        return requests[0], code
+        return (requests or [None])[0], code
 
     return gate
 
@@ -114,6 +114,15 @@ def test_an_error_becomes_the_exit_code(asked: Any, capsys: pytest.CaptureFixtur
     _, code = asked(event_of(**PUSH))
     assert code == 3
     assert "cannot tell: nothing is measured here" in capsys.readouterr().err
+
+
+def test_reports_outside_the_workspace_are_refused(
+    asked: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A report goes where later steps can read it."""
+    _, code = asked(event_of(**PUSH), reports="junit=../x")
+    assert code == 2
+    assert "input 'reports'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("name", ["config", "baseline", "out"])

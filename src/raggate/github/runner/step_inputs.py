@@ -42,6 +42,7 @@ DEFAULTS: Mapping[str, str] = {
     "ca-file": "",
     "fail-on": "regression",
     "store-full-text": "false",
+    "reports": "",
 }
 """Name -> default, as in action.yml. An input whose default is empty may be left empty."""
 

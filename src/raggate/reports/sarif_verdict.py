@@ -1,0 +1,84 @@
+"""Questions that were lost as SARIF 2.1.0: at their line of the golden set, with the note that answers them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from raggate.config.schema import Config
+from raggate.models.comparison import Flip
+from raggate.models.publication import RunFailure
+from raggate.models.verdict import Review
+from raggate.reports import sarif
+from raggate.reports.parts import formatting
+from raggate.reports.parts.outcomes import about, lost_flips, of_failure
+from raggate.text.escape import plain
+
+RULES = {
+    "broke": ("question-broke", "A question that was found before is not found any more"),
+    "fell": ("question-fell", "A question is found, but further down than before"),
+    "missed": ("must-pass-missed", "A question that must pass does not"),
+}
+_ORDER = [rule for rule, _ in RULES.values()]
+
+
+def render(review: Review, prefix: str = "") -> str:
+    """Render what was lost: an error where it makes the verdict red, else a note. `prefix` stands before paths."""
+    verdict = review.verdict
+    level = "note" if verdict.exit_code == 0 else "error"
+    reasons = verdict.reasons or verdict.warnings
+    notes = [_notification(level, verdict.headline), *(_notification(level, reason.message) for reason in reasons)]
+    # results that do not tell all are marked as such, so that nobody takes their absence for a fix
+    decided = verdict.outcome not in {"cannot tell", "interrupted"}
+    results = [*_results(review, prefix)] if decided else []
+    return _document(results, notes, review.run.provenance.raggate_version or "", successful=decided)
+
+
+def render_failure(failure: RunFailure, _prefix: str = "") -> str:
+    """Render why there is no verdict: no result, and an execution that was not successful."""
+    (outcome,) = of_failure(failure)
+    lines = (outcome.message, *outcome.details)
+    return _document([], [_notification("error", line) for line in lines], "", successful=False)
+
+
+def _document(results: list[dict[str, Any]], notes: list[dict[str, Any]], version: str, *, successful: bool) -> str:
+    rules = [{"id": rule, "shortDescription": {"text": title}} for rule, title in RULES.values()]
+    invocation = {"executionSuccessful": successful, "toolExecutionNotifications": notes}
+    return sarif.document(rules, results, version, invocations=[invocation])
+
+
+def _notification(level: str, text: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": plain(text, limit=sarif.MESSAGE_CHARACTERS, middle=True) or "–"}}
+
+
+def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
+    config = review.run.config
+    lines = {case.id: case.line for case in review.run.golden.cases}
+    for flip in lost_flips(review):
+        line = lines.get(flip.case_id, 0)
+        if not isinstance(config, Config) or line < 1:
+            continue
+        rule, _ = RULES[flip.kind]
+        red = review.verdict.exit_code != 0 and review.verdict.is_red(flip)
+        yield {
+            "ruleId": rule,
+            "ruleIndex": _ORDER.index(rule),
+            "level": "error" if red else "note",
+            "message": {"text": _message(flip)},
+            "locations": [sarif.location(f"{prefix}{config.golden}", line)],
+            **_note(flip, review, prefix),
+            "partialFingerprints": {"raggateQuestion/v1": sarif.digest(f"{rule}\0{flip.mode}\0{flip.case_id}")},
+        }
+
+
+def _message(flip: Flip) -> str:
+    first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
+    return " · ".join([first, plain(formatting.rank_change(flip)), *about(flip)])
+
+
+def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:
+    place = review.context.source_lines.get(flip.case_id)
+    if place is None:
+        return {}
+    said = {"message": {"text": "the passage that answers it"}}
+    return {"relatedLocations": [{"id": 1, **sarif.location(f"{prefix}{place.path}", place.line), **said}]}

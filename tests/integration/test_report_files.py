@@ -1,0 +1,85 @@
+"""Reports where somebody asks for them: written whatever comes of a check, and never older than it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from project import Project, make_project
+from raggate.cli.options import FORMAT_NAMES
+from raggate.errors import UsageError
+from raggate.pipeline.report_files import parsed
+
+ALL = tuple(f"{form}=o/rag.{form}" for form in FORMAT_NAMES)
+FLAGS = tuple(word for item in ALL for word in ("--report", item))
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a repository with a baseline."""
+    made = make_project(tmp_path_factory.mktemp("reports"))
+    made.promote()
+    return made
+
+
+def failures(project: Project) -> int:
+    """Count what is not green in the JUnit file."""
+    root = ElementTree.parse(project.root / "o/rag.junit").getroot()  # noqa: S314 - our own
+    return int(root.attrib["failures"]) + int(root.attrib["errors"])
+
+
+def test_green_red_and_neither(project: Project) -> None:
+    """A pass, a regression and an API that does not start replace each other in every file."""
+    for behaviour, code in (("ok", 0), ("worse", 1), ("die_at_start", 3)):
+        assert project.command("check", *FLAGS, FAKE_BEHAVIOUR=behaviour).code == code
+        assert {path.name for path in (project.root / "o").iterdir()} == {Path(item).name for item in ALL}
+        assert (failures(project) > 0) == (code != 0)
+        assert json.loads((project.root / "o/rag.json").read_text())["exit_code"] == code
+    assert "cannot tell" in (project.root / "o/rag.markdown").read_text()
+
+
+def test_places_in_code_scanning(project: Project) -> None:
+    """Every question that broke is a result at its own line of the golden set, and at the line of its note."""
+    assert project.command("check", "--report", "sarif=rag.sarif", FAKE_BEHAVIOUR="lose:anchovy").code == 1
+    results = json.loads((project.root / "rag.sarif").read_text())["runs"][0]["results"]
+    lines = [json.loads(line)["id"] for line in (project.root / "golden.jsonl").read_text().splitlines()]
+    assert results
+    for result in results:
+        place = result["locations"][0]["physicalLocation"]
+        assert place["artifactLocation"]["uri"] == "golden.jsonl"
+        assert result["message"]["text"].startswith(lines[place["region"]["startLine"] - 1])
+        note = result["relatedLocations"][0]["physicalLocation"]
+        assert "anchovy" in (project.root / note["artifactLocation"]["uri"]).read_text()
+
+
+def test_an_older_file_does_not_stay(project: Project) -> None:
+    """A configuration that cannot be read leaves its reason, and no green of yesterday."""
+    assert project.command("check", "--report", "junit=o/rag.junit").code == 0
+    assert project.command("check", "-c", "nope.yml", "--report", "junit=o/rag.junit").code == 2
+    assert "nope.yml: no such file" in (project.root / "o/rag.junit").read_text()
+    assert failures(project) == 1
+
+
+def test_a_stored_run(project: Project) -> None:
+    """`compare` writes them for a run that is stored."""
+    project.command("check", FAKE_BEHAVIOUR="worse")
+    assert project.command("compare", str(project.last_run()), "--report", "junit=o/again.xml").code == 1
+    assert "<failure" in (project.root / "o/again.xml").read_text()
+
+
+@pytest.mark.parametrize(
+    ("wanted", "said"),
+    [
+        (["junit"], "expected FORMAT=FILE"),
+        (["junit="], "expected FORMAT=FILE"),
+        (["junti=a.xml"], "did you mean 'junit'"),
+        (["junit=a", "sarif=a"], "two reports go to 'a'"),
+    ],
+)
+def test_what_cannot_be_meant(wanted: list[str], said: str) -> None:
+    """A text of another shape, an unknown format, and a file for two reports are refused before anything runs."""
+    with pytest.raises(UsageError, match=said):
+        parsed(wanted, "--report")

@@ -1,0 +1,246 @@
+"""Reports that are written where somebody asks for them: valid by their schemas, true to the verdict, harmless."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import example, given, strategies as st
+from jsonschema import Draft7Validator, Draft202012Validator
+
+from builders import make_failure
+from raggate.cli.options import FORMAT_NAMES
+from raggate.errors import CannotTell, Interrupted, UsageError
+from raggate.models.publication import RunFailure
+from raggate.models.verdict import Review
+from raggate.reports.formats import FORMATS
+from raggate.reports.parts.outcomes import of_review
+from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
+from tries import tried
+
+DATA = Path(__file__).parents[2] / "data"
+CTRF = Draft7Validator(json.loads((DATA / "ctrf-subset.schema.json").read_text()))
+SARIF = Draft202012Validator(
+    json.loads((DATA / "sarif-2.1.0-subset.schema.json").read_text()),
+    format_checker=Draft202012Validator.FORMAT_CHECKER,
+)
+TEXT = st.text(max_size=40) | st.sampled_from(
+    ["\x1b[2J\x00\x08", "]]>", "<!--&#0;", "\ud800", "\ufffe\uffff", "\n::error::x", "##[error]", "\u202e", "\"'<&>"]
+)
+ENDS = [UsageError(["a.yml:1: x", "b"], hint="y"), CannotTell("z", log=("l",)), Interrupted("")]
+
+# of junit-10.xsd of Jenkins' xUnit plugin: what an element holds, and which attributes it may have and must have
+SHAPE: dict[str, tuple[set[str], set[str], set[str]]] = {
+    "testsuites": ({"testsuite"}, {"name", "time", "tests", "failures", "errors", "disabled"}, set()),
+    "testsuite": (
+        {"testcase", "properties", "system-out", "system-err"},
+        {"name", "tests", "failures", "errors", "time", "skipped", "timestamp", "hostname", "id", "package"},
+        {"name", "tests"},
+    ),
+    "testcase": (
+        {"skipped", "error", "failure", "system-out", "system-err"},
+        {"name", "classname", "time", "assertions", "status", "group"},
+        {"name"},
+    ),
+    "failure": (set(), {"type", "message"}, set()),
+    "error": (set(), {"type", "message"}, set()),
+    "skipped": (set(), {"type", "message"}, set()),
+    "system-out": (set(), set(), set()),
+}
+
+
+def junit(text: str) -> ElementTree.Element:
+    """Parse JUnit XML; it has the shape of the schema, and counts what it holds."""
+    root = ElementTree.fromstring(text.encode())  # noqa: S314 - our own, and the parser is what is tested
+    assert root.tag == "testsuites"
+    for element in root.iter():
+        children, allowed, needed = SHAPE[element.tag]
+        assert {child.tag for child in element} <= children
+        assert needed <= set(element.attrib) <= allowed, element.attrib
+    for holder in (root, *root.findall("testsuite")):
+        for name, tag in (("tests", "testcase"), ("failures", "failure"), ("errors", "error")):
+            assert int(holder.attrib[name]) == len([*holder.iter(tag)])
+    for suite in root.findall("testsuite"):
+        assert int(suite.attrib["skipped"]) == len([*suite.iter("skipped")])
+        assert float(suite.attrib["time"]) >= 0
+    return root
+
+
+def otel(text: str) -> list[dict[str, Any]]:
+    """Read OTLP log records; times, ids and values have the types of OTLP's JSON, and events the needed attributes."""
+    records = []
+    for line in text.splitlines():
+        (resource,) = json.loads(line)["resourceLogs"]
+        assert {item["key"] for item in resource["resource"]["attributes"]} >= {"service.name"}
+        (scope,) = resource["scopeLogs"]
+        records += scope["logRecords"]
+    for record in records:
+        assert record["eventName"] == "gen_ai.evaluation.result"
+        assert record["timeUnixNano"].isdigit()
+        assert len(record.get("traceId", "0" * 32)) == 32
+        values = attributes(record)
+        assert values["gen_ai.evaluation.name"]
+        assert {"gen_ai.evaluation.score.value", "gen_ai.evaluation.score.label", "error.type"} & values.keys()
+    return records
+
+
+def attributes(record: dict[str, Any]) -> dict[str, Any]:
+    """Give the attributes of an event."""
+    values = {item["key"]: item["value"] for item in record["attributes"]}
+    assert all(len(value) == 1 for value in values.values())
+    return {key: next(iter(value.values())) for key, value in values.items()}
+
+
+def check(name: str, text: str) -> None:
+    """Hold a report to the schema of its format; nothing in it acts in a terminal or a log."""
+    if name == "junit":
+        junit(text)
+    elif name == "otel":
+        otel(text)
+    elif name in {"ctrf", "sarif"}:
+        (CTRF if name == "ctrf" else SARIF).validate(json.loads(text))
+    # the pages for people are held to theirs where they are made
+    assert name == "markdown" or all(character.isprintable() or character == "\n" for character in text)
+
+
+@cache
+def of_all(name: str) -> Review:
+    """Give a review by name."""
+    return hostile_everywhere() if name == "hostile-everywhere" else review(name)
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("kind", [*REVIEWS, *BESIDE, "hostile-everywhere"])
+def test_every_verdict_in_every_format(name: str, kind: str) -> None:
+    """Each report of each verdict follows its schema."""
+    check(name, FORMATS[name].of_review(of_all(kind), "suites/"))
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@pytest.mark.parametrize("error", ENDS)
+def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
+    """Without a verdict each report follows its schema too, and none of them is green."""
+    text = FORMATS[name].of_failure(RunFailure.of(error, "notes", run_id="r"), "")
+    check(name, text)
+    if name == "junit":
+        assert junit(text).attrib["errors"] == "1"
+    elif name == "ctrf":
+        assert json.loads(text)["results"]["summary"]["failed"] == 1
+    elif name == "sarif":
+        (run,) = json.loads(text)["runs"]
+        assert (run["results"], run["invocations"][0]["executionSuccessful"]) == ([], False)
+
+
+@pytest.mark.parametrize("kind", [*REVIEWS, *BESIDE])
+def test_red_just_where_the_verdict_is(kind: str) -> None:
+    """A failure stands in JUnit and CTRF where the verdict is no pass, and nowhere else."""
+    shown = review(kind)
+    root = junit(FORMATS["junit"].of_review(shown, ""))
+    summary = json.loads(FORMATS["ctrf"].of_review(shown, ""))["results"]["summary"]
+    failures = int(root.attrib["failures"]) + int(root.attrib["errors"])
+    assert (failures > 0) == (shown.verdict.exit_code != 0)
+    assert summary["failed"] == failures
+    assert summary["tests"] == int(root.attrib["tests"]) == summary["passed"] + summary["failed"] + summary["skipped"]
+
+
+@given(TEXT)
+@example("\x00]]>\ud800\ufffe</testcase>")
+@tried(30)
+def test_foreign_text(text: str) -> None:
+    """Wherever foreign text stands, every report keeps its shape and says nothing that acts."""
+    hostile = foreign(text)
+    failed = RunFailure.of(UsageError([text, text], hint=text, log=(text,)), text, run_id=text)
+    for name, form in FORMATS.items():
+        if name not in {"markdown", "json"}:
+            check(name, form.of_review(hostile, ""))
+            check(name, form.of_failure(failed, ""))
+
+
+def test_questions_of_a_regression() -> None:
+    """Those that broke fail with ranks and cause, the others pass with their rank."""
+    shown = review("regression")
+    by_name = {case.attrib["name"]: case for case in junit(FORMATS["junit"].of_review(shown, "")).iter("testcase")}
+    broke = {flip.case_id for flip in shown.comparison.flips if flip.kind == "broke"}
+    failed = {name.partition(":")[0] for name, case in by_name.items() if case.find("failure") is not None}
+    assert broke <= failed
+    message = next(by_name[name].find("failure") for name in by_name if name.startswith(f"{min(broke)}:"))
+    assert message is not None
+    assert message.attrib["type"] == "broke"
+    assert "→" in message.attrib["message"]
+    assert "expected: " in (message.text or "")
+    passed = [case.findtext("system-out") for case in by_name.values() if case.find("failure") is None]
+    assert "rank 1" in passed
+
+
+def test_a_question_without_an_answer_is_skipped() -> None:
+    """It is neither green nor, by itself, a reason for red."""
+    outcomes = {outcome.name.partition(":")[0]: outcome for outcome in of_review(review("cannot-tell"))}
+    assert (outcomes["q01"].status, outcomes["q01"].kind) == ("skipped", "connection")
+    assert outcomes["verdict"].status == "error"
+
+
+def test_a_place_in_code_scanning() -> None:
+    """A question that broke stands at its line of the golden set, and its note is a related place."""
+    shown = review("placed")
+    cases = tuple(replace(case, line=number) for number, case in enumerate(shown.run.golden.cases, 5))
+    golden = replace(shown.run.golden, cases=cases)
+    (run,) = json.loads(FORMATS["sarif"].of_review(replace(shown, run=replace(shown.run, golden=golden)), "gates/"))[
+        "runs"
+    ]
+    config, flip = shown.run.config, shown.comparison.flips[0]
+    line = next(case.line for case in cases if case.id == flip.case_id)
+    place = {"uri": f"gates/{config.golden}"}  # type: ignore[union-attr]
+    result = run["results"][0]
+    assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "question-broke"
+    assert result["locations"] == [{"physicalLocation": {"artifactLocation": place, "region": {"startLine": line}}}]
+    related = result["relatedLocations"][0]["physicalLocation"]
+    source = shown.context.source_lines[flip.case_id]
+    assert (related["artifactLocation"]["uri"], related["region"]["startLine"]) == (f"gates/{source.path}", source.line)
+
+
+def test_scores_belong_to_traces() -> None:
+    """Every gated metric of a question is an event in the trace of that question; the verdict comes first."""
+    shown = review("regression")
+    trace = "4bf92f3577b34da6a3ce929d0e0e4736"
+    results = tuple(replace(item, result=replace(item.result, trace_id=trace)) for item in shown.run.results)
+    first, *scores = otel(FORMATS["otel"].of_review(replace(shown, run=replace(shown.run, results=results)), ""))
+    assert attributes(first)["gen_ai.evaluation.score.label"] == "regression"
+    assert "traceId" not in first
+    assert {score["traceId"] for score in scores} == {trace}
+    case = shown.scorecard.cases[0]
+    values = {
+        attributes(score)["gen_ai.evaluation.name"]: attributes(score)["gen_ai.evaluation.score.value"]
+        for score in scores
+        if attributes(score)["raggate.case.id"] == case.case_id
+    }
+    assert values
+    assert all(case.values[name] == value for name, value in values.items())
+
+
+def test_times_of_a_run() -> None:
+    """CTRF tells when the run began and ended, in milliseconds since 1970."""
+    shown = review("pass")
+    run = replace(shown.run, started="2026-01-02T03:04:05Z", duration_s=1.5)
+    summary = json.loads(FORMATS["ctrf"].of_review(replace(shown, run=run), ""))["results"]["summary"]
+    assert (summary["start"], summary["stop"]) == (1767323045000, 1767323046500)
+
+
+def test_the_names_of_the_option() -> None:
+    """The command line names the formats without loading them."""
+    assert tuple(FORMATS) == FORMAT_NAMES
+
+
+def test_the_schemas_refuse() -> None:
+    """The instruments of this page refuse what is wrong, so that their silence means something."""
+    document = json.loads(FORMATS["ctrf"].of_review(review("pass"), ""))
+    document["results"]["tests"][0]["status"] = "error"
+    assert not CTRF.is_valid(document)
+    broken = FORMATS["junit"].of_review(review("pass"), "").replace('failures="0"', 'failures="1"', 1)
+    with pytest.raises(AssertionError):
+        junit(broken)
+    assert make_failure().kind == "timeout"
