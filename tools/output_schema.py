@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 
 from raggate.cli.main import cli
 from raggate.cli.output import SCHEMA
+from raggate.errors import ExitCode
 from raggate.models.public_verdict import Verdict
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
@@ -263,7 +264,7 @@ def schema() -> dict[str, Any]:
         "properties": {
             "schema": {"const": SCHEMA},
             "command": {"enum": ["", *_groups(), *commands()]},
-            "exit_code": {"enum": [0, 1, 2, 3, 4, 70, 130]},
+            "exit_code": {"enum": [int(code) for code in ExitCode]},
             "result": {"type": ["object", "null"]},
             "error": {"anyOf": [{"$ref": "#/$defs/Error"}, {"type": "null"}]},
         },

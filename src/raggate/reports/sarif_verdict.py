@@ -29,8 +29,9 @@ def render(review: Review, prefix: str = "") -> str:
     reasons = verdict.reasons or verdict.warnings
     notes = [_notification(level, verdict.headline), *(_notification(level, reason.message) for reason in reasons)]
     # results that do not tell all are marked as such, so that nobody takes their absence for a fix
-    decided = verdict.outcome not in {"cannot tell", "interrupted"}
-    results = [*_results(review, prefix)] if decided else []
+    measured = verdict.outcome not in {"cannot tell", "interrupted"}
+    results = [*_results(review, prefix)] if measured else []
+    decided = measured and verdict.outcome not in {"partial", "failed in part"}
     return _document(results, notes, review.run.provenance.raggate_version or "", successful=decided)
 
 

@@ -71,7 +71,7 @@ def test_the_schema_refuses() -> None:
     for wrong in (
         {**good, "schema": "raggate/output/2"},
         {**good, "command": "nope"},
-        {**good, "exit_code": 5},
+        {**good, "exit_code": 6},
         {**good, "result": {"golden": "g", "case": {}}},
         {**good, "result": {"golden": 1, "case": {}, "written": True}},
         {key: value for key, value in good.items() if key != "error"},

@@ -17,7 +17,7 @@ from raggate.text.escape import plain
 Status = Literal["passed", "failed", "error", "skipped"]
 
 _NAME = 300
-_UNDECIDED = ("cannot tell", "interrupted")
+_UNDECIDED = ("cannot tell", "interrupted", "partial")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
