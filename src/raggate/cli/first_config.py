@@ -177,7 +177,9 @@ def preset(name: str, url: str | None) -> str:
             f"--probe: expected the address without a path, found {url!r}",
             hint="The preset knows the path; change it in raggate.yml where yours is another.",
         )
-    usual: str = parse(text.encode(), name).value["api"]["url"]
+    usual: str | None = parse(text.encode(), name).value["api"].get("url")
+    if usual is None:
+        raise UsageError(f"--probe: the preset {name} starts its server, which has no address", hint="Leave one out.")
     return text.replace(f'"{usual}"', one_line(url), 1)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -17,6 +18,14 @@ _IN_CHUNK = (
     *("id", "doc_id", "rel_path", "heading_path", "text"),
     *("score", "score_vector", "score_lexical", "rank", "vault"),
 )
+_MOST_PATHS = 10
+_SEVERAL = {
+    "anyOf": [
+        {"type": "string"},
+        {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": _MOST_PATHS},
+        {"type": "null"},
+    ]
+}
 _STEP = re.compile(r"[A-Za-z0-9_]{1,60}_ms")
 
 
@@ -31,6 +40,15 @@ def _single(written: str) -> str:
     return written
 
 
+def _one_or_several(value: Any) -> Any:
+    paths = [value] if isinstance(value, str) else value
+    if value is None:
+        return value
+    if type(paths) is not list or not 1 <= len(paths) <= _MOST_PATHS or not all(type(path) is str for path in paths):
+        raise ValueError(f"expected a path, or a list of 1 to {_MOST_PATHS} paths")
+    return [_single(path) for path in paths] if paths is value else _single(value)
+
+
 def _scalar(value: Any) -> Any:
     if value is not None and type(value) not in (str, bool, int, float):
         raise ValueError("expected text, a number, true, false or null")
@@ -39,6 +57,7 @@ def _scalar(value: Any) -> Any:
 
 FieldPath = Annotated[str, AfterValidator(_field_path)]
 OnePath = Annotated[str, AfterValidator(_single)]
+HeadingPath = Annotated[Any, AfterValidator(_one_or_several), WithJsonSchema(_SEVERAL)]
 Scalar = Annotated[Any, AfterValidator(_scalar), WithJsonSchema({"type": ["string", "number", "boolean", "null"]})]
 StepName = Annotated[str, Field(pattern=f"^{_STEP.pattern}$")]
 
@@ -77,8 +96,9 @@ class ChunkFields(SettingsModel):
     """The path of the note."""
     path_prefix: Text | None = None
     """A prefix to remove from paths; with `{vault}`, as in `/vaults/{vault}/`, it gives the vault too."""
-    heading_path: OnePath | None = None
-    """The headings above the chunk: a text, or a list, outermost first. Missing or null means none."""
+    heading_path: HeadingPath = None
+    """The headings above the chunk: a text, or a list, outermost first. Missing or null means none. Where each level is
+    a field of its own, a list of paths, outermost first: `[meta."Header 1", meta."Header 2"]`."""
     heading_separator: Annotated[Text, Field(min_length=1)] | None = None
     """The separator between headings in a text, if it is not ` > `."""
     text: OnePath | None = None
@@ -109,14 +129,21 @@ class ChunkFields(SettingsModel):
 
     @model_validator(mode="after")
     def _of_columns(self) -> ChunkFields:
-        for name in _IN_CHUNK if self.columns else ():
-            written: str | None = getattr(self, name)
-            steps = field_paths.parse(written).steps if written is not None else ()
+        for name, written in self._written() if self.columns else ():
+            steps = field_paths.parse(written).steps
             column = str(steps[0]) if steps else ""
             if column and column not in (self.columns or {}):
                 meant = suggestion(column, self.columns or {})
                 raise ValueError(f"expected {name!r} to begin with a name of 'columns', found {column!r}{meant}")
         return self
+
+    def _written(self) -> Iterator[tuple[str, str]]:
+        """Give the paths of all parts, each with the name of its part."""
+        for name in _IN_CHUNK:
+            paths = getattr(self, name)
+            yield from (
+                (name, path) for path in ([] if paths is None else [paths] if isinstance(paths, str) else paths)
+            )
 
 
 class ReferenceFields(SettingsModel):

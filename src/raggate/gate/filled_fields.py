@@ -106,10 +106,13 @@ def _source(name: str, settings: Config) -> str:
     if chunk is not None and name in ("text", "heading_path") and getattr(chunk, name) is not None:
         return f"{chunk.path}: {getattr(chunk, name)}"
     fields = mapping.chunks
-    written: str | None = getattr(fields, name)
+    written: str | list[str] | None = getattr(fields, name)
     if written is None:
         through_prefix = name == "vault" and "{vault}" in (fields.path_prefix or "")
         return _OWN_ID if name == "id" else "path_prefix" if through_prefix else ""
+    if not isinstance(written, str):
+        # the others are beside the first
+        return " + ".join([_whole_path(fields, written[0]), *written[1:]])
     return _whole_path(fields, written)
 
 

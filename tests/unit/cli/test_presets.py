@@ -1,4 +1,4 @@
-"""Every preset is a configuration, and reads an answer in the shape that its engine gives."""
+"""Every preset is a configuration, and reads what its engine answered, or an answer of the shape that it documents."""
 
 from __future__ import annotations
 
@@ -14,21 +14,32 @@ from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.golden import Case
+from raggate.models.run import Response
 from raggate.service.adapters.mapped import MappedAdapter
+from raggate.service.adapters.mapped_request import filled_json, values_of
+from raggate.service.adapters.mcp import McpAdapter
 
-ANSWERS = Path(__file__).parents[2] / "data" / "presets"
+ROOT = Path(__file__).parents[3]
+ANSWERS = ROOT / "tests" / "data" / "presets"
 NAMES = sorted(item.name.removesuffix(".yml") for item in files("raggate.cli").joinpath("presets").iterdir())
 CASE = Case(id="q1", question='Where is the "spare" key?', answerable=True)
 BASE = {"rel_path": "Keys.md", "text": "The spare key is under the mat.", "heading_path": "# Keys > ## Spare"}
+NOTE = (
+    "# Keys\n\nKeys of the garden are numbered.\n\n## Spare\n\nThe spare key is under the mat.\n\n## Lost\n\n"
+    "Whoever loses a key pays 25 euros for a new lock."
+)
+WHOLE = {"heading_path": "", "text": NOTE}
 TELLS_LESS = {
-    "langserve": {"heading_path": ""},
-    "hayhooks": {"heading_path": ""},
-    "llama-stack": {"heading_path": ""},
+    "hayhooks": {"text": "\n\nThe spare key is under the mat.\n\n"},
+    "llama-stack": {"heading_path": "", "text": f"{NOTE}\n"},
     "r2r": {"heading_path": ""},
-    "basic-memory": {"heading_path": "", "text": ""},
+    "basic-memory": WHOLE,
+    "basic-memory-mcp": WHOLE,
     "khoj": {"heading_path": "", "text": "# Keys\n## Spare\nThe spare key is under the mat."},
 }
-NO_SCORE = {"weaviate", "chroma", "langserve", "basic-memory", "khoj"}
+NO_SCORE = {"weaviate", "chroma", "langserve", "basic-memory", "basic-memory-mcp", "khoj"}
+TRIED: dict[str, str] = json.loads((ANSWERS / "tried.json").read_bytes())
+"""Preset -> the software and version whose real answer is in the file of that name; the others are documented."""
 
 
 def loaded(name: str, url: str | None = None) -> Config:
@@ -37,37 +48,52 @@ def loaded(name: str, url: str | None = None) -> Config:
     return schema.load(text.encode(), "raggate.yml")
 
 
-def adapter(name: str) -> MappedAdapter:
-    """Make the adapter of a preset."""
-    return MappedAdapter(loaded(name).ask, ("notes",), {"ES_API_KEY": "k"})
-
-
-def read(name: str, answer: object) -> Any:
+def read(name: str, answer: Any) -> Response:
     """Read an answer by a preset."""
-    return adapter(name).parse(json.dumps(answer).encode(), CASE)
+    settings = loaded(name)
+    if settings.ask.adapter == "mcp":
+        return McpAdapter.of(settings, {})._read(answer)
+    return MappedAdapter(settings.ask, ("notes",), {"ES_API_KEY": "k"}).parse(json.dumps(answer).encode(), CASE)
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_preset_reads_its_engines_answer(name: str) -> None:
     """The note, the heading and the text of the chunk come out as the notes have them, and the score if it falls."""
-    (chunk,) = adapter(name).parse((ANSWERS / f"{name}.json").read_bytes(), CASE).chunks
+    (chunk,) = read(name, json.loads((ANSWERS / f"{name}.json").read_bytes())).chunks
     told = {"rel_path": chunk.rel_path, "text": chunk.text, "heading_path": chunk.heading_path}
     assert told == BASE | TELLS_LESS.get(name, {})
     assert (chunk.score_final is None) == (name in NO_SCORE)
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_the_docs_say_what_a_preset_was_tried_with(name: str) -> None:
+    """Each preset has its row, which names the software of the answer here, or says that there was none."""
+    row = f"| `{name}` | {TRIED[name]} |" if name in TRIED else f"| `{name}` | not tried:"
+    assert row in (ROOT / "docs" / "adapters.md").read_text(encoding="utf-8")
+
+
+def sent_by(name: str) -> list[Any]:
+    """Give the values that a preset sends for the question."""
+    settings = loaded(name)
+    if settings.ask.mcp is not None:
+        return values(filled_json(settings.ask.mcp.arguments, values_of(CASE, "hybrid", settings.ask)))
+    call = MappedAdapter(settings.ask, ("notes",), {"ES_API_KEY": "k"}).call(CASE, "hybrid")
+    return [*values(call.json), *call.query.values()]
+
+
+def values(part: Any) -> list[Any]:
+    """Give the ends of a JSON value."""
+    inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
+    return [part] if inner is None else [value for item in inner for value in values(item)]
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_preset_asks_the_question_whole(name: str) -> None:
     """The question goes out as it is, as a value of its own, so that no sign of it means anything."""
-    call = adapter(name).call(CASE, "hybrid")
-
-    def values(part: Any) -> list[Any]:
-        inner = part.values() if isinstance(part, dict) else part if isinstance(part, list) else None
-        return [part] if inner is None else [value for item in inner for value in values(item)]
-
-    sent = [*values(call.json), *call.query.values()]
+    sent = sent_by(name)
     assert CASE.question in sent
-    assert name == "langserve" or 10 in sent or "10" in sent
+    counts = {10, "10"} & {value for value in sent if isinstance(value, int | str)}
+    assert name == "langserve" or counts or any("limit: 10" in str(value) for value in sent)
 
 
 @pytest.mark.parametrize(
@@ -112,7 +138,7 @@ def test_a_preset_loosens_nothing(name: str) -> None:
     made = loaded(name)
     plain = schema.load(b"vault: {notes: notes}\nsuite: notes\napi: {url: 'http://x'}\n", "raggate.yml")
     assert made.model_copy(update={"api": plain.api, "ask": plain.ask}) == plain
-    asked = {"adapter", "modes", "mapped"}
+    asked = {"adapter", "modes", "mapped", "mcp"}
     assert made.ask.model_dump(exclude=asked) == plain.ask.model_dump(exclude=asked)
 
 
@@ -121,6 +147,8 @@ def test_another_address() -> None:
     assert loaded("r2r", "https://r2r.example:1").api.url == "https://r2r.example:1"
     with pytest.raises(UsageError, match="expected the address without a path"):
         loaded("r2r", "http://x/v3")
+    with pytest.raises(UsageError, match="starts its server, which has no address"):
+        loaded("basic-memory-mcp", "http://x")
     hostile = 'http://x"}\ngate: {tolerance: 1}\n#'
     with pytest.raises(UsageError):
         loaded("r2r", hostile)
@@ -128,5 +156,5 @@ def test_another_address() -> None:
 
 def test_an_unknown_preset() -> None:
     """All there are are named, and the nearest."""
-    with pytest.raises(UsageError, match=r"expected one of basic-memory, chroma.*did you mean 'opensearch'"):
+    with pytest.raises(UsageError, match=r"expected one of basic-memory, .*chroma.*did you mean 'opensearch'"):
         first_config.preset("opensarch", None)

@@ -235,23 +235,37 @@ def _without(rel_path: str, beginnings: Prefixes) -> tuple[str, str | None]:
     return rel_path, None
 
 
-def heading_path_at(written: str | None, item: Any, where: str, separator: str | None = None) -> str:
-    """Give headings as a path; empty for no path, null and nothing, a ValueError for what is something else."""
+def heading_path_at(written: str | Sequence[str] | None, item: Any, where: str, separator: str | None = None) -> str:
+    """Give headings as a path; empty for no path, null and nothing, a ValueError for what is something else.
+
+    Of several paths each leads to the headings of a level, or of some.
+    """
+    if isinstance(written, str) or written is None:
+        headings = _headings(written, item, where, separator)
+        # a text is taken as it is
+        return headings if isinstance(headings, str) else _heading_path(headings)
+    levels = [_headings(path, item, where, separator) for path in written]
+    return _heading_path([heading for level in levels for heading in ([level] if isinstance(level, str) else level)])
+
+
+def _headings(written: str | None, item: Any, where: str, separator: str | None) -> str | list[str]:
     value, place = _at(written, item, where)
     if value is None or value is ABSENT:
-        return ""
+        return []
     if type(value) is str:
-        if separator is None:
-            return value
-        value = value.split(separator)
-    elif type(value) is not list:
+        return value if separator is None else value.split(separator)
+    if type(value) is not list:
         raise WrongShape(place, "text or a list of headings", value)
     if len(value) > MAX_HEADINGS:
         raise ValueError(f"{place}: expected at most {MAX_HEADINGS} headings, found {len(value)}")
     for position, heading in enumerate(value):
         if type(heading) is not str:
             raise WrongShape(f"{place}[{position}]", "text", heading)
-    headings = tuple(heading.strip() for heading in value if heading.strip())
+    return value
+
+
+def _heading_path(given: Sequence[str]) -> str:
+    headings = tuple(heading.strip() for heading in given if heading.strip())
     if headings and all(map(_MARKED.match, headings)):
         return " > ".join(headings)
     return anchors.written(headings)

@@ -46,6 +46,13 @@ def test_every_key_is_described(model: type[Any]) -> None:
         ({"response__chunks": {"id": "i"}}, "exactly one of 'list' and 'columns'"),
         ({"response__chunks": {"list": "a", "columns": {"i": "a"}, "id": "i"}}, "exactly one of 'list' and 'columns'"),
         ({"response__chunks": {"columns": {"ids": "a"}, "id": "id"}}, "found 'id'; did you mean 'ids'?"),
+        (
+            {"response__chunks": {"columns": {"ids": "a"}, "id": "ids", "heading_path": ["ids", "h"]}},
+            "expected 'heading_path' to begin with a name of 'columns', found 'h'",
+        ),
+        ({"response__chunks": {"list": "a", "id": "i", "heading_path": []}}, "a list of 1 to 10 paths"),
+        ({"response__chunks": {"list": "a", "id": "i", "heading_path": ["a[*]"]}}, "expected a path to one value"),
+        ({"response__chunks": {"list": "a", "id": "i", "heading_path": 7}}, "a list of 1 to 10 paths"),
         ({"response__chunks__list": "a[?(@.x>1)]"}, "expected a path such as"),
         ({"response__chunks": {"list": "a"}}, "at least one of 'id', 'doc_id' and 'rel_path'"),
         ({"response__chunks": {"list": "a", "id": "i", "path_prefix": "/"}}, "'rel_path' beside 'path_prefix'"),
@@ -166,6 +173,28 @@ def chunk(hit: object, **fields: Any) -> Chunk:
 def test_headings_become_a_heading_path(headings: object, separator: str | None, expected: str) -> None:
     """Lists and separated texts become headings with level marks; a text is taken as it is."""
     assert chunk({"id": "x", "h": headings}, heading_path="h", heading_separator=separator).heading_path == expected
+
+
+@pytest.mark.parametrize(
+    ("hit", "expected"),
+    [
+        ({"Header 1": "A", "Header 2": "B", "Header 3": "C"}, "# A > ## B > ### C"),
+        ({"Header 1": "A", "Header 3": None}, "# A"),
+        ({"Header 1": ["A", "B"], "Header 2": "C"}, "# A > ## B > ### C"),
+        ({"Header 1": "# A", "Header 2": "## B"}, "# A > ## B"),
+        ({}, ""),
+    ],
+)
+def test_each_level_of_the_headings_may_be_a_field_of_its_own(hit: dict[str, Any], expected: str) -> None:
+    """Headings of several fields are joined in their order, and levels that are missing are left out."""
+    paths = ['"Header 1"', '"Header 2"', '"Header 3"']
+    assert chunk({"id": "x", **hit}, heading_path=paths).heading_path == expected
+
+
+def test_a_level_that_is_no_text_fails_the_call() -> None:
+    """The place is named as for any other field."""
+    with pytest.raises(ValueError, match=r"\[0\].b: expected text or a list of headings, found 2"):
+        chunk({"id": "x", "a": "A", "b": 2}, heading_path=["a", "b"])
 
 
 def test_a_chunk_has_all_its_parts() -> None:
