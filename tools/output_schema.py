@@ -95,6 +95,13 @@ RESULTS: Mapping[str, Keys] = {
         "findings": ("list", "`check`, `severity`, `path`, `line`, `key`, `message`, `fix`"),
         "outlook": ("mapping or null", "what the suite can show"),
     },
+    "diff": {
+        **RUN_DIRECTORY,
+        "base": ("mapping", "`kind`, `name`, `commit`, `run_id`"),
+        "head": ("mapping", "the same"),
+        "matrix": ("list", "`mode`, `metric`, `base`, `head`, `delta`, `n`, `status` of each gated metric"),
+        "verdict": ("mapping", "as of `check`, with base in place of the baseline"),
+    },
     "run": MEASURED,
     "calibrate": {**MEASURED, "noise": ("mapping or null", "what equal runs differ by, by mode and metric")},
     "judge": {

@@ -7,6 +7,7 @@ import click
 from raggate.cli.baseline import baseline
 from raggate.cli.comment import comment
 from raggate.cli.demo import demo
+from raggate.cli.diff import diff
 from raggate.cli.golden import golden
 from raggate.cli.init import init
 from raggate.cli.judge import judge
@@ -22,7 +23,7 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (demo, init, probe, golden, lint, baseline, comment, judge, prove, runs)
+COMMANDS: tuple[click.Command, ...] = (demo, diff, init, probe, golden, lint, baseline, comment, judge, prove, runs)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
@@ -33,6 +34,7 @@ _ORDER = (
     "golden",
     "lint",
     "check",
+    "diff",
     "run",
     "calibrate",
     "judge",

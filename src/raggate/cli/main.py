@@ -16,6 +16,7 @@ from raggate import __version__
 from raggate.cli import choosing, console, options, output, watching
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.options import PATH
+from raggate.cli.requests import request_of
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.interop.options import choice
 from raggate.interop.run_names import RUN
@@ -23,7 +24,6 @@ from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.models.selection import Choice
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request
@@ -139,7 +139,7 @@ def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> int:
     from raggate.pipeline import report_files
 
     files = report_files.parsed(reports, "--report")
-    request = _request(choosing.taken(flags), **flags)
+    request = request_of(choosing.taken(flags), **flags)
     if watch:
         watching.watch(request, partial(_check, request, files))
     return _check(request, files)
@@ -160,7 +160,7 @@ def run(**flags: Any) -> int:
     """Start the API and ask the questions; write a scored run directory, without a verdict."""
     from raggate.pipeline import check as pipeline
 
-    return console.show_run(pipeline.run(_request(choosing.taken(flags), **flags)))
+    return console.show_run(pipeline.run(request_of(choosing.taken(flags), **flags)))
 
 
 @cli.command()
@@ -178,7 +178,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> int:
     from raggate.pipeline import calibrate as pipeline
     from raggate.reports import calibration
 
-    result, measured = pipeline.calibrate(_request(**flags), runs, boot_each=boot_each)
+    result, measured = pipeline.calibrate(request_of(**flags), runs, boot_each=boot_each)
     if result.run.stopped is None:
         click.echo(calibration.render(measured))
     shown = console.show_run(result)
@@ -272,7 +272,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
     from raggate.pipeline import rerun
 
     terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "by")}
-    target, proposal = rerun.promote_directory(_request(**flags), directory, dry_run=dry_run, **terms)
+    target, proposal = rerun.promote_directory(request_of(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
     cases = f"{len({case.case_id for case in scorecard.cases})} cases"
     click.echo(
@@ -297,33 +297,3 @@ def _verdict(review: Review, directory: Path) -> Answer:
 for _command in (*COMMANDS, *OTHER_SYSTEMS):
     cli.add_command(_command)
 output.add_flags(cli)
-
-
-def _request(
-    choice: Choice | None = None,
-    *,
-    config_file: Path,
-    against: str | None = None,
-    baseline_file: Path | None = None,
-    out: Path | None = None,
-    full_text: bool = False,
-    **overrides: str | None,
-) -> Request:
-    from raggate.config.overrides import Overrides
-    from raggate.interop.systems import SYSTEMS
-    from raggate.models.selection import EVERYTHING
-    from raggate.pipeline.request import Request
-
-    return Request(
-        config_file=config_file,
-        environment=dict(os.environ),
-        say=console.say,
-        systems=SYSTEMS,
-        overrides=Overrides(**overrides, contained=False, replayed=False),
-        against=against,
-        out=out,
-        baseline_file=baseline_file,
-        full_text=full_text,
-        **console.hearing(),
-        choice=choice or EVERYTHING,
-    )

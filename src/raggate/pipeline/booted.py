@@ -17,6 +17,7 @@ from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Vault
+from raggate.models.provenance import Checkout
 from raggate.models.run import Result
 from raggate.models.service import IndexState, Started, Workspace
 from raggate.pipeline.request import Request
@@ -31,13 +32,14 @@ from raggate.text.quote import without_userinfo
 class Build:
     """One build of the API: its settings, the directory that its source lies in, and what it is called.
 
-    `source` says whose source that is; see `Workspace`.
+    `source` says whose source that is; see `Workspace`. `checkout` is what is known of the commit it is of.
     """
 
     api: Api
     root: Path
     name: str = ""
     source: str = ""
+    checkout: Checkout = field(default_factory=Checkout)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

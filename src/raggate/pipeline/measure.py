@@ -59,6 +59,7 @@ def measure(
     baseline: Baseline | None = None,
     boots: int = 1,
     selection: Selection | None = None,
+    build: Build | None = None,
 ) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
@@ -66,10 +67,10 @@ def measure(
         request: what the front end asks for.
         inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
-        baseline: what the run will be held against, which tells how large its index was and how answers were graded;
-            None without one.
+        baseline: what the run will be held against, which tells how large its index was and how answers were graded.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         selection: the questions that are asked; None for all of them, and whatever is asked beside them.
+        build: what is booted in place of the working tree's API.
     """
     settings = inputs.config
     if below is None:
@@ -79,13 +80,12 @@ def measure(
     answers = PartialRun()
     with failure_reports(directory, settings):
         begin = time.monotonic()
-        blank = blank_run(directory, started, request, inputs, selection)
+        blank = blank_run(directory, started, request, inputs, selection, build)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
-        notes = standing.Notes(inputs.vault)
-        before = baseline.scorecard.fingerprint if baseline else {}
+        notes, before = standing.Notes(inputs.vault), baseline.scorecard.fingerprint if baseline else {}
         try:
-            stopped, log = _ask(request, inputs, directory, answers, before, boots, whole=selection is None)
+            stopped, log = _ask(request, inputs, build, directory, answers, before, boots, whole=selection is None)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
                 run = answers.noted_in(blank)
@@ -118,6 +118,7 @@ def _directory(request: Request, settings: Config, started: str, below: Path | N
 def _ask(
     request: Request,
     inputs: Inputs,
+    build: Build | None,
     directory: Path,
     answers: PartialRun,
     before: Fingerprint,
@@ -137,7 +138,7 @@ def _ask(
     # a preview works in the directory of its run
     runs = directory.parent.parent if directory.name == "preview" else directory.parent
     place = Place(out=directory, runs=runs, identified=answers.images.append, counted=answers.note_index)
-    build = Build(api=settings.api, root=request.root)
+    build = build or Build(api=settings.api, root=request.root)
     times = settings.ask.repeat // boots
     log: tuple[str, ...] = ()
     for number in range(boots):
@@ -208,7 +209,12 @@ def _changed_vault(notes: Vault) -> str | None:
 
 
 def blank_run(
-    directory: Path, started: str, request: Request, inputs: Inputs, selection: Selection | None = None
+    directory: Path,
+    started: str,
+    request: Request,
+    inputs: Inputs,
+    selection: Selection | None = None,
+    build: Build | None = None,
 ) -> Run:
     """Give a run of which nothing is known but how it is measured; `started` is ISO 8601."""
     settings = inputs.config
@@ -222,13 +228,13 @@ def blank_run(
         config=settings,
         provenance=Provenance(
             raggate_version=__version__,
-            checkout=sources.head(request.root, request.remote),
+            checkout=sources.head(request.root, request.remote) if build is None else build.checkout,
             against=inputs.against,
             ignored=tuple(inputs.ignored),
             in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
-            reproduce=request.reproducing(selection),
+            reproduce=request.reproducing(selection) if build is None else "",
         ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
         probes=Probing(private=private_notes(inputs.vault, settings.private)),

@@ -97,6 +97,12 @@ class Request:
         words = (naming(selection.asked) or selection.words) if self.choice.failed else selection.words
         return f"{self.reproduce} {words}"
 
+    def diffing(self, base: str, head: str) -> str:
+        """The command line that holds two builds against each other in the same way."""
+        sides = [shlex.quote(side) for side in (base, head)]
+        words = [self.choice.words] if self.choice.words else []
+        return " ".join([_command("diff", str(self.config_file), {"suite": self.overrides.suite}), *words, *sides])
+
     def promoting(self, directory: str) -> str:
         """The command line that makes a run directory the baseline of the same suite, in the same place."""
         return _command(f"promote {shlex.quote(directory)}", str(self.config_file), {"baseline": self.baseline_file})

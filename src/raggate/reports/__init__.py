@@ -16,8 +16,10 @@ from raggate.models.judging_bias import JudgeBias
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
+from raggate.models.side_by_side import SideBySide
 from raggate.models.verdict import Review
 from raggate.reports import (
+    diff,
     failure,
     judge_bias,
     judge_bias_file,
@@ -69,6 +71,7 @@ OF_FAILURE: Reports[RunFailure] = {
     "report.html": failure_page.render,
     "verdict.json": failure.render_json,
 }
+OF_DIFF: Reports[SideBySide] = {"diff.md": diff.render_markdown, "diff.json": diff.render_json}
 OF_BIAS: Reports[JudgeBias] = {"judge_bias.md": judge_bias.render_markdown, "judge_bias.json": judge_bias_file.render}
 OF_PROOF: Reports[GateProof] = {
     "proof.md": proof.render,

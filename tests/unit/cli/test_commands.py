@@ -27,6 +27,7 @@ def test_the_gate_comes_first() -> None:
         "golden",
         "lint",
         "check",
+        "diff",
         "run",
         "calibrate",
         "judge",

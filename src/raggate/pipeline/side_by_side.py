@@ -1,0 +1,187 @@
+"""Two builds, each booted and asked the same questions -> one held against the other.
+
+Questions, notes, settings and policy are those of the working tree on both sides, but for a side that is a stored run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from raggate.config.overrides import Overrides
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, UsageError
+from raggate.gate import invariants, promote, selected
+from raggate.inputs import git, sources
+from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
+from raggate.models.provenance import Checkout
+from raggate.models.run import Run
+from raggate.models.scorecard import Scorecard
+from raggate.models.selection import Selection
+from raggate.models.side_by_side import Side, SideBySide, SideKind
+from raggate.models.verdict import Review
+from raggate.pipeline import check, measure, run_directory, stored_runs
+from raggate.pipeline.booted import Build
+from raggate.pipeline.request import Request
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.reports import OF_DIFF, OF_REVIEW
+from raggate.scoring import score
+from raggate.text.quote import cut, quoted
+
+WORKING_TREE = "."
+"""Stands for the API as the working tree has it."""
+
+FOLDER = "diff"
+"""Folder of the head's run directory with the reports of a comparison of two builds."""
+
+_KINDS: tuple[tuple[str, SideKind], ...] = (("ref:", "revision"), ("image:", "image"), ("run:", "run"))
+_HINT = (
+    "Name a git revision, an image, an address, or a run directory; where a name could be several of them, write ref:, "
+    "image: or run: before it. `.` is the working tree."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asked:
+    """A side that was asked, or had been: its run and scores."""
+
+    side: Side
+    run: Run
+    scorecard: Scorecard
+
+
+def diff(request: Request, base: str, head: str) -> SideBySide:
+    """Ask both sides, and hold the head against the base.
+
+    Args:
+        request: where questions, notes, settings and policy are.
+        base: a revision, an image, an address, a run directory, or the working tree.
+        head: the same.
+
+    Raises:
+        RunFailed: for a side that cannot be named, brought up or read.
+    """
+    with load_inputs(request) as inputs:
+        selection = check.choose(request, inputs)
+        before = _asked(request, inputs, base, selection)
+        # how large its index was tells when the other's is complete
+        after = _asked(request, inputs, head, selection, baseline_of(before, selection))
+        baseline = baseline_of(before, after.run.selection)
+        review = check.evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config)
+        both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))
+        folder = after.side.directory / FOLDER
+        folder.mkdir(exist_ok=True)
+        run_directory.write_reports(folder, OF_REVIEW, both.review)
+        run_directory.write_reports(folder, OF_DIFF, both)
+        return both
+
+
+def baseline_of(base: Asked, part: Selection | None) -> Baseline:
+    """Give a side as what another is held against.
+
+    A partial run is only held against for the sake of another: what it did not ask, no whole run may be compared by.
+    """
+    run = base.run
+    if part is not None and run.selection is not None and set(part.asked) <= set(run.selection.asked):
+        run = replace(run, golden=selected.asked_of(run.golden, run.selection), selection=None)
+    unfit: tuple[str, ...] = ()
+    try:
+        findings = invariants.check_answers(base.run, run.config.invariants, run.config.gate)
+        promote.refuse_unmeasured(run, base.scorecard, findings, run.config.gate)
+    except CannotTell as error:
+        unfit = (error.message.replace("become a baseline", "be compared with", 1),)
+    return Baseline(
+        source=base.side.title, scorecard=base.scorecard, provenance=promote.provenance(base.run), unfit=unfit
+    )
+
+
+def _reproduced(review: Review, request: Request, base: str, head: str) -> Review:
+    command = request.diffing(base, head)
+    return replace(review, run=replace(review.run, provenance=replace(review.run.provenance, reproduce=command)))
+
+
+def _asked(
+    request: Request, inputs: Inputs, name: str, selection: Selection | None, before: Baseline | None = None
+) -> Asked:
+    kind, value = _kind_of(request, inputs.config, name)
+    if kind == "run":
+        directory = stored_runs.named(value, _out(request, inputs))
+        run = run_directory.read(directory)
+        return _as_asked(kind, directory.name, run, score.score(run, run.config.score.k), directory)
+    with _build(request, inputs.config, kind, value) as build:
+        request.say(f"{kind}{'' if kind == 'working tree' else f' {cut(value)}'}:")
+        asking = replace(inputs, config=inputs.config.model_copy(update={"api": build.api}))
+        directory, run, scorecard = measure.measure(request, asking, baseline=before, selection=selection, build=build)
+        return _as_asked(kind, value, run, scorecard, directory)
+
+
+def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directory: Path) -> Asked:
+    commit = run.provenance.checkout.commit
+    side = Side(kind=kind, name=name, commit=commit, run_id=run.run_id, directory=directory)
+    return Asked(side=side, run=run, scorecard=scorecard)
+
+
+def _out(request: Request, inputs: Inputs) -> Path:
+    return request.out or request.root / inputs.config.out
+
+
+def _kind_of(request: Request, settings: Config, name: str) -> tuple[SideKind, str]:
+    """Say what a name is of, and give it without a prefix that says so."""
+    for prefix, kind in _KINDS:
+        if name.startswith(prefix):
+            return kind, name.removeprefix(prefix)
+    if name == WORKING_TREE:
+        return "working tree", name
+    if name.startswith(("http://", "https://")):
+        return "url", name
+    looks: tuple[tuple[SideKind, Callable[[], bool]], ...] = (
+        ("run", lambda: name == stored_runs.LATEST or (Path(name) / "config.json").is_file()),
+        ("revision", lambda: _commit(request, name) is not None),
+        ("run", lambda: _is_run(name, request.out or request.root / settings.out)),
+        ("image", lambda: settings.api.container is not None),
+    )
+    for kind, fits in looks:
+        if fits():
+            return kind, name
+    raise UsageError(f"{quoted(name)}: neither a revision nor a run directory here", hint=_HINT)
+
+
+def _is_run(name: str, out: Path) -> bool:
+    return any(run.name.startswith(name) for run in stored_runs.stored_runs(out))
+
+
+def _commit(request: Request, revision: str) -> str | None:
+    checkout = git.find(request.root, None)
+    return git.resolve(checkout, revision, purpose="raggate diff needs it") if checkout and revision else None
+
+
+@contextmanager
+def _build(request: Request, settings: Config, kind: SideKind, value: str) -> Iterator[Build]:
+    """Give a build; the source of a revision is gone on leaving."""
+    if kind == "revision":
+        with _of_revision(request, settings, value) as build:
+            yield build
+        return
+    given = Overrides(api_image=value if kind == "image" else None, api_url=value if kind == "url" else None)
+    checkout = sources.head(request.root) if kind == "working tree" else Checkout()
+    yield Build(api=given.apply(settings).api, root=request.root, name=value, checkout=checkout)
+
+
+@contextmanager
+def _of_revision(request: Request, settings: Config, revision: str) -> Iterator[Build]:
+    commit, top = _commit(request, revision), sources.top_of(request.root, None)
+    if commit is None or top is None:
+        raise UsageError(f"{quoted(revision)}: no such revision in the repository of {request.config_name}", hint=_HINT)
+    if settings.api.command is None and not any(container.build for container in settings.api.containers().values()):
+        raise UsageError(
+            f"{quoted(revision)}: a revision needs an API that raggate builds or runs itself, by `api.command` or "
+            "`api.container.build`",
+            hint="Name images or addresses in its place.",
+        )
+    with sources.at(top, commit) as source:
+        root = source.directory(".") / request.root.resolve().relative_to(top.resolve())
+        checkout = Checkout(commit=commit, dirty=False)
+        yield Build(api=settings.api, root=root, name=revision, source=f"base of {request.root}", checkout=checkout)

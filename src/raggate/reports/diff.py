@@ -1,0 +1,101 @@
+"""Two builds side by side: what they are, a matrix of metrics and modes, and then the report on the head. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from raggate.models.scorecard import OVERALL
+from raggate.models.side_by_side import Side, SideBySide
+from raggate.models.verdict import GatedMetric
+from raggate.reports import markdown as summary
+from raggate.reports.parts import formatting
+from raggate.reports.parts.markup import inert, table
+from raggate.reports.public_verdict import verdict_of
+from raggate.text.escape import log_line, markdown as safe, plain
+from raggate.text.jsonio import dumps
+from raggate.text.numbers import rounded_or_none
+
+SCHEMA = "raggate/diff/1"
+
+
+def render_markdown(both: SideBySide) -> str:
+    """Render the heading, the matrix, and the whole report on the head."""
+    title = f"# {inert(both.base.title, limit=200)} → {inert(both.head.title, limit=200)}"
+    modes, rows = matrix(both)
+    drawn = table(["metric", *map(safe, modes)], [[safe(row[0]), *row[1:]] for row in rows]) if rows else ""
+    return "\n\n".join(filter(None, [title, drawn, summary.render(both.review)]))
+
+
+def render_terminal(both: SideBySide, *, width: int) -> str:
+    """Render the heading and the matrix as aligned lines of at most `width` columns, as far as names allow."""
+    modes, rows = matrix(both)
+    lines = ["", log_line(f"base: {both.base.title} (run {both.base.run_id})", limit=width)]
+    lines.append(log_line(f"head: {both.head.title} (run {both.head.run_id})", limit=width))
+    if len(modes) > 1:
+        cells = [["metric", *modes], *rows]
+        widths = [max(len(log_line(cell)) for cell in column) for column in zip(*cells, strict=True)]
+        lines.append("")
+        for row in cells:
+            line = "  ".join(log_line(cell).ljust(size) for cell, size in zip(row, widths, strict=True))
+            lines.append(line.rstrip())
+    return "\n".join(lines)
+
+
+def render_json(both: SideBySide) -> str:
+    """Serialise both sides, the matrix and the verdict on the head."""
+    return dumps(document(both), pretty=True).decode()
+
+
+def document(both: SideBySide) -> dict[str, Any]:
+    """Give it as JSON values, but for the path of the verdict's run directory, which is its name alone."""
+    verdict = asdict(verdict_of(both.review, both.head.directory))
+    verdict["run_directory"] = both.head.directory.name
+    return {
+        "schema": SCHEMA,
+        "base": _side(both.base),
+        "head": _side(both.head),
+        "matrix": [_cell(row) for row in _rows(both)],
+        "verdict": verdict,
+    }
+
+
+def matrix(both: SideBySide) -> tuple[list[str], list[list[str]]]:
+    """Give the modes, and for each metric that is gated its name and what became of it in each mode."""
+    rows = _rows(both)
+    modes = list(dict.fromkeys(row.delta.mode for row in rows))
+    by_place = {(row.delta.metric, row.delta.mode): row for row in rows}
+    metrics = dict.fromkeys(row.delta.metric for row in rows)
+    return modes, [[metric, *(_shown(by_place.get((metric, mode))) for mode in modes)] for metric in metrics]
+
+
+def _rows(both: SideBySide) -> Sequence[GatedMetric]:
+    rows = both.review.verdict.rows
+    return [row for row in rows if row.delta.slice == OVERALL and (row.gated or row.status == "no baseline")]
+
+
+def _shown(row: GatedMetric | None) -> str:
+    if row is None:
+        return "–"
+    delta = row.delta
+    before = formatting.figure(delta.baseline, binary=delta.binary)
+    after = formatting.figure(delta.current, binary=delta.binary)
+    return before if before == after else f"{before} → {after} ({formatting.change(delta)})"
+
+
+def _side(side: Side) -> dict[str, Any]:
+    return {"kind": side.kind, "name": plain(side.name), "commit": side.commit, "run_id": plain(side.run_id)}
+
+
+def _cell(row: GatedMetric) -> dict[str, Any]:
+    delta = row.delta
+    return {
+        "mode": delta.mode,
+        "metric": delta.metric,
+        "base": rounded_or_none(delta.baseline.value),
+        "head": rounded_or_none(delta.current.value),
+        "delta": rounded_or_none(delta.delta),
+        "n": delta.current.n,
+        "status": row.status,
+    }

@@ -1,0 +1,103 @@
+"""`raggate diff`: a revision, the working tree and stored runs, held against each other."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from project import FAKE_API, Project
+from raggate.pipeline import run_directory
+
+API = f"""\
+import os, runpy, sys
+from pathlib import Path
+
+os.environ["FAKE_BEHAVIOUR"] = Path(__file__).with_name("behaviour.txt").read_text().strip()
+sys.path.insert(0, {str(FAKE_API.parent)!r})
+runpy.run_path({str(FAKE_API)!r}, run_name="__main__")
+"""
+
+
+@pytest.fixture
+def repository(promoted_once: Project, tmp_path: Path) -> Project:
+    """A repository whose committed API is healthy, and whose working tree has one that finds less."""
+    project = promoted_once.copied(tmp_path / "repository")
+    (project.root / "api.py").write_text(API)
+    (project.root / "behaviour.txt").write_text("ok")
+    project.edit(str(FAKE_API), '"{root}/api.py"')
+    project.commit()
+    (project.root / "behaviour.txt").write_text("worse")
+    return project
+
+
+def told(project: Project) -> dict[str, object]:
+    """Read what programs are told of the last comparison."""
+    loaded: dict[str, object] = json.loads((project.last_run() / "diff" / "diff.json").read_text())
+    return loaded
+
+
+def test_a_revision_and_the_working_tree(repository: Project) -> None:
+    """Both are booted and asked, the change is red, and each run says which commit it is of."""
+    done = repository.command("diff", "HEAD", "--tag", "work")
+    assert done.code == 1, done.out + done.err
+    assert "base: revision HEAD (" in done.out
+    assert "head: the working tree (run " in done.out
+    assert "Questions that broke (12)" in done.out
+    runs = sorted(path for path in (repository.root / ".raggate" / "runs").iterdir())[-2:]
+    base, head = (run_directory.read(path).provenance.checkout for path in runs)
+    assert (base.commit, base.dirty, head.dirty) == (head.commit, False, True)
+    assert (repository.last_run() / "diff" / "diff.md").read_text().startswith("# revision HEAD (")
+    # a partial one, as only some were asked
+    assert repository.command("promote", "latest").code == 3
+
+
+def test_the_other_way_round(repository: Project) -> None:
+    """What is red one way is better the other, and nothing worse is a pass."""
+    done = repository.command("diff", ".", "HEAD")
+    assert done.code == 0, done.out + done.err
+    assert "Questions that were fixed (24)" in done.out
+
+
+def test_stored_runs(repository: Project) -> None:
+    """Runs that are there already are not asked again; a partial one is nothing that a whole one is compared with."""
+    assert repository.command("run").code == 0
+    worse = repository.last_run().name
+    assert repository.command("run", "--limit", "2").code == 0
+    part = repository.last_run().name
+    before = len(list((repository.root / ".raggate" / "runs").iterdir()))
+    document = json.loads(repository.command("diff", worse, "latest", "--json").out)
+    assert (document["exit_code"], document["result"]["verdict"]["outcome"]) == (5, "partial")
+    done = repository.command("diff", part, worse)
+    assert done.code == 3
+    assert "cannot be compared with: it is partial: 2 of 24 questions asked" in done.out
+    assert len(list((repository.root / ".raggate" / "runs").iterdir())) == before
+
+
+def test_modes_in_a_matrix(repository: Project) -> None:
+    """With several modes a table shows each metric in each of them, in both builds."""
+    repository.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, fts]")
+    done = repository.command("diff", "HEAD", ".", "--limit", "2")
+    assert done.code == 1
+    heading = next(line for line in done.out.splitlines() if line.startswith("metric"))
+    assert heading.split() == ["metric", "hybrid", "fts"]
+    assert {row["mode"] for row in told(repository)["matrix"]} == {"hybrid", "fts"}  # type: ignore[index,attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("side", "problem"),
+    [
+        ("nowhere", "'nowhere': neither a revision nor a run directory here"),
+        ("ref:nowhere", "'nowhere': no such revision"),
+        ("image:x", "api-image needs the section api.container"),
+        ("run:2031", "'2031': no such directory"),
+    ],
+)
+def test_a_side_that_is_none(repository: Project, side: str, problem: str) -> None:
+    """What cannot be named is a usage error before anything is started."""
+    before = len(list((repository.root / ".raggate" / "runs").iterdir()))
+    done = repository.command("diff", side)
+    assert done.code == 2
+    assert problem in done.err
+    assert len(list((repository.root / ".raggate" / "runs").iterdir())) == before
