@@ -94,7 +94,7 @@ OTHER_NUMBERS: tuple[tuple[str, str, dict[str, Definition]], ...] = (
     (
         "As helloworld computes them",
         "What `raggate helloworld` computes, see [systems/helloworld.md](systems/helloworld.md). A case is a stored "
-        "row whose question stands in the golden set.",
+        "row whose question is in the golden set.",
         HELLOWORLD,
     ),
     (
@@ -119,8 +119,8 @@ def metrics_page() -> str:
         "A chunk matches a gold support when the note is the same (and the vault, if the API reports it), the "
         "support's heading path is the chunk's or encloses it, heading by heading "
         "[as people read them](golden-set.md#when-two-headings-are-one), and one of the support's snippets "
-        "stands in the chunk's text, ignoring case and white space.",
-        "Of the other systems that are named, helloworld is the note system, substrate the search-improver and "
+        "is in the chunk's text, ignoring case and white space.",
+        "Of the other systems named here, helloworld is the note system, substrate the search-improver and "
         "pragmata the annotation taxonomy.",
     ]
     for name, metric in METRICS.items():
@@ -134,7 +134,7 @@ def metrics_page() -> str:
         "`client_ms` as raggate saw it, the others as the API reports them.",
         "`coverage_by_document_type` counts, by file extension (at most 20, the rest is `other`; `unknown` without "
         "one), the distinct documents and the chunks that came back over the whole run. `cost` has sum, mean and n of "
-        "each cost that responses tell (`judge_tokens`, `judge_cost_usd`); what none of them tells is not there. "
+        "each cost that responses report (`judge_tokens`, `judge_cost_usd`); a cost that none reports is left out. "
         "Neither is ever gated.",
     ]
     parts += [
@@ -279,7 +279,7 @@ def _definition(heading: str, definition: Definition, *, level: int = 3) -> str:
         f"| range | {values} per case, mean over cases |",
         f"| better | {definition.direction} |",
         f"| null | {_cell(definition.null)} |",
-        f"| called | {_cell(definition.also)} |",
+        f"| other names | {_cell(definition.also)} |",
         f"| source | {_cell(definition.source)} |",
     ]
     return f"{'#' * level} {heading}\n\n{definition.summary}\n\n| | |\n|---|---|\n" + "\n".join(rows)

@@ -28,7 +28,7 @@ _UNLABELLED = "never; 0 over nothing, as kebab stores it. Queries without expect
 
 EVALUATED: dict[str, Definition] = {
     "hit": Definition(
-        summary="A relevant document stands in the first k places.",
+        summary="A relevant document is in the first k places.",
         formula="1 if some document of grade 1 or more has a rank <= k, else 0; without a list 0.",
         null=_LEFT_OUT,
         also="success@k (TREC), hit_at_k (substrate).",
@@ -36,21 +36,21 @@ EVALUATED: dict[str, Definition] = {
         binary=True,
     ),
     "recall": Definition(
-        summary=f"Share of the relevant documents that stand in the first k places. {_R}",
+        summary=f"Share of the relevant documents that are in the first k places. {_R}",
         formula="relevant documents among the first k / R; without a list 0.",
         null=_LEFT_OUT,
         also="recall.k (TREC), recall_at_k_doc (kebab).",
         source="TREC recall.",
     ),
     "precision": Definition(
-        summary="Share of the first k places that hold a relevant document. A list shorter than k is divided by k.",
+        summary="Share of the first k places with a relevant document. A list shorter than k is still divided by k.",
         formula="relevant documents among the first k / k; without a list 0.",
         null=_LEFT_OUT,
         also="P@k (TREC), precision_at_k (helloworld).",
         source="TREC P@k.",
     ),
     "mrr": Definition(
-        summary="How high the first relevant document stands.",
+        summary="How high the first relevant document is ranked.",
         formula="1 / rank of the first relevant document if that rank is at most k, else 0; without a list 0.",
         null=_LEFT_OUT,
         also="recip_rank (TREC, without a cut-off), RR@k (ir_measures).",
@@ -98,7 +98,7 @@ EVALUATED: dict[str, Definition] = {
 
 KEBAB: dict[str, Definition] = {
     "hit_at_k": Definition(
-        summary="An expected chunk stands in the first k ranks.",
+        summary="An expected chunk is in the first k ranks.",
         formula="1 if the smallest rank of an expected chunk is at most k, else 0; an errored query is a miss.",
         null=_UNLABELLED,
         also="hit_at_k (raggate, of gold supports), recall_at_k (helloworld).",
@@ -106,7 +106,7 @@ KEBAB: dict[str, Definition] = {
         binary=True,
     ),
     "mrr": Definition(
-        summary="How high the first expected chunk stands, down to rank 10.",
+        summary="How high the first expected chunk is ranked, down to rank 10.",
         formula="1 / the smallest rank of an expected chunk if that is at most 10, else 0.",
         null=_UNLABELLED,
         also="mrr_at_10 (raggate, substrate).",
@@ -120,7 +120,7 @@ KEBAB: dict[str, Definition] = {
         source=_KEBAB,
     ),
     "precision_at_k_chunk": Definition(
-        summary="Share of the first k places that hold an expected chunk.",
+        summary="Share of the first k places with an expected chunk.",
         formula="hits of rank <= k that are expected chunks / k, also for a shorter list; a chunk twice counts twice.",
         null=_UNLABELLED,
         also="precision_at_k (raggate, of gold supports), P@k (TREC).",
@@ -131,11 +131,11 @@ KEBAB: dict[str, Definition] = {
         formula="answers with a citation, all of whose paths are not empty (with `--strict-citations`: are in "
         "the index) / answers that are grounded and without an error.",
         null="no such answer.",
-        also="nobody else; citation_presence_rate (raggate) asks whether there is any citation in the text.",
+        also="none; citation_presence_rate (raggate) asks whether there is any citation in the text.",
         source=_KEBAB,
     ),
     "groundedness": Definition(
-        summary="Share of the answers that hold every text of must_contain and none of forbidden, letter by letter.",
+        summary="Share of the answers that contain every text of must_contain and none of forbidden, letter by letter.",
         formula="such answers / answers without an error to queries that have must_contain or forbidden.",
         null="never; 0 over nothing, as kebab stores it.",
         also="answer_contains (raggate). helloworld's groundedness is the grade of a judge, another thing.",
@@ -165,7 +165,7 @@ _ALWAYS = "never; every case of the run counts, unanswerable ones included."
 
 HELLOWORLD: dict[str, Definition] = {
     "recall_at_k_avg": Definition(
-        summary="A gold support stands in the first K chunks.",
+        summary="A gold support is in the first K chunks.",
         formula="1 if some chunk among the first K meets a gold support, else 0.",
         null=_ALWAYS,
         also="hit_at_k (raggate, kebab, substrate), success@k (TREC). It is not TREC's recall.",
@@ -173,7 +173,7 @@ HELLOWORLD: dict[str, Definition] = {
         binary=True,
     ),
     "recall_all_at_k_avg": Definition(
-        summary="Everything that some support group requires stands in the first K chunks.",
+        summary="Everything that one of the support groups requires is in the first K chunks.",
         formula="1 if for some group every support is met among the first K chunks, else 0.",
         null="cases that are not multi_hop, or have no required_support_groups.",
         also="recall_all_at_k (raggate).",
@@ -181,21 +181,21 @@ HELLOWORLD: dict[str, Definition] = {
         binary=True,
     ),
     "mrr_avg": Definition(
-        summary="How high the first chunk that meets a gold support stands.",
+        summary="How high the first chunk that matches a gold support is ranked.",
         formula="1 / the rank that the first such chunk among the first K claims, else 0.",
         null=_ALWAYS,
         also="mrr_at_k (raggate, substrate), mrr (kebab).",
         source=_HELLOWORLD,
     ),
     "precision_at_k_avg": Definition(
-        summary="Share of the first K places that hold a chunk which meets a gold support.",
+        summary="Share of the first K places with a chunk that matches a gold support.",
         formula="such chunks among the first K / K, also for a shorter list.",
         null=_ALWAYS,
         also="precision_at_k (raggate), precision_at_k_chunk (kebab), P@k (TREC).",
         source=_HELLOWORLD,
     ),
     "scope_miss_rate": Definition(
-        summary="No chunk of the whole list meets a gold support, while folders were selected.",
+        summary="No chunk in the whole list matches a gold support, while folders were selected.",
         formula="1 if the folder mode selects folders, there are gold supports, and no returned chunk meets one; else "
         "0.",
         null=_ALWAYS,
@@ -236,7 +236,7 @@ _SUBSTRATE = "substrate's specification."
 
 SUBSTRATE: dict[str, Definition] = {
     "hit_at_k": Definition(
-        summary="A relevant document stands in the first k results.",
+        summary="A relevant document is in the first k results.",
         formula="1 if one of the first k results is of a relevant document, else 0; every chunk takes a place.",
         null="never; a query that expects nothing is a miss.",
         also="hit_at_k (raggate, kebab), recall_at_k (helloworld), success@k (TREC).",
@@ -244,7 +244,7 @@ SUBSTRATE: dict[str, Definition] = {
         binary=True,
     ),
     "mrr_at_k": Definition(
-        summary="How high the first result of a relevant document stands.",
+        summary="How high the first result from a relevant document is ranked.",
         formula="1 / place of the first such result within the first k, else 0.",
         null="never; a query that expects nothing is a miss.",
         also="mrr_at_k (raggate), mrr_avg (helloworld), mrr (kebab).",
@@ -267,7 +267,7 @@ SUBSTRATE: dict[str, Definition] = {
         direction="lower",
     ),
     "diversity_rate": Definition(
-        summary="Share of the first results that bring a document, or a cluster of near-duplicates, of their own.",
+        summary="Share of the first results whose document, or cluster of near-duplicates, did not appear higher up.",
         formula="different documents or clusters among the first k / results among the first k.",
         null="empty lists.",
         also="diversity_rate_at_k (raggate, without clusters).",

@@ -56,7 +56,7 @@ def test_decisions_are_numbered_without_gaps() -> None:
 
 @each_row("name", METRICS)
 def test_a_metric_says_everything_of_itself(name: str) -> None:
-    """No metric is without definition, formula, null, source, and who calls it what, if it is only `nobody else`."""
+    """No metric is without definition, formula, null, source, and who calls it what, if it is only `none`."""
     facts = metric_facts(METRICS[name])
     assert [fact for fact in ("Summary", *FACTS) if not facts.get(fact, "").strip()] == []
 

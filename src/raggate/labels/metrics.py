@@ -40,7 +40,7 @@ class LabelMetric:
 
 
 _NO_CHUNK = "no judged chunk while K is inferred, or while unjudged chunks are taken out (`join --unjudged skip`)."
-_NOBODY = "nobody else."
+_NO_OTHER = "none."
 
 
 def _of_answer(task: Task, label: str, question: str, direction: Direction = "higher") -> LabelMetric:
@@ -49,13 +49,13 @@ def _of_answer(task: Task, label: str, question: str, direction: Direction = "hi
         labels=(label,),
         question=question,
         formula=f"1 if {label}, else 0.",
-        also=_NOBODY,
+        also=_NO_OTHER,
         direction=direction,
     )
 
 
 def _of_chunks(
-    labels: str, question: str, formula: str, also: str = _NOBODY, *, binary: bool = False, **more: Any
+    labels: str, question: str, formula: str, also: str = _NO_OTHER, *, binary: bool = False, **more: Any
 ) -> LabelMetric:
     return LabelMetric(
         task="retrieval",
@@ -122,19 +122,20 @@ LABEL_METRICS: dict[str, LabelMetric] = {
         also="citation_presence_rate (raggate, by the text of the answer).",
     ),
     "conditional_fabrication_rate": replace(
-        _of_answer("grounding", "fabricated_source", "Of the answers that cite: is some citation made up?", "lower"),
+        _of_answer("grounding", "fabricated_source", "Among the answers that cite: is some citation made up?", "lower"),
         labels=("source_cited", "fabricated_source"),
         null="the answer cites nothing.",
     ),
     "proper_action_rate": replace(
         _of_answer("generation", "proper_action", "Was answering, asking back or refusing right?"),
-        also="nobody else; abstention_accuracy (raggate, helloworld) and refusal_correctness (kebab) are of "
-        "refusals alone.",
+        also="none; abstention_accuracy (raggate, helloworld) and refusal_correctness (kebab) are of refusals alone.",
     ),
     "on_topic_rate": _of_answer("generation", "response_on_topic", "Does the answer address the request?"),
-    "helpfulness_rate": _of_answer("generation", "helpful", "Does the answer get a typical user on?"),
+    "helpfulness_rate": _of_answer("generation", "helpful", "Does the answer help a typical user?"),
     "incompleteness_rate": _of_answer("generation", "incomplete", "Is a required part missing?", "lower"),
-    "unsafe_content_rate": _of_answer("generation", "unsafe_content", "Is something unsafe in it?", "lower"),
+    "unsafe_content_rate": _of_answer(
+        "generation", "unsafe_content", "Does the answer contain anything unsafe?", "lower"
+    ),
 }
 """Every metric, in the order of the taxonomy."""
 

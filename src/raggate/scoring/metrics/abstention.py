@@ -36,7 +36,7 @@ def false_abstention_rate(item: LabelledResult) -> float | None:
 
     Formula: 1 if the API abstained, else 0; a failed call is 1.
     Null: unanswerable cases, and all cases where the configuration reads from no answer whether the API abstained.
-    Also: nobody else.
+    Also: none.
     Source: raggate; helloworld has no such metric.
     """
     if not item.case.answerable:

@@ -30,8 +30,8 @@ def attribution_hit_rate(item: LabelledResult) -> float | None:
 def citation_presence_rate(item: LabelledResult) -> float | None:
     """The text of the answer cites something, right or wrong.
 
-    Formula: 1 if the text holds `File: …, Section: …` or a number `[n]` of a reference, else 0; a failed call is 0.
-        References alone do not count: an API may list all it read when nothing is cited.
+    Formula: 1 if the text contains `File: …, Section: …` or the number `[n]` of a reference, else 0; a failed call is
+        0. References alone do not count: an API may list all it read when nothing is cited.
     Null: unanswerable cases, refusals and blank answers, and responses without an answer.
     Also: citation_presence_rate (human labels, by what people say of the answer).
     Source: raggate; helloworld hides missing citations behind its references.
@@ -47,11 +47,11 @@ def citation_presence_rate(item: LabelledResult) -> float | None:
 
 
 def key_fact_coverage(item: LabelledResult) -> float | None:
-    """Share of the expected key facts that stand in the answer, ignoring case and white space.
+    """Share of the expected key facts that are in the answer, ignoring case and white space.
 
     Formula: expected_key_facts found in the answer / all of them; a failed call is 0.
     Null: cases without expected_key_facts, unanswerable cases, and responses without an answer.
-    Also: nobody else.
+    Also: none.
     Source: helloworld's expected_key_facts, which its scripts do not use; a fact counts by its words as written.
     """
     facts = [fold(fact).casefold() for fact in item.case.expected_key_facts if fact.strip()]
@@ -68,7 +68,7 @@ def recency_conflict(item: LabelledResult) -> float | None:
         gold_supports, which are therefore listed oldest first. cite_both and acknowledge_both: 1 if every gold support
         is cited. Else 0; a failed call is 0. Whether the text acknowledges the conflict takes a judge.
     Null: cases without a rule, cases labelled by ids alone, and responses without an answer.
-    Also: nobody else.
+    Also: none.
     Source: helloworld's recency_conflict_rule, which its scripts do not check.
     """
     rule = item.case.recency_conflict_rule
@@ -82,9 +82,9 @@ def recency_conflict(item: LabelledResult) -> float | None:
 
 
 def answer_contains(item: LabelledResult) -> float | None:
-    """The answer holds every text of must_contain and none of forbidden, letter by letter.
+    """The answer contains every text of must_contain and none of forbidden, letter by letter.
 
-    Formula: 1 if all of must_contain and none of forbidden are substrings of the answer, else 0; a failed call is 0.
+    Formula: 1 if all of must_contain and none of forbidden are substrings of the answer, else 0. A failed call is 0.
     Null: cases with neither, and responses without an answer.
     Also: groundedness (kebab).
     Source: kebab's groundedness by must_contain and forbidden.

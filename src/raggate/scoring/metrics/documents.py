@@ -51,7 +51,7 @@ def duplicate_doc_rate(item: LabelledResult, k: int) -> float | None:
 
 
 def diversity_rate(item: LabelledResult, k: int) -> float | None:
-    """Share of the first k chunks that bring a document of their own.
+    """Share of the first k chunks whose document did not appear higher up.
 
     Formula: distinct documents among the first k chunks / chunks among the first k.
     Null: empty lists and failed calls.

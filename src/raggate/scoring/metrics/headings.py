@@ -31,7 +31,7 @@ def lexical_dominance(item: LabelledResult, k: int) -> float | None:
 
     Formula: chunks among the first k with score_lexical / score_final >= 0.7 / chunks among the first k that tell both;
         with a final score of 0 or less a chunk is not dominated.
-    Null: lists in which no chunk tells both scores, and failed calls.
+    Null: lists in which no chunk has both scores, and failed calls.
     Also: heading_dominance_rate (substrate's build_metrics).
     Source: heading_dominance_rate as substrate's build_metrics has it, for one query.
     """

@@ -18,7 +18,7 @@ def groundedness(item: LabelledResult) -> float | None:
         contradicts the passages, 0 no relation to them. Claim by claim (`judges.claims: each`) the points follow from
         the verdicts on single claims. A grade that was given twice is the mean of both. A failed call is 0.
     Null: refusals and blank answers, answers without passages, and what was not judged.
-    Also: groundedness (helloworld); groundedness (kebab) counts texts that must and must not stand in the answer.
+    Also: groundedness (helloworld); groundedness (kebab) counts texts that must and must not be in the answer.
     Source: helloworld's groundedness, on whole passages.
     """
     return 0.0 if item.result.response is None else _judged(item, "groundedness")

@@ -26,7 +26,7 @@ def hit(item: LabelledResult, k: int) -> float | None:
 
 
 def recall_all(item: LabelledResult, k: int) -> float | None:
-    """Everything that some support group requires stands in the first k chunks.
+    """Everything that one of the support groups requires is in the first k chunks.
 
     Formula: 1 if for some group every support is matched by a rank <= k, else 0.
     Null: cases without required_support_groups.
@@ -41,7 +41,7 @@ def recall_all(item: LabelledResult, k: int) -> float | None:
 
 
 def mrr(item: LabelledResult, k: int) -> float | None:
-    """How high the first match stands.
+    """How high the first match is ranked.
 
     Formula: 1 / rank of the first matching chunk if that rank <= k, else 0.
     Null: unanswerable cases.
@@ -56,7 +56,7 @@ def mrr(item: LabelledResult, k: int) -> float | None:
 
 
 def precision(item: LabelledResult, k: int) -> float | None:
-    """Share of the first k places that hold a matching chunk. A list shorter than k is still divided by k.
+    """Share of the first k places with a matching chunk. A list shorter than k is still divided by k.
 
     Formula: matching chunks among the first k / k.
     Null: unanswerable cases.
@@ -124,7 +124,7 @@ def scope_miss(item: LabelledResult) -> float | None:
     """Folder selection left out the folder of every gold support.
 
     Formula: 1 if no gold support's vault/folder lies in a selected folder, else 0; selecting nothing means no limit.
-    Null: unanswerable cases, failed calls (what they selected is not known), APIs that do not tell, and supports that
+    Null: unanswerable cases, failed calls (what they selected is not known), APIs that do not say, and supports that
         are named by an id alone.
     Also: scope_miss_rate (helloworld).
     Source: helloworld's definition (its script measures something else: no match in the list).
@@ -144,7 +144,7 @@ def scope_miss(item: LabelledResult) -> float | None:
 
 
 def heading_dominance(item: LabelledResult) -> float | None:
-    """The first chunk meets the question by its heading alone, with no word of the question in its body.
+    """The first chunk has words of the question in its heading only, and none in its body.
 
     Formula: 1 if the first chunk is heading-only, else 0; an empty list is 0, a failed call is 1.
     Null: never.
