@@ -293,6 +293,9 @@
   }
   window.addEventListener("hashchange", follow);
 
+  // on paper nothing is folded
+  window.addEventListener("beforeprint", () => { for (const folded of document.querySelectorAll("details")) folded.open = true; });
+
   const browser = document.getElementById("browser");
   browser.append(el("div", { class: "tools" }, bar, chips, status), list, more, help);
   browser.hidden = false;
