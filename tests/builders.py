@@ -210,7 +210,7 @@ def make_flip(case_id: str = "q1", kind: str = "broke", **fields: Any) -> Flip:
         "mode": "hybrid",
         "metric": "hit_at_5",
         "question": f"Question {case_id}?",
-        "gold": "a.md › # A",
+        "gold": "a.md › A",
         "support": Support(rel_path="a.md", heading_path="# A"),
         "before": 1 if kind == "broke" else None,
         "after": None if kind == "broke" else 1,

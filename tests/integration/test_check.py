@@ -50,7 +50,7 @@ def test_worse_api_is_a_regression_that_names_the_questions(promoted: Project) -
     assert done.code == 1
     assert "hit_at_1" in done.out
     assert "Questions that broke" in done.out
-    assert "personal/Notes/anchovy.md › # Anchovy > ## First" in done.out
+    assert "personal/Notes/anchovy.md › Anchovy › First" in done.out
     assert "rank 1 → not found" in done.out
     assert "instead:" in done.out
     verdict = promoted.verdict()

@@ -102,7 +102,9 @@ def show_review(
 
     # before the report, which ends with the verdict
     _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
-    click.echo(terminal.render(review, width=max(width(), 60), color=output.coloured(environment)), color=True)
+    # a log breaks its lines itself, and is searched line by line
+    text = terminal.render(review, width=max(width(), 60), color=output.coloured(environment), wrap=sys.stdout.isatty())
+    click.echo(text, color=True)
     comparison = review.comparison
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'report.html')))}, and summary.md")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):

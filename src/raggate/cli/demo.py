@@ -162,7 +162,10 @@ def _check(request: Request, service: str, change: Change) -> Review:
 def _show(review: Review, environment: dict[str, str]) -> None:
     from raggate.reports import terminal
 
-    click.echo(terminal.render(review, width=max(console.width(), 60), color=output.coloured(environment)), color=True)
+    # a log breaks its lines itself, and is searched line by line
+    color = output.coloured(environment)
+    text = terminal.render(review, width=max(console.width(), 60), color=color, wrap=sys.stdout.isatty())
+    click.echo(text, color=True)
 
 
 def _difference(change: Change) -> str:

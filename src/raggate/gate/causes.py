@@ -37,7 +37,7 @@ from raggate.models.run import Failure, Response
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.list_entries import short_hash
 from raggate.scoring.metrics import METRICS
-from raggate.text.anchors import covers
+from raggate.text.anchors import as_read, covers
 from raggate.text.nearest import nearest
 
 
@@ -102,7 +102,7 @@ def _did_not_abstain(asked: Asked, response: Response) -> Cause:
     if response.references:
         first = response.references[0]
         path = f"{first.vault}/{first.rel_path}" if first.vault else first.rel_path
-        cited = f"{path} › {first.heading_path}" if first.heading_path else path
+        cited = as_read(path, first.heading_path)
         return Cause(code="did-not-abstain", other=kind, subject=cited, words="cites", after=best, limits=limits)
     chunk = of_chunk(response.chunks[0]) if response.chunks else ""
     return Cause(code="did-not-abstain", other=kind, subject=chunk, after=best, limits=limits)

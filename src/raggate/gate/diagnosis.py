@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from raggate.gate.cause_wording import GROUPS
 from raggate.gate.index_change import IndexChange
 from raggate.gate.overall_changes import Change, Sort, overall_changes
-from raggate.models.cause import Cause, CauseCode, Diagnosis
+from raggate.models.cause import GROUPS, Cause, CauseCode, Diagnosis
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.verdict import Verdict
 from raggate.text.quote import cut, enumerated

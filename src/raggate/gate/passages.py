@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, LabelledResult
+from raggate.text.anchors import as_read
 
 Ranked = tuple[int, int, Chunk]
 """Rank, position in the answer, and the chunk."""
@@ -32,7 +33,7 @@ def place(support: Support, case: Case) -> str:
         return f"chunk {support.chunk_id}" if support.chunk_id is not None else f"document {support.doc_id}"
     vaults = vaults_of(support, case)
     path = f"{vaults[0]}/{support.rel_path}" if len(vaults) == 1 else support.rel_path
-    return f"{path} › {support.heading_path}" if support.heading_path else path
+    return as_read(path, support.heading_path)
 
 
 def note_of(support: Support, case: Case) -> str:
@@ -43,7 +44,7 @@ def note_of(support: Support, case: Case) -> str:
 def of_chunk(chunk: Chunk) -> str:
     """Name a chunk likewise, as far as the API tells them."""
     path = f"{chunk.vault}/{chunk.rel_path}" if chunk.vault else chunk.rel_path or chunk.doc_id or chunk.chunk_id
-    return f"{path} › {chunk.heading_path}" if chunk.heading_path else path
+    return as_read(path, chunk.heading_path)
 
 
 def vaults_of(support: Support, case: Case) -> tuple[str, ...]:

@@ -44,6 +44,41 @@ CauseCode = Literal[
 ]
 """What was seen. The last two name no cause: they say what the answer shows."""
 
+GROUPS: Mapping[CauseCode, str] = {
+    "not-asked": "not asked",
+    "api-error": "the call failed",
+    "note-not-in-vault": "the note is not in the vault",
+    "note-not-indexed": "no answer contains any part of the note, and the index has lost documents",
+    "folder-not-indexed": "the note's folder is not among those available",
+    "anchor-gone": "nothing comes back under the heading any more, only under other headings of its note",
+    "anchor-moved": "the section came back under another heading, or without one",
+    "folder-left-out": "folder selection left the note out",
+    "folder-not-searched": "the note's folder was selected, and nothing came from it",
+    "snippet-gone": "the section came back without the gold snippet",
+    "text-missing": "the section came back without any text",
+    "text-foreign": "the section came back with a text that is not the note's",
+    "text-cut": "the section came back with a cut text",
+    "heading-differs": "the note came back under a heading that it does not have",
+    "heading-ambiguous": "the note came back under a heading that could be several of its own",
+    "heading-partial": "the note came back under only the last headings of the section",
+    "heading-otherwise": "the note came back under the section's headings, but written differently or below others",
+    "heading-missing": "the note came back without a heading path",
+    "other-section": "other sections of the note came back",
+    "other-vault": "the note with the same path in another vault came back",
+    "list-cut": "the list ends before the passage's rank",
+    "chunk-not-searched": "chunks with lower scores came back instead of the passage",
+    "demoted": "the passage fell in the ranking",
+    "below-threshold": "the score is below the API's own threshold",
+    "abstained": "the API abstained",
+    "did-not-abstain": "the API did not abstain",
+    "nothing-retrieved": "nothing was retrieved",
+    "heading-first": "the first chunk has the question's words only in its heading",
+    "judged-by-answer": "judged by the answer",
+    "not-listed": "not among the chunks returned, and nothing shows why",
+    "not-explained": "nothing shows why",
+}
+"""What causes of a code are called together."""
+
 SAME_SCORE = 1e-5
 """Scores that differ by no more, or by no larger share of themselves, are the same: see `same_score`."""
 

@@ -49,3 +49,9 @@ def counted_metrics(places: Iterable[tuple[str, str, str]], noun: str = "gated m
     among = f" in {len(modes)} modes" if len(modes) > 1 else ""
     sliced = ", slices included" if len(slices) > 1 else ""
     return f"{counted(len(names), noun)} ({len(times)} times{among}{sliced})"
+
+
+def at_parts(metric: str) -> tuple[str, str]:
+    """Split a name into its family and its cut-off, which is empty for a metric that takes none."""
+    name, _, depth = metric.partition(_AT)
+    return (name, depth) if depth.isascii() and depth.isdigit() else (metric, "")

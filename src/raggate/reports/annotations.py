@@ -8,8 +8,8 @@ from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports.parts import formatting
-from raggate.reports.parts.header import greeted
+from raggate.reports.parts import ranks
+from raggate.reports.parts.reasons import greeted
 from raggate.text.escape import plain
 
 MESSAGE_CHARACTERS = 4096
@@ -85,7 +85,7 @@ def for_log(
 def _verdict(review: Review) -> Annotation:
     verdict = review.verdict
     level: Level = "notice"
-    if not greeted(review):
+    if not (review.context.first_run and greeted(review)):
         level = "error" if verdict.outcome != "pass" else "warning" if verdict.warnings else "notice"
     return _annotation(level, f"raggate ({review.run.suite}): {verdict.outcome}", verdict.headline)
 
@@ -103,7 +103,7 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
     must = "Must-pass question" if flip.must_pass else "Question"
     mode = f" ({flip.mode})" if len(review.scorecard.slices) > 1 else ""
     parts = [
-        f"{plain(flip.question)} {formatting.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
+        f"{plain(flip.question)} {ranks.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
         f"Expected: {plain(flip.gold)}.",
     ]
     if flip.displaced_by:

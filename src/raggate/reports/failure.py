@@ -19,12 +19,12 @@ SHOWN_LINES = 30
 """Lines of a message of several problems."""
 
 _NEXT: Mapping[int, str] = {
-    ExitCode.USAGE: "Nothing was measured. Correct what is named above and push again.",
-    ExitCode.CANNOT_TELL: "Nothing is said about the quality of this change: it could not be measured well enough. "
-    "Find the cause in the log, then run the job again.",
-    ExitCode.INTERRUPTED: "The run was cancelled before there was a verdict. Run the job again for one.",
-    ExitCode.INTERNAL: "This is a bug in raggate, not in this change. The traceback is in the log of the job; "
-    "please report it.",
+    ExitCode.USAGE: "Correct what is named above and push again. Nothing was measured.",
+    ExitCode.CANNOT_TELL: "Find the cause in the log, then run the job again. Nothing is said about the quality of "
+    "this change: it could not be measured well enough.",
+    ExitCode.INTERRUPTED: "Run the job again for a verdict: it was cancelled before there was one.",
+    ExitCode.INTERNAL: "Please report it: this is a bug in raggate, not in this change. The traceback is in the log of "
+    "the job.",
 }
 _NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck", "latency")
 _NO_ITEMS = (
@@ -43,8 +43,8 @@ _NO_ITEMS = (
 """Keys of verdict.json that a run without a verdict has nothing for."""
 
 _KILLED = (
-    "The run ended without a word, as when it is killed or out of memory. Run the job again; if it ends so again, "
-    "look at its log and at the memory of the runner."
+    "Run the job again; if it ends so again, look at its log and at the memory of the runner. It ended without a word, "
+    "as when it is killed or out of memory."
 )
 
 
@@ -63,7 +63,7 @@ def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
         opening,
         header.notes(publication),
         hint,
-        Section(name="what to do next", rank=KEPT, variants=(_NEXT.get(failure.exit_code, _KILLED),)),
+        Section(name="what to do next", rank=KEPT, variants=(f"**Next:** {_NEXT.get(failure.exit_code, _KILLED)}",)),
         waivers,
         log,
         header.pushes(publication),
@@ -75,7 +75,8 @@ def _sections(failure: RunFailure) -> tuple[Section, Section, Section, Section]:
     suite = failure.suite or ""
     variants = []
     for width, most, wide in ((1500, SHOWN_LINES, 300), (300, 10, 60), (200, 3, 60)):
-        lines = [safe(line, limit=width, middle=True) for line in failure.lines[:most]]
+        first, *others = [safe(line, limit=width, middle=True) for line in failure.lines[:most]]
+        lines = [f"**{first}**" if first.strip() else first, *others]
         if len(failure.lines) > most:
             lines.append(f"… and {len(failure.lines) - most} more")
         variants.append(header.head(failure.label, safe(suite, limit=wide), lines))

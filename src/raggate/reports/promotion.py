@@ -13,7 +13,7 @@ from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
-from raggate.reports.parts import formatting
+from raggate.reports.parts import formatting, ranks
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.text.escape import markdown as safe
@@ -224,7 +224,7 @@ def _question(flip: Flip, width: int, *, several: bool) -> str:
     mode = f" · {safe(flip.mode, limit=40)}" if several else ""
     must = " 🔒 must pass" if flip.must_pass else ""
     asked = inert(flip.question, limit=width)
-    return f"- **{asked}**{must} · {formatting.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
+    return f"- **{asked}**{must} · {ranks.rank_change(flip)} <sub>{safe(flip.case_id, limit=80)}{mode}</sub>"
 
 
 def _cases(proposal: BaselineCandidate) -> Section:

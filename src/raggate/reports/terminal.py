@@ -1,150 +1,156 @@
-"""The verdict for a terminal or a CI log: the delta table, the questions that broke, the reasons."""
+"""The verdict for a terminal or a CI log: what moved, which questions broke and why, and last what it comes to."""
 
 from __future__ import annotations
 
-import io
 from collections.abc import Sequence
-
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
-from raggate.reports.parts import causes, evidence, formatting, judging, misses
+from raggate.reports.parts import (
+    advice,
+    causes,
+    evidence,
+    figures,
+    formatting,
+    invariants,
+    judging,
+    metric_words,
+    misses,
+    numbers,
+    ranks,
+    reasons,
+)
+from raggate.reports.parts.screen import Screen
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 SHOWN_FLIPS = 15
 SHOWN_SLICES = 10
+SHOWN_REASONS = 12
 SHOWN_UNDECIDED = 3
 """Questions that are named where there is no verdict."""
 
-ROOMY = 100
-"""Columns from which a table is set wide."""
+NORMAL = 76
+"""Columns from which what is allowed has a column of its own."""
 
 WIDE = 120
-"""Columns from which it has intervals."""
+"""Columns from which a table has intervals."""
 _STYLES = {"worse": "red", "below floor": "red", "vanished": "red", "better": "green"}
 _VERDICT_STYLES = {"pass": "bold green", "regression": "bold red", "invariant broken": "bold red"}
 
 
-def render(review: Review, *, width: int, color: bool) -> str:
+def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> str:
     """Render a run for a console of `width` columns; without `color` there are no escape codes at all.
 
-    The API's log is not part of it: whoever prints that keeps the runner from reading commands in it.
+    The API's log is not part of it: whoever prints that keeps the runner from reading commands in it. With `wrap` long
+    lines are broken with hanging indents, for a person; a log is left to break them itself.
     """
-    stream = io.StringIO()
-    console = Console(
-        file=stream, width=width, force_terminal=color, no_color=not color, highlight=False, emoji=False, markup=False
-    )
-    _head(review, console)
+    screen = Screen(width=width, color=color, wrap=wrap)
+    _head(review, screen)
     if formatting.undecided(review):
-        _reasons("Why", formatting.deciding(review), console)
-        _flips(review, console, most=0 if review.run.stopped is not None else SHOWN_UNDECIDED)
-        console.print(f"\n{formatting.left_out(review)}", soft_wrap=True)
+        _questions(review, screen, most=0 if review.run.stopped is not None else SHOWN_UNDECIDED)
+        screen.line()
+        screen.line(formatting.left_out(review))
     else:
-        _metrics(review, console)
-        _causes(review, console)
-        _misses(review, console)
-        _flips(review, console)
-        _reasons("Why", review.verdict.reasons, console)
-    _reasons("Warnings", formatting.warnings(review), console)
-    if review.lowers:
-        console.print(Text(f"\n{log_line(formatting.promotion_note(review), limit=600)}"), soft_wrap=True)
-    verdict = review.verdict
-    style = _VERDICT_STYLES.get(verdict.outcome, "bold yellow")
-    console.print()
-    sentences = " ".join(filter(None, (verdict.headline, causes.likely(review))))
-    console.print(Text(log_line(sentences, limit=1000)), soft_wrap=True)
-    console.print(Text(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style))
-    return stream.getvalue()
+        _metrics(review, screen)
+        _slices(review, screen)
+        _misses(review, screen)
+        _changed(review, screen)
+        _questions(review, screen)
+    _invariants(review, screen)
+    title = "Why" if review.verdict.outcome in advice.RED else "Also"
+    _reasons(title, [*reasons.further_reasons(review)], screen)
+    _reasons("Warnings", reasons.further_warnings(review), screen)
+    _last(review, screen)
+    return screen.text()
 
 
-def _reasons(title: str, reasons: Sequence[Reason], console: Console) -> None:
-    if reasons:
-        console.print(Text(f"\n{title}", style="bold"))
-    for reason in reasons[:12]:
-        console.print(Text(f"  - {log_line(reason.message, limit=400)}"), soft_wrap=True)
-    if len(reasons) > 12:
-        console.print(f"  … and {len(reasons) - 12} more in summary.md")
+def _reasons(title: str, told: Sequence[Reason], screen: Screen) -> None:
+    if told:
+        screen.title(f"{title} ({len(told)})" if len(told) > 1 else title)
+        screen.bullets([reason.message for reason in told], most=SHOWN_REASONS)
 
 
-def _head(review: Review, console: Console) -> None:
+def _head(review: Review, screen: Screen) -> None:
     run = review.run
     modes = ", ".join(review.scorecard.slices)
     asked = run.selection.sentence if run.selection is not None else counted(len(run.golden.cases), "question")
-    title = log_line(f"raggate · suite {run.suite} · {asked} · {modes}")
-    console.print()
-    console.print(Text(title, style="bold"), soft_wrap=True)
+    title = f"raggate · suite {run.suite} · {asked} · {modes}"
+    screen.line()
+    screen.line(title, style="bold")
     if review.scorecard.operations is not None:
-        console.print(Text(log_line(formatting.operations_line(review.scorecard))), soft_wrap=True)
+        screen.line(formatting.operations_line(review.scorecard))
     baseline = review.comparison.baseline
     if baseline is not None:
         source = f"baseline {baseline.source} (run {baseline.scorecard.run_id or 'unknown'})"
-        console.print(Text(log_line(f"{source}, {formatting.compared(review.comparison)}")), soft_wrap=True)
+        screen.line(f"{source}, {formatting.compared(review.comparison)}")
     ignored = review.run.provenance.ignored
     if ignored:
         note = f"judged by commit {str(review.run.provenance.against)[:12]}; not used: {', '.join(ignored)}"
-        console.print(Text(log_line(note, limit=300)), soft_wrap=True)
+        screen.line(note, limit=300)
     for line in judging.sentences(run):
-        console.print(Text(log_line(line, limit=500)), soft_wrap=True)
-    if not formatting.undecided(review):
-        console.print()
+        screen.line(line, limit=500)
 
 
-def _metrics(review: Review, console: Console) -> None:
+def _metrics(review: Review, screen: Screen) -> None:
     several = len(review.scorecard.slices) > 1
     if not review.verdict.rows:
-        table = _table(console, "metric", "value", "cases")
-        for mode, metric, value in formatting.measured(review.scorecard):
-            table.add_row(_name(metric, mode, several=several), formatting.figure(value, binary=False), str(value.n))
-        _print_table(table, console)
-        _evidence(review, console)
+        measured = formatting.measured(review.scorecard) if reasons.greeted(review) else []
+        rows = [
+            ((_named(metric, mode, several=several), figures.value(metric, value), str(value.n)), None)
+            for mode, metric, value in measured
+        ]
+        _table(screen, ("metric", "value", "questions"), rows)
+        _evidence(review, screen)
         return
-    wide = ["95 %"] if console.width >= WIDE else []
-    table = _table(console, "metric", "baseline", "now", "delta", *wide, "allowed", "status", "cases")
-    for row in formatting.main_rows(review.verdict.rows):
-        name = _name(row.delta.metric, row.delta.mode, several=several)
-        cells = [*_values(row), *(formatting.interval(row.delta) for _ in wide)]
-        cells += [formatting.allowed(row), formatting.status(row), _cases(row)]
-        table.add_row(name, *cells, style=_style(row))
-    _print_table(table, console)
-    _evidence(review, console)
-    slices = formatting.slice_rows(review.verdict.rows)
-    table = _table(console, "slice", "metric", "baseline", "now", "delta", "cases")
-    for row in slices[:SHOWN_SLICES]:
-        name = _name(row.delta.slice, row.delta.mode, several=several)
-        table.add_row(name, log_line(row.delta.metric), *_values(row), _cases(row), style=_style(row))
-    if slices:
-        title = f"Slices that got worse ({counted(len(slices), 'value')})"
-        console.print(Text(f"\n{title}", style="bold"))
-        _print_table(table, console)
-    if len(slices) > SHOWN_SLICES:
-        console.print(f"  … and {len(slices) - SHOWN_SLICES} more in summary.md")
+    main = formatting.main_rows(review.verdict.rows)
+    wide = ["95 %"] if screen.width >= WIDE else []
+    allowed = ["allowed"] if screen.width >= NORMAL else []
+    head = ("metric", "change", "baseline → now", "questions", *allowed, "status", *wide)
+    moved = [row for row in main if row.status != "same"]
+    _table(screen, head, [(_cells(row, head, several=several), _style(row)) for row in moved])
+    _unmoved([row for row in main if row.status == "same"], screen, several=several)
+    _evidence(review, screen)
 
 
-def _evidence(review: Review, console: Console) -> None:
-    if lines := evidence.lines_of(review):
-        console.print(Text("\n" + "\n".join(log_line(line, limit=500) for line in lines)), soft_wrap=True)
+def _evidence(review: Review, screen: Screen) -> None:
+    told = [*metric_words.sentences(review), *evidence.lines_of(review)]
+    if told:
+        screen.line()
+    for line in told:
+        screen.line(line, limit=600)
 
 
-def _table(console: Console, first: str, *columns: str) -> Table:
-    table = Table(box=None, pad_edge=False, padding=(0, 2 if console.width >= ROOMY else 1, 0, 0))
-    table.add_column(first, overflow="fold")
-    for name in columns:
-        left = name in {"metric", "status", "cases"}
-        table.add_column(name, justify="left" if left else "right", overflow="fold")
-    return table
+def _unmoved(rows: Sequence[GatedMetric], screen: Screen, *, several: bool) -> None:
+    """Give the values that are as they were in a line; one of them may stand for other questions than before."""
+    named = [f"{metric_words.name_of(row.delta, several=several)} {figures.course(row.delta)}" for row in rows]
+    if named:
+        screen.line()
+        screen.line(f"Unchanged ({len(named)}): {', '.join(named)}")
 
 
-def _print_table(table: Table, console: Console) -> None:
-    if table.row_count:
-        console.print(table)
+def _table(screen: Screen, head: Sequence[str], rows: Sequence[tuple[Sequence[str], str | None]]) -> None:
+    if rows:
+        screen.line()
+        screen.table(head, rows)
 
 
-def _name(metric: str, mode: str, *, several: bool) -> Text:
-    return Text(log_line(f"{metric} ({mode})" if several else metric, limit=120))
+def _cells(row: GatedMetric, head: Sequence[str], *, several: bool) -> list[str]:
+    delta, status, allowed = row.delta, formatting.status(row), figures.allowed(row)
+    cells = {
+        "metric": _named(delta.metric, delta.mode, several=several),
+        "change": figures.change(delta),
+        "baseline → now": figures.course(delta),
+        "questions": figures.moved(delta),
+        "allowed": allowed,
+        "status": status if "allowed" in head else f"{status} ({allowed})",
+        "95 %": figures.interval(delta),
+    }
+    return [cells[name] for name in head]
+
+
+def _named(metric: str, mode: str, *, several: bool) -> str:
+    return f"{figures.title(metric)} ({mode})" if several else figures.title(metric)
 
 
 def _style(row: GatedMetric) -> str | None:
@@ -152,65 +158,133 @@ def _style(row: GatedMetric) -> str | None:
     return "yellow" if row.waived or row.unproven else _STYLES.get(row.status)
 
 
-def _values(row: GatedMetric) -> list[str]:
-    delta = row.delta
-    return [formatting.figure(delta.baseline, binary=delta.binary), formatting.now(delta), formatting.change(delta)]
+def _slices(review: Review, screen: Screen) -> None:
+    """Show each slice that got worse by its worst metric."""
+    several = len(review.scorecard.slices) > 1
+    groups: dict[tuple[str, str], list[GatedMetric]] = {}
+    for row in formatting.slice_rows(review.verdict.rows):
+        groups.setdefault((row.delta.mode, row.delta.slice), []).append(row)
+    if not groups:
+        return
+    screen.title(f"Slices that got worse ({len(groups)})")
+    rows = [(_slice_cells(same, several=several), _style(same[0])) for same in groups.values()]
+    screen.table(("slice", "metric", "change", "baseline → now", "questions"), rows[:SHOWN_SLICES])
+    if len(rows) > SHOWN_SLICES:
+        screen.line(f"… and {len(rows) - SHOWN_SLICES} more in summary.md", first="  ")
 
 
-def _cases(row: GatedMetric) -> str:
-    """Write how many cases a value covers, and how many got worse and better, shorter than other reports do."""
-    counts = [f"{sign}{count}" for sign, count in (("-", row.delta.regressed), ("+", row.delta.improved)) if count]
-    return f"{row.delta.current.n} ({' '.join(counts)})" if counts else str(row.delta.current.n)
+def _slice_cells(rows: Sequence[GatedMetric], *, several: bool) -> list[str]:
+    delta = rows[0].delta
+    name = f"{delta.slice} ({delta.mode})" if several else delta.slice
+    more = f", +{counted(len(rows) - 1, 'metric')}" if len(rows) > 1 else ""
+    metric = f"{figures.title(delta.metric)}{more}"
+    return [name, metric, figures.change(delta), figures.course(delta), figures.moved(delta)]
 
 
-def _causes(review: Review, console: Console) -> None:
-    for number, line in enumerate(causes.lines(review)):
-        if number == 0:
-            console.print(Text("\nCauses", style="bold"))
-        console.print(Text(f"  - {log_line(line, limit=400)}"), soft_wrap=True)
+def _changed(review: Review, screen: Screen) -> None:
+    if told := causes.changes(review):
+        screen.title("Changed as a whole")
+        screen.bullets(told, most=SHOWN_REASONS)
 
 
-def _misses(review: Review, console: Console) -> None:
+def _misses(review: Review, screen: Screen) -> None:
     if not review.misses:
         return
-    console.print(Text(f"\n{log_line(misses.title(review), limit=300)}", style="bold"))
+    screen.title(misses.title(review))
     for line in misses.lines(review):
-        console.print(Text(f"  {log_line(line, limit=500)}"), soft_wrap=True)
-    for flip in review.misses[:SHOWN_FLIPS]:
-        _flip(flip, console)
-    if len(review.misses) > SHOWN_FLIPS:
-        console.print(f"  … and {len(review.misses) - SHOWN_FLIPS} more in summary.md")
+        screen.line(line, first="  ", limit=500)
+    most = SHOWN_FLIPS if reasons.greeted(review) or review.comparison.baseline is not None else SHOWN_UNDECIDED
+    for flip in review.misses[:most]:
+        _flip(flip, review, screen)
+    if len(review.misses) > most:
+        screen.line(f"… and {len(review.misses) - most} more in summary.md", first="  ")
 
 
-def _flips(review: Review, console: Console, most: int = SHOWN_FLIPS) -> None:
+def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
     broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
-    fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     fallen = [] if formatting.undecided(review) else [flip for flip in review.fallen if review.verdict.is_red(flip)]
     place = "verdict.json" if formatting.undecided(review) else "summary.md"
     for title, flips in ((f"Questions that broke ({len(broke)})", broke), (formatting.fallen_title(fallen), fallen)):
         if flips and most:
-            console.print(Text(f"\n{title}", style="bold"))
-            for flip in flips[:most]:
-                _flip(flip, console)
+            screen.title(title)
+            _by_cause(flips, review, screen, most)
             if len(flips) > most:
-                console.print(f"  … and {len(flips) - most} more in {place}")
+                screen.line(f"… and {len(flips) - most} more in {place}", first="  ")
+    fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     if fixed and not formatting.undecided(review):
         names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS]) + (", …" if len(fixed) > SHOWN_FLIPS else "")
-        console.print()
-        console.print(Text(log_line(f"Questions that were fixed ({len(fixed)}): {names}")), soft_wrap=True)
+        screen.line()
+        screen.line(f"Questions that were fixed ({len(fixed)}): {names}")
 
 
-def _flip(flip: Flip, console: Console) -> None:
-    must = ", must pass" if flip.must_pass else ""
-    lines = [
-        f"  {log_line(f'{flip.case_id} ({flip.mode}{must}): {formatting.rank_change(flip)}')}",
-        f"      asked:    {log_line(flip.question)}",
-        f"      expected: {log_line(flip.gold)}",
-        f"      why:      {log_line(flip.why)}",
-    ]
-    if flip.displaced_by:
-        lines.append(f"      instead:  {log_line(flip.displaced_by)}")
-    if flip.trace_id:
-        lines.append(f"      trace:    {log_line(flip.trace_id)}")
-    for line in lines:
-        console.print(Text(line), soft_wrap=True)
+def _by_cause(flips: Sequence[Flip], review: Review, screen: Screen, most: int) -> None:
+    totals = {cause: len(same) for cause, same in causes.grouped(flips).items()}
+    for cause, same in causes.grouped(flips[:most]).items():
+        total = totals[cause]
+        count = f"{len(same)} of {total}" if len(same) < total else str(total)
+        screen.line()
+        screen.line(f"{cause[:1].upper()}{cause[1:]} ({count})", first="  ", style="italic")
+        for flip in same:
+            _flip(flip, review, screen)
+
+
+def _flip(flip: Flip, review: Review, screen: Screen) -> None:
+    absent = flip.kind == "absent"
+    mode = f" ({flip.mode})" if len(review.scorecard.slices) > 1 else ""
+    must = (", must pass" if flip.must_pass else "") + (", waived" if flip.waived else "")
+    screen.line(f"{flip.case_id}{mode}{must}: {ranks.rank_change(flip)}", first="  - ", rest="      ")
+    parts = (
+        ("asked", flip.question),
+        ("expected", flip.gold),
+        ("why", flip.why if absent else causes.remaining(flip)),
+        ("instead", flip.displaced_by or ""),
+        ("trace", flip.trace_id or ""),
+    )
+    for label, text in parts:
+        if text:
+            screen.line(text, first=f"      {f'{label}:':<10}", rest=" " * 16)
+
+
+def _invariants(review: Review, screen: Screen) -> None:
+    if review.findings:
+        screen.title(f"Invariants not met ({len(review.findings)})")
+    for finding in review.findings:
+        kind = invariants.kind(finding)
+        screen.line(f"{finding.invariant} ({kind}): {finding.message}", first="  - ", rest="    ", limit=400)
+        for example in finding.examples[:SHOWN_UNDECIDED]:
+            screen.line(example, first="      ", limit=400)
+        screen.line(invariants.repair(finding), first="      do: ", rest=" " * 10, limit=400)
+
+
+def _last(review: Review, screen: Screen) -> None:
+    """Print what it comes to: what is read first, as it stands last."""
+    verdict = review.verdict
+    style = _VERDICT_STYLES.get(verdict.outcome, "bold yellow")
+    if review.lowers:
+        screen.line()
+        screen.line(formatting.promotion_note(review), limit=600)
+    screen.line()
+    for reason in reasons.merging(review):
+        screen.line(reasons.sentence(reason), first="⛔ ", style="bold red")
+    for line in numbers.lines(review):
+        screen.line(line, style="bold")
+    cause = reasons.first_cause(review)
+    headline = verdict.headline if cause is None else reasons.sentence(cause)
+    sign = "⛔ " if reasons.breaks_alone(review) else ""
+    screen.line(" ".join(filter(None, (headline, causes.likely(review)))), first=sign)
+    _next(review, screen)
+    screen.line(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style)
+
+
+def _next(review: Review, screen: Screen) -> None:
+    """Print what to do next, and the command for it, which is never broken."""
+    if reasons.greeted(review):
+        # how this run is promoted is printed below, with its directory
+        for step in advice.first_steps(review)[:-1]:
+            screen.line(step, first="Next: ")
+        return
+    command = review.run.provenance.reproduce
+    if step := advice.next_step(review):
+        screen.line(step, first="Next: ")
+        if command:
+            screen.console.print(f"      {log_line(command)}", soft_wrap=True)

@@ -42,6 +42,11 @@ def written(path: Elements, levels: Sequence[int] = ()) -> str:
     return " > ".join(f"{'#' * min(depth, 6)} {title}" for depth, title in zip(depths, path, strict=True))
 
 
+def as_read(place: str, heading_path: str | None) -> str:
+    """Name a section of a place as people read it, as `Note.md › A › B`: no level marks; the place alone for none."""
+    return " › ".join([place, *elements(heading_path or "")])
+
+
 Same = Callable[[str, str], bool]
 """Whether two headings are one."""
 

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from raggate.gate.cause_wording import GROUPS, between, number, sentence, threshold_change, writer
-from raggate.models.cause import Cause, CauseCode, Range
+from raggate.gate.cause_wording import between, number, sentence, threshold_change, writer
+from raggate.models.cause import GROUPS, Cause, CauseCode, Range
 from raggate.models.scorecard import ListEntry
 from tables import each_row
 
@@ -32,8 +32,8 @@ def test_every_group_is_another() -> None:
 
 def test_a_passage_that_is_not_the_first_is_named() -> None:
     """A cause that is about another passage than the one shown says which."""
-    cause = Cause(code="not-listed", passage="b.md › # B", returned=3)
-    assert sentence(cause) == "b.md › # B: not among the 3 chunks returned"
+    cause = Cause(code="not-listed", passage="b.md › B", returned=3)
+    assert sentence(cause) == "b.md › B: not among the 3 chunks returned"
 
 
 @pytest.mark.parametrize(

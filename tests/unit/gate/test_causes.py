@@ -270,7 +270,7 @@ def test_an_alternative_in_a_searched_folder(other: Any) -> None:
             2,
             2,
             (support(), support("b.md")),
-            "b.md › # A: not among the 3 chunks returned",
+            "b.md › A: not among the 3 chunks returned",
             id="same-rank-one-lacks",
         ),
         pytest.param(
@@ -302,12 +302,12 @@ def test_passages_that_are_there(before: int | None, after: int, supports: tuple
         pytest.param({"answer": None}, "nothing was retrieved, and it did not say so", id="no-answer-was-asked-for"),
         pytest.param(
             {"chunks": OTHERS[:1], "answer": "It is."},
-            "answered instead of abstaining; the first chunk retrieved is other1.md › # A",
+            "answered instead of abstaining; the first chunk retrieved is other1.md › A",
             id="no-reference",
         ),
         pytest.param(
             {"chunks": OTHERS[:1], "answer": "It is.", "references": (REFERENCE,)},
-            "answered instead of abstaining; it cites work/b.md › # B",
+            "answered instead of abstaining; it cites work/b.md › B",
             id="reference",
         ),
     ],
@@ -669,7 +669,7 @@ class TestAbstention:
         """An answer in place of an abstention is put down to a lower threshold only where it is one."""
         item = answer({"answerable": False}, OTHERS[0])
         cause = explained(item, metric="abstention_accuracy", at=None, lists={"thresholds": thresholds})
-        assert in_words(cause) == f"the first chunk retrieved is other1.md › # A{tail}"
+        assert in_words(cause) == f"the first chunk retrieved is other1.md › A{tail}"
 
 
 class TestSeveralPassages:
@@ -682,14 +682,14 @@ class TestSeveralPassages:
         second = scored("b", 0.7)
         item = answer(self.CASE, GOLD, scored("x", 0.75), second)
         cause = explained(item, GOLD, second, after=1, metric="ndcg_at_10", supports={1: (0,), 2: (1,)})
-        words = "b.md › # A: fell from rank 2 among the 3 chunks returned; score 0.7 as before"
+        words = "b.md › A: fell from rank 2 among the 3 chunks returned; score 0.7 as before"
         assert in_words(cause) == words
 
     def test_the_second_is_gone(self) -> None:
         """A passage that is gone is looked for like any other."""
         fields = {"after": 1, "metric": "ndcg_at_10", "supports": {1: (0,), 2: (1,)}}
         cause = explained(answer(self.CASE, GOLD), GOLD, scored("b", 0.7), notes=("work/a.md",), **fields)
-        assert in_words(cause) == "b.md › # A: b.md is not in the vault"
+        assert in_words(cause) == "b.md › A: b.md is not in the vault"
 
 
 def test_the_heading_metric_is_explained_by_the_first_chunk() -> None:
@@ -697,5 +697,5 @@ def test_the_heading_metric_is_explained_by_the_first_chunk() -> None:
     for case in ({}, {"answerable": False}):
         item = answer({**case, "question": "Which valve?"}, make_chunk("x", heading_path="# Valve", text="Nothing."))
         cause = explained(item, metric="heading_dominance_rate", at=None, after=None)
-        words = "the first chunk has the question's words only in its heading: a.md › # Valve"
+        words = "the first chunk has the question's words only in its heading: a.md › Valve"
         assert in_words(cause) == words

@@ -10,9 +10,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_baseline, make_case_score, make_comparison, make_flip, make_scorecard, make_support
-from raggate.gate.cause_wording import GROUPS
 from raggate.gate.diagnosis import diagnose
-from raggate.models.cause import Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
+from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
 from raggate.models.comparison import Flip
 from raggate.models.verdict import Verdict
 from tables import each_row

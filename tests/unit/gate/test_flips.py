@@ -119,8 +119,8 @@ class TestGroups:
             answered(self.CASE, self.FIRST, OTHERS[0], self.SECOND),
         )
         assert (found.metric, found.before, found.after) == ("recall_all_at_5", 3, None)
-        assert (found.gold, found.why) == ("b.md › # A", "not among the 3 chunks returned")
-        assert found.displaced_by == "other2.md › # A"
+        assert (found.gold, found.why) == ("b.md › A", "not among the 3 chunks returned")
+        assert found.displaced_by == "other2.md › A"
 
     def test_second_passage_is_another_section(self) -> None:
         """The reason is looked for at the passage that is missing, not at the one that was found."""
@@ -147,14 +147,14 @@ class TestGroups:
         assert (found.before, found.after, found.why) == (
             2,
             7,
-            "b.md › # A: fell from rank 2 among the 7 chunks returned",
+            "b.md › A: fell from rank 2 among the 7 chunks returned",
         )
 
     def test_first_passage_lost_as_well(self) -> None:
         """When no passage is found any more the case flips once, by its first hit."""
         found = broke(answered(self.CASE, *OTHERS[:3]), answered(self.CASE, self.FIRST, self.SECOND))
         assert (found.metric, found.before, found.after) == ("hit_at_5", 1, None)
-        assert found.gold == "a.md › # A (+1 more)"
+        assert found.gold == "a.md › A (+1 more)"
 
     def test_completed(self) -> None:
         """The case is fixed when the last missing passage comes in."""
@@ -176,7 +176,7 @@ class TestAbstention:
         """It breaks when the API stops abstaining, and names what was retrieved first."""
         found = broke(self.answer(OTHERS[0], abstained=False), self.answer(abstained=True))
         assert (found.metric, found.gold, found.displaced_by) == ("abstention_accuracy", "(should abstain)", None)
-        assert found.why == "the first chunk retrieved is other1.md › # A"
+        assert found.why == "the first chunk retrieved is other1.md › A"
 
     def test_answers_now_without_a_source(self) -> None:
         """Where nothing was retrieved there is nothing to name."""
@@ -212,14 +212,14 @@ class TestDisplacedBy:
         before = answered(None, OTHERS[0], GOLD)
         now = answered(None, OTHERS[0], OTHERS[0], OTHERS[1])
         found = broke(now, before)
-        assert (found.displaced_by, found.why) == ("other2.md › # A", "not among the 2 chunks returned")
+        assert (found.displaced_by, found.why) == ("other2.md › A", "not among the 2 chunks returned")
 
     @pytest.mark.parametrize(
         ("now", "risen"),
         [
-            pytest.param([OTHERS[5], *OTHERS[:5]], "other6.md › # A", id="new-at-the-top"),
-            pytest.param([OTHERS[0], OTHERS[2], OTHERS[1], OTHERS[3]], "other3.md › # A", id="from-below"),
-            pytest.param([OTHERS[1], OTHERS[0], OTHERS[2], OTHERS[3]], "other3.md › # A", id="not-what-stood-above"),
+            pytest.param([OTHERS[5], *OTHERS[:5]], "other6.md › A", id="new-at-the-top"),
+            pytest.param([OTHERS[0], OTHERS[2], OTHERS[1], OTHERS[3]], "other3.md › A", id="from-below"),
+            pytest.param([OTHERS[1], OTHERS[0], OTHERS[2], OTHERS[3]], "other3.md › A", id="not-what-stood-above"),
         ],
     )
     def test_only_what_rose(self, now: list[Chunk], risen: str) -> None:
@@ -252,18 +252,18 @@ class TestDisplacedBy:
 @pytest.mark.parametrize(
     ("case", "gold"),
     [
-        pytest.param({}, "a.md › # A", id="section"),
+        pytest.param({}, "a.md › A", id="section"),
         pytest.param({"gold_supports": (make_support(heading_path=None),)}, "a.md", id="whole-note"),
-        pytest.param({"vaults": ("work",)}, "work/a.md › # A", id="the-only-vault-of-the-case"),
-        pytest.param({"vaults": ("work", "home")}, "a.md › # A", id="one-of-several-vaults"),
+        pytest.param({"vaults": ("work",)}, "work/a.md › A", id="the-only-vault-of-the-case"),
+        pytest.param({"vaults": ("work", "home")}, "a.md › A", id="one-of-several-vaults"),
         pytest.param(
             {"gold_supports": (make_support(vault="home"),), "vaults": ("work", "home")},
-            "home/a.md › # A",
+            "home/a.md › A",
             id="the-supports-own-vault",
         ),
         pytest.param(
             {"gold_supports": (make_support(), make_support("b.md"), make_support("c.md"))},
-            "a.md › # A (+2 more)",
+            "a.md › A (+2 more)",
             id="alternatives",
         ),
     ],

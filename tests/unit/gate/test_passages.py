@@ -13,8 +13,8 @@ from raggate.models.run import Chunk
 @pytest.mark.parametrize(
     ("support", "vaults", "name"),
     [
-        (make_support("d/a.md", "# A"), ("work",), "work/d/a.md › # A"),
-        (make_support("d/a.md", "# A"), ("work", "home"), "d/a.md › # A"),
+        (make_support("d/a.md", "# A"), ("work",), "work/d/a.md › A"),
+        (make_support("d/a.md", "# A"), ("work", "home"), "d/a.md › A"),
         (make_support("d/a.md", None, vault="home"), ("work",), "home/d/a.md"),
         (make_support("", None, chunk_id="c9"), (), "chunk c9"),
         (make_support("", None, doc_id="d9"), (), "document d9"),
@@ -30,7 +30,7 @@ def test_a_passage_is_named_as_far_as_the_golden_set_tells(
 @pytest.mark.parametrize(
     ("chunk", "name"),
     [
-        (make_chunk(vault="work"), "work/a.md › # A"),
+        (make_chunk(vault="work"), "work/a.md › A"),
         (make_chunk(heading_path=""), "a.md"),
         (make_chunk(rel_path="", heading_path="", doc_id="d9"), "d9"),
         (make_chunk("c9", rel_path="", heading_path=""), "c9"),

@@ -47,7 +47,7 @@ def test_every_problem_has_its_line() -> None:
     """A message of several lines keeps them, inside the one alert."""
     page = failure.render_markdown(of(ERRORS["several-problems"], "run-1"))
     assert len([token for token in tokens(page) if token.type == "blockquote_open"]) == 1
-    assert "missing<br>\n> golden" in page
+    assert "missing**<br>\n> golden" in page
 
 
 @pytest.mark.parametrize("kind", [CannotTell, Interrupted, UsageError])

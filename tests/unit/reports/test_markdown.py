@@ -68,7 +68,6 @@ class TestHostileText:
             "⛔ raggate: invariant broken",
             "Invariants not met",
             "Metrics",
-            "Causes",
             "Questions that broke",
             "⚠️ Warnings",
         ]
@@ -120,7 +119,7 @@ def test_long_lists_of_questions(kind: str, title: str) -> None:
     """A long list of questions is cut, its title has the full number, and the rest is said to be elsewhere."""
     page = markdown.render(with_flips(205, kind))
     assert title in page
-    assert "- … and 5 more in verdict.json" in page
+    assert "… and 5 more in verdict.json" in page
     assert page.count("**Question q") == questions.SHOWN
 
 

@@ -11,7 +11,7 @@ from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.page.passages import Passages, heading
-from raggate.reports.parts import formatting
+from raggate.reports.parts import ranks
 from raggate.text.escape import plain
 from raggate.text.numbers import rounded_or_none
 
@@ -61,7 +61,7 @@ def _row(item: LabelledResult, sides: Sides, slices: Mapping[str, int]) -> dict[
         "slices": [slices[name] for name in (now.slices if now else ()) if name in slices],
     }
     if flip is not None:
-        row["change"] = formatting.rank_change(flip)
+        row["change"] = ranks.rank_change(flip)
     return {**row, **({"must": True} if item.case.must_pass else {}), **_facts(item, flip)}
 
 

@@ -12,7 +12,7 @@ from raggate.models.comparison import Flip
 from raggate.models.verdict import Review
 from raggate.reports.page import changes, frame, metrics, questions, slices, trends
 from raggate.reports.page.passages import Passages
-from raggate.reports.parts import causes, evidence, formatting, header, judging, misses
+from raggate.reports.parts import causes, evidence, formatting, header, judging, misses, ranks
 from raggate.text.escape import plain
 from raggate.text.numbers import counted
 
@@ -65,7 +65,7 @@ def _values(review: Review) -> dict[str, object]:
         "trends": trends.trends(review),
         "trend_size": (trends.WIDTH, trends.HEIGHT),
         "lists": list(_lists(review)),
-        "rank_change": formatting.rank_change,
+        "rank_change": ranks.rank_change,
         "address": _address,
         "promotion": formatting.promotion_note(review),
         "plot_width": metrics.WIDTH,

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 
+from raggate.models.cause import GROUPS, Diagnosis
+from raggate.models.comparison import Flip
 from raggate.models.verdict import Review
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import Section
@@ -19,25 +21,52 @@ def likely(review: Review) -> str:
     return "" if unsaid or review.diagnosis is None else review.diagnosis.likely
 
 
-def lines(review: Review) -> Iterator[str]:
-    """Say by which causes how many questions got worse, the most frequent first, and what changed as a whole."""
-    diagnosis = review.diagnosis
-    if diagnosis is None or review.verdict.outcome == "pass" or formatting.undecided(review):
-        return
+def counts(review: Review) -> list[str]:
+    """Say by which causes how many questions got worse, the most frequent first; nothing for a single question."""
+    diagnosis = _shown(review)
+    if diagnosis is None or diagnosis.questions < 2:
+        return []
     total = diagnosis.questions
-    if total > 1:
-        yield from (f"{count} of {total}: {cause}" for cause, count in diagnosis.counts[:SHOWN])
-        left = sum(count for _, count in diagnosis.counts[SHOWN:])
-        if left:
-            yield f"{left} of {total}: something else"
-    yield from (f"changed: {change}" for change in diagnosis.changes[:SHOWN])
+    left = sum(count for _, count in diagnosis.counts[SHOWN:])
+    told = [f"{count} of {total}: {cause}" for cause, count in diagnosis.counts[:SHOWN]]
+    return [*told, f"{left} of {total}: something else"] if left else told
+
+
+def changes(review: Review) -> list[str]:
+    """Say what changed as a whole, as far as the sentence on the likely cause does not say it."""
+    diagnosis = _shown(review)
+    if diagnosis is None:
+        return []
+    return [change for change in diagnosis.changes if change not in diagnosis.likely][:SHOWN]
+
+
+def _shown(review: Review) -> Diagnosis | None:
+    return None if review.verdict.outcome == "pass" or formatting.undecided(review) else review.diagnosis
+
+
+def group(flip: Flip) -> str:
+    """Name what a question broke by, as others that broke so."""
+    return GROUPS[flip.cause.code] if flip.cause is not None else "no cause is known"
+
+
+def grouped(flips: Sequence[Flip]) -> dict[str, list[Flip]]:
+    """Put questions together that broke by the same cause, in the order of the first of each."""
+    groups: dict[str, list[Flip]] = {}
+    for flip in flips:
+        groups.setdefault(group(flip), []).append(flip)
+    return groups
+
+
+def remaining(flip: Flip) -> str:
+    """Give what a question's own cause says beyond the name of its group."""
+    return flip.why.removeprefix(group(flip)).lstrip(": ")
 
 
 def summary(review: Review) -> Section:
-    """List them."""
-    listed = list(lines(review))
+    """List what changed as a whole; how many questions have which cause is told where they are listed."""
+    listed = changes(review)
     variants = tuple(
-        "### Causes\n\n" + "\n".join(f"- {inert(line, limit=width, middle=True)}" for line in listed)
+        "### Changed as a whole\n\n" + "\n".join(f"- {inert(line, limit=width, middle=True)}" for line in listed)
         for width in ((300, 120) if listed else ())
     )
     return Section(name="causes", rank=2, variants=variants)

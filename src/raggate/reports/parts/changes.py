@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from raggate.models.comparison import Delta, GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import folded, inert, listed, table
 from raggate.text.escape import markdown as safe
@@ -161,9 +161,9 @@ def _advisory(rows: Sequence[Delta], *, several: bool) -> str:
     lines = []
     for delta in rows[:60]:
         mode = f" ({safe(delta.mode, limit=60)})" if several else ""
-        values = (formatting.figure(value, binary=False) for value in (delta.baseline, delta.current))
         cases = f"{delta.baseline.n}, {delta.current.n}"
-        lines.append([f"{safe(delta.metric, limit=120)}{mode}", *values, formatting.change(delta), cases])
-    head = ("metric", "counted", "its own", "delta", "cases")
+        name = safe(figures.title(delta.metric), limit=120)
+        lines.append([f"{name}{mode}", figures.change(delta), figures.course(delta), cases])
+    head = ("metric", "change", "counted → its own", "questions")
     note = "Measured on this pull request's own questions and notes; it decides nothing."
     return f"**A run of its own**\n\n<sub>{note}</sub>\n\n" + table(head, lines, numbers=head[1:])

@@ -8,6 +8,7 @@ from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.reports.parts import unjudged
 from raggate.reports.parts.budget import Section
+from raggate.reports.parts.figures import title
 from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import chance, counted, often, points, setting, written
@@ -52,9 +53,18 @@ def _moves(evidence: CompositeEvidence, review: Review) -> Iterator[str]:
         if test.lost or test.gained:
             mode = f" ({test.mode})" if several else ""
             adjusted = f", adjusted for {len(evidence.tests)} modes" if several else ""
-            means = f"{enumerated([*test.parts])} together{mode}: {_means(test)}"
+            means = f"{enumerated([*map(title, test.parts)])} together{mode}: {_means(test)}"
             result = f"{chance(test.adjusted)}{adjusted} ({test.test})"
-            yield f"{means}, {test.moves}{_no_noise_seen(review)}. That questions like these got worse: {result}."
+            yield f"{means}, {_lost(test)}{_no_noise_seen(review)}. That questions like these got worse: {result}."
+
+
+def _lost(test: CompositeTest) -> str:
+    """Say how many questions got worse and better, and in which metrics, where not in all of them."""
+    carried = sorted((part for part in test.parts if test.parts[part]), key=lambda part: -test.parts[part])
+    several = test.lost and {*test.parts.values()} - {test.lost}
+    named = ", ".join(f"{title(part)} in {test.parts[part]}" for part in carried)
+    parts = f" ({named})" if several else ""
+    return f"{test.lost} of {counted(test.cases, 'question')} worse{parts}, {test.gained} better"
 
 
 def _means(test: CompositeTest) -> str:

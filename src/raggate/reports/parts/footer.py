@@ -8,10 +8,10 @@ from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.selection import naming
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import advice, figures, formatting
 from raggate.reports.parts.budget import KEPT, Section
-from raggate.reports.parts.header import greeted
-from raggate.reports.parts.markup import code_block, commit_link, listed, live_link
+from raggate.reports.parts.markup import code_block, commit_link, folded, keyed, listed, live_link
+from raggate.reports.parts.reasons import greeted
 from raggate.text.dates import days_between
 from raggate.text.escape import markdown as safe, plain
 
@@ -25,31 +25,21 @@ NAMED = 3
 """Metrics that an offer names."""
 
 
-_LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
-_MATCH_FIRST = (
-    "Make the API and the golden set name places the same way: until then nothing is measured, and promotion is "
-    "refused."
-)
-
-
 def next_steps(review: Review) -> Section:
     """Explain a first run, and what to do to have a gate after it."""
-    if not review.context.first_run:
+    if not (review.context.first_run or greeted(review)):
         return Section(name="what to do next", rank=2, variants=())
     asked = len({case.case_id for case in review.scorecard.cases})
     measured = f"{asked} {'question was' if asked == 1 else 'questions were'} asked and scored"
-    intro = (
-        f"{measured} with this pull request's own configuration, questions and notes."
-        if greeted(review)
-        else "This pull request introduces raggate: it was measured with its own files, and there is no baseline yet."
-    )
-    nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
-    steps = (
-        _MATCH_FIRST if nothing else _LOOK_FIRST,
-        "Merge while this check is not yet required.",
-        "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
-    )
-    text = "\n".join([intro, "", "**What to do next**", "", *(f"- {step}" for step in steps)])
+    until = f"The verdict is “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until a baseline is promoted."
+    if not review.context.first_run:
+        intro = f"{measured}. {until}"
+    elif greeted(review):
+        intro = f"{measured} with this pull request's own configuration, questions and notes. {until}"
+    else:
+        intro = "This pull request introduces raggate: it was measured with its own files. There is no baseline yet."
+    steps = [f"- {keyed(step)}" for step in advice.first_steps(review)]
+    text = "\n".join([intro, "", "**What to do next**", "", *steps])
     return Section(name="what to do next", rank=2, variants=(text, intro))
 
 
@@ -60,7 +50,7 @@ def offer(review: Review) -> Section:
     worse = any(row.status in {"within", "worse", "below floor", "vanished"} for row in rows)
     if review.verdict.outcome != "pass" or worse or not better:
         return Section(name="an offer to promote", rank=3, variants=())
-    named = ", ".join(f"{safe(row.delta.metric)} {formatting.change(row.delta)}" for row in better[:NAMED])
+    named = ", ".join(f"{safe(figures.title(row.delta.metric))} {figures.change(row.delta)}" for row in better[:NAMED])
     more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
     text = (
         f"### 📈 Better: {named}{more}\n\nOnce this is merged, promote it (the promotion workflow, or "
@@ -82,14 +72,16 @@ def _beyond_noise(row: GatedMetric) -> bool:
 
 
 def reproduce(review: Review) -> Section:
-    """Write the commands that do the same on a laptop, to be copied: all of it, and the questions that broke alone."""
-    command, broke = review.run.provenance.reproduce, broken_alone(review)
-    if not command:
-        return Section(name="how to reproduce", rank=KEPT, variants=("",))
-    text = f"**Reproduce locally**\n\n{code_block(command)}"
-    title = "**Reproduce locally**: all of it, or only the questions that broke"
-    both = [f"{title}\n\n{code_block(command, f'{command} {broke}')}"] if broke else []
-    return Section(name="how to reproduce", rank=KEPT, variants=(*both, text))
+    """Write what to do next, and the commands for it: all of it, and the questions that broke alone; where there are any."""
+    step, command, broke = advice.next_step(review), review.run.provenance.reproduce, broken_alone(review)
+    blocks = [code_block(command)] if command else [""]
+    if command and broke:
+        blocks.insert(0, code_block(command, f"{command} {broke}"))
+    if not step:
+        variants = [folded("Reproduce locally", block) for block in blocks]
+    else:
+        variants = ["\n\n".join(filter(None, (f"**Next:** {keyed(step)}", block))) for block in blocks]
+    return Section(name="how to reproduce", rank=KEPT, variants=tuple(filter(None, variants)))
 
 
 def broken_alone(review: Review) -> str:

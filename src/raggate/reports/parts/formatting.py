@@ -6,14 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.schema import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
-from raggate.models.metric_names import (
-    ABSTENTION,
-    ABSTENTION_ACCURACY,
-    FALSE_ABSTENTION_RATE,
-    RECALL_ALL,
-    UNJUDGED,
-    family,
-)
+from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
@@ -196,54 +189,6 @@ def cases(delta: Delta) -> str:
     """Write how many cases a value covers and how many of them moved."""
     counts = [f"{count} {word}" for count, word in ((delta.regressed, "worse"), (delta.improved, "better")) if count]
     return f"{delta.current.n}: {', '.join(counts)}" if counts else str(delta.current.n)
-
-
-def rank_change(flip: Flip) -> str:
-    """Write where the gold support was and is; of a question that fell, also by which metric that was seen."""
-    if flip.kind == "fell":
-        return _fall(flip)
-    if flip.kind == "missed":
-        return _miss(flip)
-    if flip.kind == "absent":
-        noun, absent = _rank_words(flip)
-        return f"{noun} {flip.after}" if flip.after else absent
-    if flip.metric == ABSTENTION_ACCURACY:
-        return "abstained → did not abstain" if flip.kind == "broke" else "did not abstain → abstained"
-    if flip.metric == FALSE_ABSTENTION_RATE:
-        return "did not abstain → abstained" if flip.kind == "broke" else "abstained → did not abstain"
-    noun, absent = _rank_words(flip)
-    if flip.before and flip.after:
-        return f"{noun} {flip.before} → {flip.after}"
-    before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
-    return f"{before} → {after}"
-
-
-def _rank_words(flip: Flip) -> tuple[str, str]:
-    """Say what the ranks of a flip are, and what it is to have none."""
-    return ("complete at rank", "incomplete") if family(flip.metric) == RECALL_ALL else ("rank", "not found")
-
-
-def _fall(flip: Flip) -> str:
-    noun, absent = _rank_words(flip)
-    places = [f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after)]
-    if flip.since == "added":
-        return f"{flip.metric} lower than usual, {places[1]}, added since the baseline"
-    if flip.support is None:
-        return f"{flip.metric} worse"
-    both = flip.before and flip.after
-    same = "at the same rank" if both else f"{absent}, as in the baseline"
-    moved = f"{places[0]} → {flip.after if both else places[1]}" if flip.before != flip.after else same
-    return f"{flip.metric} worse, {moved}{', relabelled since the baseline' if flip.since == 'relabelled' else ''}"
-
-
-def _miss(flip: Flip) -> str:
-    """Write where a question that must pass stands, and where it stood; it did not break."""
-    since = "" if flip.since == "same" else f", {flip.since} since the baseline"
-    if flip.metric in ABSTENTION:
-        return f"{'did not abstain' if flip.metric == ABSTENTION_ACCURACY else 'abstained'}{since}"
-    noun, absent = _rank_words(flip)
-    before, after = (f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after))
-    return f"{after}{since or (', as in the baseline' if before == after else f', {before} in the baseline')}"
 
 
 def promotion_note(review: Review) -> str:

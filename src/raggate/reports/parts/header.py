@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 
 from raggate.models.publication import Publication
-from raggate.models.scorecard import OVERALL
-from raggate.models.verdict import Reason, Review, Verdict
+from raggate.models.verdict import Reason, Review
 from raggate.models.waiver import WaiverStatus
-from raggate.reports.parts import causes, formatting
+from raggate.reports.parts import causes, numbers, reasons as reasons_of
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, commit_link, folded, heading_alert, inert
 from raggate.text.escape import markdown as safe
@@ -40,50 +39,62 @@ def sign(verdict: str) -> str:
     return SIGNS.get(verdict, "❔")
 
 
-def head(verdict: str, suite: str | None, lines: Sequence[str], *, first_run: bool = False) -> str:
-    """Write heading and alert; the lines are Markdown."""
+def head(verdict: str, suite: str | None, lines: Sequence[str], *, greeting: str = "") -> str:
+    """Write heading and alert; the lines are Markdown, and a greeting stands in the place of the verdict."""
     of_suite = f" (suite {suite})" if suite else ""
-    if first_run:
-        return f"## 👋 raggate: first run{of_suite}\n\n" + heading_alert("NOTE", *lines)
+    if greeting:
+        return f"## 👋 raggate: {greeting}{of_suite}\n\n" + heading_alert("NOTE", *lines)
     title = f"## {sign(verdict)} raggate: {safe(verdict, limit=40)}{of_suite}"
     return f"{title}\n\n{heading_alert(_ALERTS.get(verdict, 'WARNING'), *lines)}"
 
 
 def opening(review: Review) -> Section:
-    """Write the heading and the verdict. A first run is greeted instead, as long as it went well."""
-    verdict = review.verdict
-    if greeted(review):
-        lines = ["**This pull request introduces raggate.** There is no baseline yet to compare it with."]
-        variants = tuple(head("", safe(review.run.suite, limit=width), lines, first_run=True) for width in (300, 60))
-    else:
-        variants = tuple(
-            head(verdict.outcome, safe(review.run.suite, limit=width), [_sentences(review, length)])
-            for width, length in ((300, 600), (60, 300))
+    """Write the heading, the numbers and the verdict. Where there is only no baseline yet, that is no bad news."""
+    variants = tuple(
+        head(
+            review.verdict.outcome,
+            safe(review.run.suite, limit=width),
+            [*_merging(review, length), *_numbers(review, length), _sentences(review, length)],
+            greeting=_greeting(review),
         )
+        for width, length in ((300, 600), (60, 300))
+    )
     return Section(name="verdict", rank=KEPT, variants=variants)
 
 
-def greeted(review: Review) -> bool:
-    """Say whether a review is a first run with nothing wrong but the missing baseline."""
-    codes = {reason.code for reason in review.verdict.reasons}
-    return review.context.first_run and codes <= {"first-run", "no-baseline"}
+def _greeting(review: Review) -> str:
+    if not reasons_of.greeted(review):
+        return ""
+    return "first run" if review.context.first_run else "no baseline to compare with"
+
+
+def _numbers(review: Review, length: int) -> Iterator[str]:
+    yield from (safe(line, limit=length, middle=True) for line in numbers.lines(review))
+
+
+def _merging(review: Review, length: int) -> Iterator[str]:
+    """Say what a merge would break, before any good news."""
+    for reason in reasons_of.merging(review):
+        yield f"⛔ **{inert(reasons_of.sentence(reason), limit=length, middle=True)}**"
 
 
 def _sentences(review: Review, length: int) -> str:
     """Set the first sentence of a verdict in bold, and all of them where they have to be cut; then the likely cause."""
-    verdict, likely = review.verdict, causes.likely(review)
-    return (
-        f"{_decision(verdict, length)} {inert(likely, limit=length, middle=True)}"
-        if likely
-        else _decision(verdict, length)
-    )
+    if review.context.first_run and reasons_of.greeted(review):
+        return "**This pull request introduces raggate.** There is no baseline yet to compare it with."
+    decision, likely = _decision(review, length), causes.likely(review)
+    return f"{decision} {inert(likely, limit=length, middle=True)}" if likely else decision
 
 
-def _decision(verdict: Verdict, length: int) -> str:
+def _decision(review: Review, length: int) -> str:
+    verdict = review.verdict
+    if cause := reasons_of.first_cause(review):
+        return f"**{inert(reasons_of.sentence(cause), limit=length, middle=True)}**"
+    sign_of_merge = "⛔ " if reasons_of.breaks_alone(review) else ""
     first, *others = verdict.sentences
     if others and len(verdict.headline) <= length:
-        return f"**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"
-    return f"**{inert(verdict.headline, limit=length, middle=True)}**"
+        return f"{sign_of_merge}**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"
+    return f"{sign_of_merge}**{inert(verdict.headline, limit=length, middle=True)}**"
 
 
 def notes(publication: Publication) -> Section:
@@ -107,29 +118,14 @@ def pushes(publication: Publication) -> Section:
 
 def reasons(review: Review) -> Section:
     """Write the reasons that neither the sentence nor another section tells."""
-    left = list(_further_reasons(review))
-    return Section(name="reasons", rank=1, variants=_listed("### Why\n\n" if len(left) > 1 else "", left))
-
-
-def _further_reasons(review: Review) -> Iterator[Reason]:
-    if greeted(review):
-        return
-    listed = {(flip.case_id, flip.mode) for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass}
-    # a list of questions shows one answer of each, and not how many of several miss
-    listed |= {(flip.case_id, flip.mode) for flip in review.fallen if flip.kind == "missed" and not review.run.repeats}
-    tabled = {row.delta.metric for row in formatting.main_rows(review.verdict.rows) if row.delta.slice == OVERALL}
-    for position, reason in enumerate(formatting.deciding(review)):
-        in_sentence = position == 0 and review.verdict.outcome != "regression"
-        in_table = reason.code in {"worse", "below-floor"} and bool(tabled)
-        in_table |= reason.code == "composite-worse"
-        in_questions = reason.code == "must-pass" and (reason.case_id, reason.mode) in listed
-        if not (in_sentence or in_table or in_questions or reason.invariant is not None):
-            yield reason
+    left = list(reasons_of.further_reasons(review))
+    title = "Why" if review.verdict.outcome in {"regression", "failed in part"} else "Also"
+    return Section(name="reasons", rank=1, variants=_listed(f"### {title}\n\n" if len(left) > 1 else "", left))
 
 
 def warnings(review: Review) -> Section:
-    """Write the warnings, but for invariants, which have a section of their own."""
-    reasons = [reason for reason in formatting.warnings(review) if reason.invariant is None]
+    """Write the warnings that are not told elsewhere: invariants and slices have sections of their own."""
+    reasons = reasons_of.further_warnings(review)
     return Section(name="warnings", rank=3, variants=_listed(f"### ⚠️ Warnings ({len(reasons)})\n\n", reasons))
 
 
@@ -157,18 +153,12 @@ def _waiver(waiver: WaiverStatus, width: int) -> str:
 
 def _listed(title: str, reasons: Sequence[Reason]) -> tuple[str, ...]:
     def line(reason: Reason, width: int) -> str:
-        return f"- {inert(_capital(reason), limit=width, middle=True)}"
+        return f"- {inert(reasons_of.capital(reason), limit=width, middle=True)}"
 
     widths = (500, 120) if reasons else ()
     return tuple(
         title + bullets(reasons, partial(line, width=width), SHOWN_REASONS, where=IN_VERDICT) for width in widths
     )
-
-
-def _capital(reason: Reason) -> str:
-    """Begin a sentence with a capital, but not one that begins with the name of a metric."""
-    named = reason.metric is not None and reason.case_id is None
-    return reason.message if named else reason.message[:1].upper() + reason.message[1:]
 
 
 def log(lines: Sequence[str], *, file: str = "") -> Section:

@@ -59,6 +59,22 @@ def inert(text: str, *, limit: int = 300, middle: bool = False) -> str:
     return safe(text, limit=limit, middle=middle) or "–"
 
 
+def keyed(text: str, *, limit: int = 600) -> str:
+    """Write a sentence of raggate's own whose commands and keys stand in backticks; what else it holds is inert."""
+    parts = text.split("`")
+    # without a partner the last one is no mark
+    if not len(parts) % 2:
+        return inert(text, limit=limit)
+    return "".join(f"`{part}`" if place % 2 else _kept(part, limit) for place, part in enumerate(parts))
+
+
+def _kept(part: str, limit: int) -> str:
+    """Make a piece of a sentence inert, with the spaces that part it from the next."""
+    stripped = part.strip()
+    left, right = (" " if part[:1] == " " else ""), (" " if part[-1:] == " " and stripped else "")
+    return f"{left}{safe(stripped, limit=limit)}{right}"
+
+
 def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:
     """List foreign names in one line, and how many more there are."""
     shown = ", ".join(inert(name, limit=width) for name in names[:most])

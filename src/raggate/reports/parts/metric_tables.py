@@ -1,40 +1,47 @@
-"""What was measured: the table of deltas, what did not move, the slices that moved, the invariants that broke."""
+"""What was measured: the table of changes, what did not move, and the slices that moved."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
 
-from raggate.models.comparison import Delta, Finding
+from raggate.models.comparison import Delta
 from raggate.models.metric_names import counted_metrics
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures, formatting, metric_words
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.formatting import BAD
-from raggate.reports.parts.markup import bullets, folded, inert, listed, table
+from raggate.reports.parts.markup import bullets, folded, listed, table
+from raggate.reports.parts.reasons import greeted
 from raggate.text.escape import markdown as safe
 
 SHOWN_SLICES = 40
 TOP = 3
 """Worst rows that every page keeps."""
 
-_NUMBERS = ("baseline", "this&nbsp;PR", "now", "delta", "95&nbsp;%", "allowed", "value")
+_COURSES = ("baseline&nbsp;→&nbsp;this&nbsp;PR", "baseline&nbsp;→&nbsp;now")
+_NUMBERS = ("change", *_COURSES, "95&nbsp;%", "value", "questions")
 
 
 def deltas(review: Review, *, now: str) -> Section:
-    """Write the table of the metrics that decide and moved; on a pass where none did, only how many there are."""
+    """Write the table of the metrics that decide and moved; on a pass where none did, nothing."""
     rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
     several = len(review.scorecard.slices) > 1
     worst = [row for row in rows if row.status in BAD]
-    full = f"### Metrics\n\n{_table(rows, several=several, now=now)}" if rows else ""
+    named = [f"<sub>{safe(text, limit=600, middle=True)}</sub>" for text in metric_words.sentences(review)]
+    below = "".join(f"\n\n{text}" for text in named)
+    full = f"### Metrics\n\n{_table(rows, several=several, now=now)}{below}" if rows else ""
     bad = f"### Metrics\n\n{_table(worst, several=several, now=now)}" if worst and len(worst) < len(rows) else ""
     short = bullets(worst, partial(_line, several=several), TOP)
     return Section(name="metrics", rank=KEPT if worst else 2, variants=(full, bad, short))
 
 
 def _line(row: GatedMetric, *, several: bool) -> str:
-    before, after = _values(row.delta)
-    return f"- {_name(row.delta, several=several, width=40)}: {before} → {after}, {formatting.status(row)}"
+    delta = row.delta
+    name = _name(delta, several=several, width=40)
+    whole = metric_words.whole_of(delta)
+    value = "" if whole is None else f" ({figures.value(delta.metric, whole)} over all {whole.n})"
+    return f"- {name} **{figures.change(delta)}**: {figures.course(delta)}{value}, {formatting.status(row)}"
 
 
 def unmoved(review: Review, *, now: str) -> Section:
@@ -47,7 +54,7 @@ def unmoved(review: Review, *, now: str) -> Section:
     if same:
         titles.append(f"{counted_metrics(map(_place, same))} unchanged")
         still = [_still(row, several=several) for row in same]
-        parts.append(table(("metric", "value", "allowed", "questions"), still, numbers=_NUMBERS))
+        parts.append(table(("metric", "value", "questions", "allowed"), still, numbers=_NUMBERS))
     if others:
         titles.append(f"{counted_metrics(map(_place, others), 'ungated metric')} moved")
         parts.append(("**Moved, but not gated**\n\n" if same else "") + _table(others, several=several, now=now))
@@ -64,18 +71,21 @@ def _place(row: GatedMetric) -> tuple[str, str, str]:
 
 
 def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
-    head = ["metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "95&nbsp;%", "allowed", "status", "questions"]
-    return table(head, [_row(row, several=several) for row in rows], numbers=_NUMBERS)
+    intervals = any(row.delta.interval is not None for row in rows)
+    last = ["95&nbsp;%"] if intervals else []
+    head = ["metric", "change", _course_head(now), "questions", "allowed", "status", *last]
+    return table(head, [_row(row, several=several)[: len(head)] for row in rows], numbers=_NUMBERS)
+
+
+def _course_head(now: str) -> str:
+    return f"baseline → {now}".replace(" ", "&nbsp;")
 
 
 def _still(row: GatedMetric, *, several: bool) -> list[str]:
-    return [
-        _name(row.delta, several=several),
-        formatting.figure(row.delta.current, binary=row.delta.binary),
-        formatting.allowed(row),
-        # one value can stand for other questions than before
-        _moved(row.delta),
-    ]
+    delta = row.delta
+    # one value can stand for other questions than before
+    cells = [figures.course(delta), figures.moved(delta), figures.allowed(row)]
+    return [_name(delta, several=several), *map(_unbroken, cells)]
 
 
 def _row(row: GatedMetric, *, several: bool) -> list[str]:
@@ -83,29 +93,23 @@ def _row(row: GatedMetric, *, several: bool) -> list[str]:
     bold = "**" if row.status in BAD else ""
     mark = "🔸" if (row.waived or row.unproven) and row.status in BAD else formatting.MARKS[row.status]
     sign = f"{mark}&nbsp;" if row.gated or bold or row.status in {"no baseline", "advisory"} else ""
+    cells = [figures.course(delta), figures.moved(delta), figures.allowed(row), formatting.status(row)]
     return [
         f"{sign}{_name(delta, several=several)}",
-        *_values(delta),
-        f"{bold}{formatting.change(delta)}{bold}",
-        formatting.interval(delta).replace(" ", "&nbsp;"),
-        formatting.allowed(row).replace(" ", "&nbsp;"),
-        formatting.status(row).replace(" ", "&nbsp;"),
-        _moved(delta),
+        _unbroken(f"{bold}{figures.change(delta)}{bold}"),
+        *map(_unbroken, cells),
+        _unbroken(figures.interval(delta)),
     ]
 
 
-def _moved(delta: Delta) -> str:
-    """Write how many questions a value covers and how many of them moved, so that a row stays one line."""
-    return formatting.cases(delta).replace(" ", "&nbsp;")
+def _unbroken(cell: str) -> str:
+    """Keep a cell on one line, so that a row stays one."""
+    return cell.replace(" ", "&nbsp;")
 
 
 def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
     mode = f" ({safe(delta.mode, limit=width)})" if several else ""
-    return f"{safe(delta.metric, limit=width)}{mode}"
-
-
-def _values(delta: Delta) -> tuple[str, str]:
-    return formatting.figure(delta.baseline, binary=delta.binary), formatting.now(delta, gap="&nbsp;")
+    return f"{safe(figures.title(delta.metric), limit=width).replace(' ', '&nbsp;')}{mode}"
 
 
 def measured(review: Review) -> Section:
@@ -114,8 +118,8 @@ def measured(review: Review) -> Section:
     several = len(review.scorecard.slices) > 1
     lines = [
         [
-            f"{safe(metric)} ({safe(mode, limit=60)})" if several else safe(metric),
-            formatting.figure(value, binary=False),
+            f"{safe(figures.title(metric))}{f' ({safe(mode, limit=60)})' if several else ''}",
+            _unbroken(figures.value(metric, value)),
             str(value.n),
         ]
         for mode, metric, value in rows
@@ -125,7 +129,7 @@ def measured(review: Review) -> Section:
     return Section(
         name="what was measured",
         rank=4,
-        variants=(opened if review.context.first_run else folded("What was measured", text),),
+        variants=(opened if greeted(review) else folded("What was measured", text),),
     )
 
 
@@ -169,46 +173,13 @@ def _slice_table(rows: Sequence[tuple[GatedMetric, int]], *, several: bool, now:
         delta = row.delta
         mode = f" ({safe(delta.mode, limit=60)})" if several else ""
         others = f"<br><sub>and {more} more</sub>" if more else ""
-        lines.append(
-            [
-                f"{safe(delta.slice, limit=120)}{mode}",
-                f"{safe(delta.metric)}{others}",
-                *_values(delta),
-                formatting.change(delta),
-                _moved(delta),
-            ]
-        )
-    head = ("slice", "metric", "baseline", now.replace(" ", "&nbsp;"), "delta", "questions")
+        cells = (figures.change(delta), figures.course(delta), figures.moved(delta))
+        name = safe(figures.title(delta.metric)).replace(" ", "&nbsp;")
+        lines.append([f"{safe(delta.slice, limit=120)}{mode}", f"{name}{others}", *map(_unbroken, cells)])
+    head = ("slice", "metric", "change", _course_head(now), "questions")
     if len(rows) > SHOWN_SLICES:
         lines.append([f"… and {len(rows) - SHOWN_SLICES} more in verdict.json", *[""] * (len(head) - 1)])
     return table(head, lines, numbers=_NUMBERS)
-
-
-def invariants(review: Review) -> Section:
-    """Write the invariants that do not hold, those that break the gate first."""
-    if not review.findings:
-        return Section(name="invariants", rank=KEPT, variants=())
-    title = f"### Invariants not met ({len(review.findings)})\n\n"
-    full = "\n".join(_finding(finding, examples=5, width=300) for finding in review.findings)
-    middle = "\n".join(_finding(finding, examples=1, width=120) for finding in review.findings)
-    short = ", ".join(f"{_level(finding)} {safe(finding.invariant, limit=40)}" for finding in review.findings[:20])
-    return Section(
-        name="invariants",
-        rank=KEPT,
-        variants=(title + full, title + middle, f"**Invariants not met**: {short}"),
-    )
-
-
-def _finding(finding: Finding, *, examples: int, width: int) -> str:
-    times = f", {finding.count} times" if finding.count > 1 else ""
-    shown = "".join(f"\n  - {inert(example, limit=width, middle=True)}" for example in finding.examples[:examples])
-    level = "error" if finding.level == "error" else "warning"
-    name = f"**{safe(finding.invariant, limit=60)}** ({level}{times})"
-    return f"- {_level(finding)} {name}: {inert(finding.message, limit=width, middle=True)}{shown}"
-
-
-def _level(finding: Finding) -> str:
-    return "⛔" if finding.level == "error" else "⚠️"
 
 
 def in_words(review: Review, most: int) -> list[str]:

@@ -33,6 +33,8 @@ def lines(review: Review) -> Iterator[str]:
     for reach in review.comparison.reach:
         if reach.mode in absent:
             words = reach.sentence
+            if words in review.verdict.headline:
+                continue
             yield f"{reach.mode}: {words}." if several else f"{words[:1].upper()}{words[1:]}."
 
 

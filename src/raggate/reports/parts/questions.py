@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 from raggate.models.comparison import Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import causes, formatting, ranks
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, folded, link, source_address
 from raggate.text.escape import markdown as safe
@@ -25,17 +25,29 @@ SHOWN = 200
 
 
 def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
-    """Write the first questions that broke, as they are ordered: must-pass ones and the largest falls first."""
+    """Write the first questions that broke by cause: must-pass ones and the largest falls first."""
     flips = broken(review)
     if not flips:
         return Section(name="questions that broke", rank=KEPT, variants=())
     title = f"### Questions that broke ({len(flips)})\n\n"
     # those beyond OPEN are told by `more_broke`
     first = flips[:OPEN] if most == OPEN else flips
-    variants = [title + _full(first, review, links, most)]
+    variants = [title + _by_cause(first, flips, partial(item, review=review, links=links), most)]
     for count, width in ((most, 120), (TOP, 120), (TOP, 60)):
-        variants.append(title + bullets(first, partial(line, review=review, width=width), count))
+        variants.append(title + _by_cause(first, flips, partial(line, review=review, width=width), count))
     return Section(name="questions that broke", rank=KEPT, variants=tuple(variants))
+
+
+def _by_cause(flips: Sequence[Flip], every: Sequence[Flip], write: Callable[[Flip], str], most: int) -> str:
+    """Write the first questions below the names of their causes, with how many of all of them have each."""
+    totals = {cause: len(same) for cause, same in causes.grouped(every).items()}
+    parts = []
+    for cause, same in causes.grouped(flips[:most]).items():
+        count = f"{len(same)} of {totals[cause]}" if len(same) < totals[cause] else f"{totals[cause]}"
+        title = f"**{safe(cause[:1].upper() + cause[1:])}** ({count})"
+        parts.append("\n".join([title, "", *map(write, same)]))
+    left = len(flips) - most
+    return "\n\n".join([*parts, *([f"… and {left} more{IN_VERDICT}"] if left > 0 else [])])
 
 
 def more_broke(review: Review, links: Links | None) -> Section:
@@ -64,22 +76,26 @@ def fixed(review: Review) -> Section:
     """Fold the questions that were fixed, one line each."""
     flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     title = f"Questions that were fixed ({len(flips)})"
-    variants = (folded(title, _short(flips, review, 300, SHOWN)), f"<sub>{title}</sub>") if flips else ()
+    text = bullets(flips, partial(line, review=review, width=300), SHOWN, where=IN_VERDICT)
+    variants = (folded(title, text), f"<sub>{title}</sub>") if flips else ()
     return Section(name="questions that were fixed", rank=6, variants=variants)
 
 
 def _full(flips: Sequence[Flip], review: Review, links: Links | None, most: int) -> str:
-    return bullets(flips, partial(item, review=review, links=links), most, where=IN_VERDICT)
+    return _by_cause(flips, flips, partial(item, review=review, links=links), most) if flips else ""
 
 
 def _short(flips: Sequence[Flip], review: Review, width: int, most: int) -> str:
-    return bullets(flips, partial(line, review=review, width=width), most, where=IN_VERDICT)
+    return _by_cause(flips, flips, partial(line, review=review, width=width), most) if flips else ""
 
 
 def item(flip: Flip, review: Review, links: Links | None) -> str:
     """Write a question with everything that is known of it; the lines belong to one list item."""
-    why = f": {safe(flip.why)}" if flip.why else ""
-    lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{formatting.rank_change(flip)}{why}"]
+    # what stands above it is not said again
+    left = causes.remaining(flip) if flip.kind != "absent" else flip.why
+    joint = "" if left.startswith("(") else ":"
+    why = f"{joint} {safe(left)}" if left else ""
+    lines = [f"- {_asked(flip, 300)}{_must(flip)} {_filed(flip, review)}", f"{ranks.rank_change(flip)}{why}"]
     if flip.support is None:
         lines.append("expected: no answer")
     else:
@@ -95,7 +111,7 @@ def item(flip: Flip, review: Review, links: Links | None) -> str:
 
 def line(flip: Flip, review: Review, *, width: int) -> str:
     """Write a question in one line; the question has at most `width` characters."""
-    return f"- {_asked(flip, width)}{_must(flip)} · {formatting.rank_change(flip)} {_filed(flip, review, width=40)}"
+    return f"- {_asked(flip, width)}{_must(flip)} · {ranks.rank_change(flip)} {_filed(flip, review, width=40)}"
 
 
 def _asked(flip: Flip, width: int) -> str:
@@ -114,7 +130,7 @@ def _must(flip: Flip) -> str:
 
 def in_words(flip: Flip, width: int) -> str:
     """Write a question that broke in one line, for a short message."""
-    return f"- {_asked(flip, width)}{_must(flip)} · {formatting.rank_change(flip)}"
+    return f"- {_asked(flip, width)}{_must(flip)} · {ranks.rank_change(flip)}"
 
 
 def broken(review: Review) -> Sequence[Flip]:

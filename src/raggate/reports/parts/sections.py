@@ -11,6 +11,7 @@ from raggate.reports.parts import (
     footer,
     formatting,
     header,
+    invariants,
     judging,
     metric_tables,
     misses,
@@ -35,7 +36,7 @@ def sections_of(
         full: whether tables that can be long hold every row.
     """
     links = publication.links
-    invariants = [metric_tables.invariants(review)]
+    rules = [invariants.section(review)]
     # what breaks the gate is read first; what only warns after what was measured
     breaking = any(finding.level == "error" for finding in review.findings)
     return [
@@ -45,15 +46,17 @@ def sections_of(
         header.reasons(review),
         footer.next_steps(review),
         header.log(review.run.log, file="api.log"),
-        *(invariants if breaking else ()),
+        *(rules if breaking else ()),
         header.waivers(review.verdict.waivers),
         *_compared(review, links, now=now, full=full),
-        header.warnings(review),
-        *(() if breaking else invariants),
-        footer.offer(review),
-        changes.since_baseline(review),
-        changes.if_merged(review),
         footer.reproduce(review),
+        *_slices(review, now=now, full=full),
+        header.warnings(review),
+        *(() if breaking else rules),
+        footer.offer(review),
+        changes.if_merged(review),
+        *_folded(review, now=now),
+        changes.since_baseline(review),
         footer.provenance(review, links),
     ]
 
@@ -70,17 +73,25 @@ def _compared(review: Review, links: Links | None, *, now: str, full: bool) -> l
         metric_tables.deltas(review, now=now),
         evidence.section(review),
         judging.section(review.run),
-        metric_tables.unmoved(review, now=now),
         metric_tables.measured(review),
         misses.section(review, links),
         causes.summary(review),
         questions.broke(review, links),
         questions.more_broke(review, links),
         questions.fell(review, links),
-        questions.fixed(review),
-        metric_tables.slices(review, now=now, full=full),
-        metric_tables.better_slices(review, now=now, full=full),
     ]
+
+
+def _slices(review: Review, *, now: str, full: bool) -> list[Section]:
+    return [] if formatting.undecided(review) else [metric_tables.slices(review, now=now, full=full)]
+
+
+def _folded(review: Review, *, now: str) -> list[Section]:
+    """Give what got better and what stayed, which nobody has to open."""
+    if formatting.undecided(review):
+        return []
+    better = metric_tables.better_slices(review, now=now, full=False)
+    return [questions.fixed(review), better, metric_tables.unmoved(review, now=now)]
 
 
 def elsewhere(publication: Publication) -> str:

@@ -9,6 +9,7 @@ from raggate.models.publication import Links, Publication
 from raggate.reports import comment, markdown
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
+from raggate.reports.parts.figures import title
 from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign
@@ -108,10 +109,10 @@ def test_any_review_fits_any_limit(text: str, flips: int, findings: int, limit: 
         for finding in review.findings:
             assert finding.invariant in shown
         for row in formatting.main_rows(review.verdict.rows)[:3]:
-            assert row.delta.metric in shown
+            assert title(row.delta.metric) in shown
         if flips:
             assert f"Questions that broke ({flips})" in shown
             for flip in [flip for flip in review.comparison.flips if flip.kind == "broke"][:3]:
                 asked = plain(flip.question, limit=60) or plain(flip.case_id, limit=40)
                 assert asked.rstrip("…")[:50] in shown
-        assert "Reproduce locally" in shown
+        assert "Reproduce locally" in shown or "Next: " in shown

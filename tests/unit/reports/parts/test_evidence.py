@@ -17,7 +17,7 @@ from reviews import CUTOFFS, review, review_of
 
 LOST = ([1] * 40, [None] * 3 + [1] * 37)
 MOVED = (
-    "hit_at_5, mrr_at_10 and ndcg_at_10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better{noise}. That "
+    "hit@5, MRR@10 and nDCG@10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better{noise}. That "
     "questions like these got worse: p = 0.0498 (exact unconditional McNemar)."
 )
 UNSEEN = "With 40 questions a drop under 15 points can pass unseen, and the tolerance 0.05 is finer than that."
@@ -91,7 +91,7 @@ def test_several_modes() -> None:
     old, new = sides()
     others = make_ranked_run(*LOST[0], mode="lexical").results
     first, last = evidence.sentences(compared(make_run(*old.results, *others), make_run(*new.results, *others)))
-    assert first.startswith("hit_at_5, mrr_at_10 and ndcg_at_10 together (hybrid): 1.0000")
+    assert first.startswith("hit@5, MRR@10 and nDCG@10 together (hybrid): 1.0000")
     assert first.endswith("p = 0.0996, adjusted for 2 modes (exact unconditional McNemar).")
     assert last.startswith("With 40 questions a drop under 19 points")
 

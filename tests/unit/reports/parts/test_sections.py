@@ -72,7 +72,7 @@ def test_a_waived_row_is_no_cause() -> None:
     assert "❌" not in full
     assert "worse,&nbsp;waived" in full
     assert short.endswith("worse, waived")
-    line = next(line for line in terminal.render(found, width=100, color=True).splitlines() if "hit_at_5" in line)
+    line = next(line for line in terminal.render(found, width=100, color=True).splitlines() if "hit@5  " in line)
     assert "worse, waived" in line
     assert "\x1b[31m" not in line
 
@@ -82,8 +82,8 @@ def test_a_value_that_stands_for_other_questions() -> None:
     found = review("pass")
     rows = tuple(replace(row, delta=replace(row.delta, regressed=5, improved=5)) for row in found.verdict.rows)
     moved = replace(found, verdict=replace(found.verdict, rows=rows))
-    assert "5&nbsp;worse" not in metric_tables.unmoved(found, now="now").variants[0]
-    assert "5&nbsp;worse,&nbsp;5&nbsp;better |" in metric_tables.unmoved(moved, now="now").variants[0]
+    assert "−5" not in metric_tables.unmoved(found, now="now").variants[0]
+    assert "−5&nbsp;+5&nbsp;of&nbsp;25 |" in metric_tables.unmoved(moved, now="now").variants[0]
 
 
 def test_problems_come_before_settings() -> None:

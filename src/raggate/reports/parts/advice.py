@@ -1,0 +1,72 @@
+"""What to do next: one line for each verdict, which names a command or a key. Not escaped; keys are in backticks."""
+
+from __future__ import annotations
+
+from raggate.models.comparison import Flip
+from raggate.models.verdict import Review
+from raggate.text.quote import cut
+
+RED = ("regression", "failed in part")
+
+_BY_CODE = {
+    "stopped": "read the end of `api.log` in the run directory for why the API ended, then run the job again.",
+    "too-many-errors": "read `api.log` in the run directory; if calls time out, lower `ask.concurrency` or raise "
+    "`ask.read_timeout`.",
+    "zero-cases": "`raggate lint` says whether `golden` names any question for the modes of `ask.modes`.",
+    "not-asked": "run the job again; the questions that were left out are in results.jsonl of the run directory.",
+    "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
+    "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
+    "fewer-cases": "`raggate lint` says which questions are gone; if they are meant to be, promote a run without them.",
+}
+"""Code of the reason that comes first -> what to do."""
+
+_NO_VERDICT = "find the cause above, then run the job again; the check stays red until something can be measured."
+
+
+def next_step(review: Review) -> str:
+    """Give it; empty for a pass, and where a first run has its own steps."""
+    verdict = review.verdict
+    if verdict.outcome in {"pass", "partial"} or not verdict.reasons or review.context.first_run:
+        return ""
+    if verdict.outcome in RED:
+        return _regression(review)
+    if verdict.outcome == "invariant broken":
+        return "correct what is named under each invariant, or set its level in `invariants`; then run it again."
+    if verdict.outcome == "interrupted":
+        return "run the job again: it was cancelled before there was a verdict."
+    codes = [reason.code for reason in verdict.reasons]
+    if set(codes) <= {"no-baseline"}:
+        return ""
+    return next((_BY_CODE[code] for code in codes if code in _BY_CODE), _NO_VERDICT)
+
+
+def _regression(review: Review) -> str:
+    first = first_red(review)
+    # a backtick in an id would begin or end a key
+    name = "" if first is None else cut(first.case_id, limit=80).replace("`", "'")
+    where = f"start with question {name}; " if name else ""
+    return f"{where}run it again with the command below. A loss that is meant takes an entry under `waivers`."
+
+
+def first_red(review: Review) -> Flip | None:
+    """Give the question to look at first: that which the lists begin with."""
+    flips = [flip for flip in (*review.comparison.flips, *review.fallen) if flip.kind != "fixed" and not flip.waived]
+    return next(iter(flips), None)
+
+
+def first_steps(review: Review) -> list[str]:
+    """Give the steps after a run that there is no baseline for."""
+    nothing = any(reason.code == "no-match" for reason in review.verdict.reasons)
+    merge = ["Merge while this check is not yet required."] if review.context.first_run else []
+    return [
+        MATCH_FIRST if nothing else LOOK_FIRST,
+        *merge,
+        "Promote a baseline: `raggate promote <run directory>`, or the promotion workflow. From then on it gates.",
+    ]
+
+
+LOOK_FIRST = "Look at the numbers and the questions behind them: later changes are compared with them."
+MATCH_FIRST = (
+    "Make the API and the golden set name places the same way: until then nothing is measured, and promotion is "
+    "refused."
+)

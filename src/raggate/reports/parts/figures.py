@@ -1,0 +1,138 @@
+"""How metrics and their values are written for people: the field's names, units, and no more digits than tell apart."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import combinations
+
+from raggate.models.comparison import Delta
+from raggate.models.metric_names import at_parts
+from raggate.models.scorecard import EPSILON, MetricValue
+from raggate.models.verdict import GatedMetric
+from raggate.reports.parts.formatting import SMALL
+from raggate.scoring.metrics import METRICS
+from raggate.text.numbers import STORED_DECIMALS, fixed, rounded, setting
+
+NONE = "–"
+SAME = "="
+_SPELLED = {"mrr": "MRR", "ndcg": "nDCG", "ndcg_exp": "nDCG (exp)"}
+_NO_SHARES = frozenset((*_SPELLED, "groundedness", "correctness", "faithfulness", "context_relevancy"))
+"""Metrics of the registry that are no share of questions or passages, so that percent would say something else."""
+
+_LEAST = {True: 1, False: 3}
+"""The fewest decimals: of percent, and of other numbers."""
+
+
+def title(metric: str) -> str:
+    """Name a metric as the field does: `hit@5`, `nDCG@10`, `false abstention rate`."""
+    name, depth = at_parts(metric)
+    words = _SPELLED.get(name, name.replace("_", " "))
+    return f"{words}@{depth}" if depth else words
+
+
+def is_share(metric: str) -> bool:
+    """Say whether a metric is written in percent; one that is not known here is a bare number."""
+    name, _ = at_parts(metric)
+    return name in METRICS and name not in _NO_SHARES
+
+
+def value(metric: str, measured: MetricValue, *, beside: float | None = None) -> str:
+    """Write a value with its unit, in so many digits that it looks different from one beside it; a dash for none."""
+    if measured.value is None:
+        return NONE
+    share = is_share(metric)
+    numbers = [number for number in (measured.value, beside) if number is not None]
+    text = _number(measured.value, _digits(numbers, share=share), share=share)
+    return f"{text} %" if share else text
+
+
+def change(delta: Delta) -> str:
+    """Write a delta with sign and unit, percentage points for a share; `=` where nothing changed, a dash for none."""
+    if delta.delta is None:
+        return NONE
+    if not _moved(delta):
+        return SAME
+    share = is_share(delta.metric)
+    digits = _digits((0.0, delta.delta), share=share)
+    number = _signed(100 * delta.delta if share else delta.delta, digits)
+    return f"{number} pt" if share else number
+
+
+def course(delta: Delta) -> str:
+    """Write both values: `87.4 → 78.7 %`, of few cases `11 → 7 of 12`; one of them where they are the same."""
+    before, now = delta.baseline, delta.current
+    if before.value is None and now.value is None:
+        return NONE
+    if delta.binary and max(before.n, now.n) <= SMALL:
+        return _counts(before, now)
+    share = is_share(delta.metric)
+    if before.value is None or now.value is None:
+        return f"{value(delta.metric, before)} → {value(delta.metric, now)}"
+    if not _moved(delta):
+        return value(delta.metric, now)
+    digits = _digits((before.value, now.value), share=share)
+    both = " → ".join(_number(number, digits, share=share) for number in (before.value, now.value))
+    return f"{both} %" if share else both
+
+
+def _counts(before: MetricValue, now: MetricValue) -> str:
+    counts = [NONE if each.value is None else f"{round(each.value * each.n)}" for each in (before, now)]
+    if NONE in counts or before.n != now.n:
+        sides = zip(counts, (before, now), strict=True)
+        return " → ".join(count if count == NONE else f"{count} of {each.n}" for count, each in sides)
+    return f"{' → '.join(dict.fromkeys(counts))} of {now.n}"
+
+
+def allowed(row: GatedMetric) -> str:
+    """Write what the policy allows: the tolerance, and the floor or ceiling if there is one, with their units."""
+    if row.allowed is None:
+        return NONE
+    tolerance = limit_of(row.delta.metric, row.allowed, unit="pt")
+    if row.floor is None:
+        return tolerance
+    sign = "≥" if row.delta.current.direction == "higher" else "≤"
+    return f"{tolerance}, {sign} {limit_of(row.delta.metric, row.floor, unit='%')}"
+
+
+def limit_of(metric: str, number: float, *, unit: str) -> str:
+    """Write a number that somebody set, of a share in percent or points."""
+    return f"{setting(rounded(100 * number, 10))} {unit}" if is_share(metric) else setting(number)
+
+
+def interval(delta: Delta) -> str:
+    """Write the 95 % interval of a delta; a dash where there is none."""
+    if delta.interval is None:
+        return NONE
+    share = is_share(delta.metric)
+    ends = " to ".join(_signed(100 * end if share else end, _LEAST[share]) for end in delta.interval)
+    return f"{ends} pt" if share else ends
+
+
+def moved(delta: Delta) -> str:
+    """Write how many questions a value covers, and how many of them got worse and better."""
+    counts = [f"{sign}{count}" for sign, count in (("−", delta.regressed), ("+", delta.improved)) if count]
+    return f"{' '.join(counts)} of {delta.current.n}" if counts else str(delta.current.n)
+
+
+def _moved(delta: Delta) -> bool:
+    return delta.delta is not None and abs(delta.delta) > EPSILON
+
+
+def _digits(values: Sequence[float], *, share: bool) -> int:
+    """Give the fewest decimals with which values that differ look different."""
+    scaled = [100 * number if share else number for number in values]
+    pairs = [(left, right) for left, right in combinations(scaled, 2) if abs(left - right) > EPSILON]
+    enough = (
+        digits
+        for digits in range(_LEAST[share], STORED_DECIMALS)
+        if all(rounded(left, digits) != rounded(right, digits) for left, right in pairs)
+    )
+    return next(enough, STORED_DECIMALS)
+
+
+def _number(number: float, digits: int, *, share: bool) -> str:
+    return fixed(100 * number if share else number, digits).replace("-", "−")
+
+
+def _signed(number: float, digits: int) -> str:
+    return fixed(number, digits, sign=True).replace("-", "−")

@@ -1,0 +1,78 @@
+"""The line of numbers that every verdict has: the metrics people look for, how they moved, over how many questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from raggate.config.schema import DEFAULT_COMPOSITE
+from raggate.models.scorecard import OVERALL, MetricValue
+from raggate.models.verdict import GatedMetric, Review
+from raggate.reports.parts import figures
+from raggate.reports.parts.formatting import undecided
+from raggate.reports.parts.reasons import first_cause, greeted
+from raggate.scoring.metrics import METRICS
+from raggate.text.numbers import counted
+
+MOST = 5
+"""Metrics of a line."""
+
+MODES = 4
+"""Modes that have a line."""
+
+
+def lines(review: Review) -> list[str]:
+    """Give a line for each mode; none where what was measured says nothing of the change. Not escaped."""
+    unsaid = first_cause(review) is not None and not greeted(review)
+    if unsaid or undecided(review) or not review.scorecard.cases:
+        return []
+    several = len(review.scorecard.slices) > 1
+    modes = [*review.scorecard.slices][:MODES]
+    texts = [(mode, [*_figures(review, mode)]) for mode in modes]
+    told = [f"{f'{mode}: ' if several else ''}{' · '.join(parts)}" for mode, parts in texts if parts]
+    if not told:
+        return []
+    left = len(review.scorecard.slices) - len(modes)
+    more = f", {counted(left, 'more mode')}" if left > 0 else ""
+    return [*told[:-1], f"{told[-1]} · {_questions(review)}{more}"]
+
+
+def _figures(review: Review, mode: str) -> Iterator[str]:
+    rows = {
+        row.delta.metric: row
+        for row in review.verdict.rows
+        if row.delta.mode == mode and row.delta.slice == OVERALL and row.delta.current.value is not None
+    }
+    values = review.scorecard.slices[mode].get(OVERALL, {})
+    for metric in _wanted(review, mode, rows)[:MOST]:
+        if metric in rows:
+            yield f"{figures.title(metric)} {_moved(rows[metric])}"
+        elif metric in values and _measured(values[metric]):
+            yield f"{figures.title(metric)} {figures.value(metric, values[metric])}"
+
+
+def _measured(value: MetricValue) -> bool:
+    return value.value is not None and bool(value.n)
+
+
+def _wanted(review: Review, mode: str, rows: dict[str, GatedMetric]) -> list[str]:
+    """Give the metrics of the composite, where they rank, then those of judges that are gated."""
+    evidence = review.verdict.evidence
+    tests = evidence.tests if evidence is not None else ()
+    composite = next((test.metrics for test in tests if test.mode == mode), DEFAULT_COMPOSITE)
+    judged = [metric for metric, row in rows.items() if row.gated and metric in METRICS and METRICS[metric].judged]
+    return [*composite, *(metric for metric in judged if metric not in composite)]
+
+
+def _moved(row: GatedMetric) -> str:
+    delta = row.delta
+    if delta.baseline.value is None:
+        return f"{figures.value(delta.metric, delta.current)} (no baseline)"
+    return f"{figures.course(delta)} ({figures.change(delta)})"
+
+
+def _questions(review: Review) -> str:
+    asked = len({case.case_id for case in review.scorecard.cases})
+    compared = review.comparison.compared
+    paired = review.comparison.baseline is not None and review.comparison.baseline.paired
+    part = f", {compared} compared" if paired and compared < asked else ""
+    return f"{counted(asked, 'question')}{part}"
