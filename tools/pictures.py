@@ -89,9 +89,8 @@ def read(terminal: int) -> bytes:
 def drawn(printed: str) -> str:
     """Draw the beginning and the end of what a terminal was sent."""
     lines = printed.splitlines()
-    causes = next(at for at, line in enumerate(lines) if "Causes" in line)
     broken = next(at for at, line in enumerate(lines) if "Questions that broke" in line)
-    parts = [*lines[:17], "…", "", *lines[causes : broken + 11], "…", "", *lines[-5:]]
+    parts = [*lines[:17], "…", "", *lines[broken : broken + 15], "…", "", *lines[-8:]]
     console = Console(record=True, width=WIDTH, file=io.StringIO(), force_terminal=True)
     for line in parts:
         console.print(Text.from_ansi(line))
@@ -99,14 +98,20 @@ def drawn(printed: str) -> str:
     return "".join(f"{line.rstrip()}\n" for line in svg.splitlines())
 
 
-def photograph(document: Path, target: Path) -> None:
-    """Show a page in Chromium and keep a picture of its upper part."""
-    browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+def chromium() -> str:
+    """Find the browser on PATH."""
+    names = ("chromium", "chromium-browser", "google-chrome")
+    browser = next(filter(None, map(shutil.which, names)), None)
     if browser is None:
         sys.exit("the picture of the comment needs Chromium: install your distribution's package `chromium`")
+    return browser
+
+
+def photograph(document: Path, target: Path) -> None:
+    """Show a page in Chromium and keep a picture of its upper part."""
     size = ",".join(map(str, COMMENT_PIXELS))
     options = ["--headless", "--no-sandbox", "--hide-scrollbars", f"--window-size={size}", "--disable-gpu"]
-    subprocess.run([browser, *options, f"--screenshot={target}", document.as_uri()], check=True, capture_output=True)
+    subprocess.run([chromium(), *options, f"--screenshot={target}", document.as_uri()], check=True, capture_output=True)
 
 
 if __name__ == "__main__":

@@ -38,7 +38,7 @@ def metrics(project: Project) -> dict[str, Any]:
 def everywhere(project: Project, out: str, words: str) -> None:
     """See that a text stands on the terminal, in the summary and in verdict.json."""
     assert words in out
-    summary = (project.last_run() / "summary.md").read_text().replace("&#95;", "_")
+    summary = (project.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
     # a list of sentences begins each with a capital
     assert words.lower() in summary.lower()
     assert words in (project.last_run() / "verdict.json").read_text()
@@ -207,11 +207,11 @@ def test_a_mode_without_a_baseline_stands_in_every_table(promoted: Project) -> N
     done = promoted.command("check")
     assert done.code == 0, done.out + done.err
     everywhere(promoted, done.out, "mode bm25 has no baseline, so nothing of it is gated until a run is promoted")
-    (line,) = [line for line in done.out.splitlines() if line.startswith("hit_at_5 (bm25)")]
-    assert "1.0000" in line
+    (line,) = [line for line in done.out.splitlines() if line.startswith("hit@5 (bm25)")]
+    assert "100.0 %" in line
     assert "no baseline" in line
-    summary = (promoted.last_run() / "summary.md").read_text().replace("&#95;", "_")
-    assert "🆕&nbsp;hit_at_5 (bm25)" in summary
+    summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
+    assert "🆕&nbsp;hit@5 (bm25)" in summary
     rows = {(row["mode"], row["metric"]): row for row in promoted.verdict()["metrics"]}
     assert (rows["bm25", "hit_at_5"]["current"], rows["bm25", "hit_at_5"]["status"]) == (1, "no baseline")
     assert "new-metrics" not in codes(promoted)

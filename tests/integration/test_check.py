@@ -39,7 +39,7 @@ def test_unchanged_api_passes(promoted: Project) -> None:
     """The API that the baseline was measured on passes with exit 0 and a delta table."""
     done = promoted.raggate("check")
     assert done.code == 0, done.err
-    assert "hit_at_5" in done.out
+    assert "hit@5" in done.out
     assert "verdict: pass (exit 0)" in done.out
     assert promoted.verdict()["verdict"] == "pass"
 
@@ -48,7 +48,7 @@ def test_worse_api_is_a_regression_that_names_the_questions(promoted: Project) -
     """A worse retriever ends with exit 1, the metrics that fell, and the questions with anchor, ranks and cause."""
     done = promoted.raggate("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1
-    assert "hit_at_1" in done.out
+    assert "hit@1" in done.out
     assert "Questions that broke" in done.out
     assert "personal/Notes/anchovy.md › Anchovy › First" in done.out
     assert "rank 1 → not found" in done.out
@@ -63,7 +63,7 @@ def test_questions_that_fell_without_breaking_are_named(promoted: Project) -> No
     """A metric that is red over questions that are still found names each of them, on every page and for programs."""
     done = promoted.command("check", FAKE_BEHAVIOUR="swap")
     assert done.code == 1
-    assert "hit_at_1 (hybrid) went from" in done.out
+    assert "hit@1" in done.out
     verdict = promoted.verdict()
     fallen = {flip["case_id"] for flip in verdict["fallen"]}
     (row,) = [row for row in verdict["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
@@ -141,7 +141,7 @@ def test_a_run_without_a_verdict_begins_with_its_cause(promoted: Project, behavi
     assert done.code == 3
     for page in (done.out, (promoted.last_run() / "summary.md").read_text()):
         assert "What was compared decides nothing here, and is in verdict.json." in page
-        assert not [line for line in page.splitlines() if "hit_at_1" in line]
+        assert not [line for line in page.splitlines() if "hit&#64;&#8288;1" in line or "hit@1" in line]
         assert page.index("HTTP 500") < 900
     assert [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1"]
 

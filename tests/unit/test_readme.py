@@ -4,12 +4,25 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
+
+from raggate.reports.parts.figures import is_share, title
+from raggate.text.numbers import fixed
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 BASELINE = json.loads((ROOT / "baselines" / "notes.json").read_text(encoding="utf-8"))
-ROW = re.compile(r"^(\w+) +(\d\.\d{4}) +\d\.\d{4} .* \d+(?: \([-+ \d]+\))?$", re.MULTILINE)
+OUTPUT = re.compile(r"^raggate · suite notes.*?^```$", re.MULTILINE | re.DOTALL)
+ROW = re.compile(r"^(\S.*?) +[−+]\S+(?: pt)? +([\d.]+) → ", re.MULTILINE)
+UNCHANGED = re.compile(r"^Unchanged \(\d+\): (.*)$", re.MULTILINE)
+
+
+def shown(output: str) -> Iterator[tuple[str, str]]:
+    """Give every metric over all questions with its value in the baseline, as an output shows it."""
+    yield from ROW.findall(output.partition("Slices that got worse")[0])
+    for part in UNCHANGED.findall(output)[0].split(", "):
+        yield re.fullmatch(r"(.*) ([\d.]+)(?: %)?(?: \(.*\))?", part).groups()  # type: ignore[union-attr,misc]
 
 
 def test_the_run_of_the_baseline() -> None:
@@ -20,9 +33,14 @@ def test_the_run_of_the_baseline() -> None:
 
 
 def test_the_values_of_the_baseline() -> None:
-    """Every value in the column `baseline` is the one that is stored, for the same metrics in both outputs."""
-    stored = {name: f"{value:.4f}" for name, (value, _) in BASELINE["aggregates"]["hybrid"]["overall"].items() if value}
-    rows = ROW.findall(README)
-    assert len(rows) == 22
-    assert len({name for name, _ in rows}) == 11
-    assert [(name, stored[name]) for name, _ in rows] == rows
+    """Every value of the baseline is the one that is stored, for the same metrics in both outputs."""
+    stored = {
+        title(name): fixed(100 * value, 1) if is_share(name) else fixed(value, 3)
+        for name, (value, _) in BASELINE["aggregates"]["hybrid"]["overall"].items()
+        if value
+    }
+    outputs = [dict(shown(output)) for output in OUTPUT.findall(README)]
+    assert [len(rows) for rows in outputs] == [11, 11]
+    assert set(outputs[0]) == set(outputs[1])
+    for rows in outputs:
+        assert rows == {name: stored[name] for name in rows}

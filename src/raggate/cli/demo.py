@@ -11,7 +11,7 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -163,8 +163,12 @@ def _show(review: Review, environment: dict[str, str]) -> None:
     from raggate.reports import terminal
 
     # a log breaks its lines itself, and is searched line by line
+    # no command does it again once the files are removed
+    run = replace(review.run, provenance=replace(review.run.provenance, reproduce=""))
     color = output.coloured(environment)
-    text = terminal.render(review, width=max(console.width(), 60), color=color, wrap=sys.stdout.isatty())
+    text = terminal.render(
+        replace(review, run=run), width=max(console.width(), 60), color=color, wrap=sys.stdout.isatty()
+    )
     click.echo(text, color=True)
 
 

@@ -123,7 +123,10 @@ def _evidence(review: Review, screen: Screen) -> None:
 
 def _unmoved(rows: Sequence[GatedMetric], screen: Screen, *, several: bool) -> None:
     """Give the values that are as they were in a line; one of them may stand for other questions than before."""
-    named = [f"{metric_words.name_of(row.delta, several=several)} {figures.course(row.delta)}" for row in rows]
+    named = []
+    for row in rows:
+        moves = f" ({figures.moves(row.delta)})" if figures.moves(row.delta) else ""
+        named.append(f"{metric_words.name_of(row.delta, several=several)} {figures.course(row.delta)}{moves}")
     if named:
         screen.line()
         screen.line(f"Unchanged ({len(named)}): {', '.join(named)}")
@@ -236,13 +239,19 @@ def _flip(flip: Flip, review: Review, screen: Screen) -> None:
     parts = (
         ("asked", flip.question),
         ("expected", flip.gold),
-        ("why", flip.why if absent else causes.remaining(flip)),
+        ("why", flip.why if absent else _bare(causes.remaining(flip))),
         ("instead", flip.displaced_by or ""),
         ("trace", flip.trace_id or ""),
     )
     for label, text in parts:
         if text:
             screen.line(text, first=f"      {f'{label}:':<10}", rest=" " * 16)
+
+
+def _bare(text: str) -> str:
+    """Take the brackets off the API's own words, where nothing stands before them."""
+    whole = text.startswith("(") and text.endswith(")") and text.count("(") == 1
+    return text[1:-1] if whole else text
 
 
 def _invariants(review: Review, screen: Screen) -> None:

@@ -44,8 +44,9 @@ def _regression(review: Review) -> str:
     first = first_red(review)
     # a backtick in an id would begin or end a key
     name = "" if first is None else cut(first.case_id, limit=80).replace("`", "'")
-    where = f"start with question {name}; " if name else ""
-    return f"{where}run it again with the command below. A loss that is meant takes an entry under `waivers`."
+    where = f"start with question `{name}`; " if name else ""
+    command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
+    return f"{where}{command}. A loss that is meant takes an entry under `waivers`."
 
 
 def first_red(review: Review) -> Flip | None:

@@ -15,7 +15,7 @@ from raggate.text.numbers import STORED_DECIMALS, fixed, rounded, setting
 
 NONE = "–"
 SAME = "="
-_SPELLED = {"mrr": "MRR", "ndcg": "nDCG", "ndcg_exp": "nDCG (exp)"}
+_SPELLED = {"mrr": "MRR", "ndcg": "nDCG", "ndcg_exp": "nDCG-exp"}
 _NO_SHARES = frozenset((*_SPELLED, "groundedness", "correctness", "faithfulness", "context_relevancy"))
 """Metrics of the registry that are no share of questions or passages, so that percent would say something else."""
 
@@ -110,8 +110,14 @@ def interval(delta: Delta) -> str:
 
 def moved(delta: Delta) -> str:
     """Write how many questions a value covers, and how many of them got worse and better."""
+    counts = moves(delta)
+    return f"{counts} of {delta.current.n}" if counts else str(delta.current.n)
+
+
+def moves(delta: Delta) -> str:
+    """Write how many questions got worse and better; nothing where none did."""
     counts = [f"{sign}{count}" for sign, count in (("−", delta.regressed), ("+", delta.improved)) if count]
-    return f"{' '.join(counts)} of {delta.current.n}" if counts else str(delta.current.n)
+    return " ".join(counts)
 
 
 def _moved(delta: Delta) -> bool:

@@ -50,7 +50,8 @@ def offer(review: Review) -> Section:
     worse = any(row.status in {"within", "worse", "below floor", "vanished"} for row in rows)
     if review.verdict.outcome != "pass" or worse or not better:
         return Section(name="an offer to promote", rank=3, variants=())
-    named = ", ".join(f"{safe(figures.title(row.delta.metric))} {figures.change(row.delta)}" for row in better[:NAMED])
+    gains = (f"{figures.title(row.delta.metric)} {figures.change(row.delta)}" for row in better[:NAMED])
+    named = safe(", ".join(gains))
     more = f" and {len(better) - NAMED} more" if len(better) > NAMED else ""
     text = (
         f"### 📈 Better: {named}{more}\n\nOnce this is merged, promote it (the promotion workflow, or "
@@ -72,7 +73,7 @@ def _beyond_noise(row: GatedMetric) -> bool:
 
 
 def reproduce(review: Review) -> Section:
-    """Write what to do next, and the commands for it: all of it, and the questions that broke alone; where there are any."""
+    """Write what to do next, and the commands for it, where there are any: all of it, and what broke alone."""
     step, command, broke = advice.next_step(review), review.run.provenance.reproduce, broken_alone(review)
     blocks = [code_block(command)] if command else [""]
     if command and broke:

@@ -107,9 +107,13 @@ def _unbroken(cell: str) -> str:
     return cell.replace(" ", "&nbsp;")
 
 
+def _title(metric: str, width: int = 120) -> str:
+    return _unbroken(safe(figures.title(metric), limit=width))
+
+
 def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
     mode = f" ({safe(delta.mode, limit=width)})" if several else ""
-    return f"{safe(figures.title(delta.metric), limit=width).replace(' ', '&nbsp;')}{mode}"
+    return f"{_title(delta.metric, width)}{mode}"
 
 
 def measured(review: Review) -> Section:
@@ -118,7 +122,7 @@ def measured(review: Review) -> Section:
     several = len(review.scorecard.slices) > 1
     lines = [
         [
-            f"{safe(figures.title(metric))}{f' ({safe(mode, limit=60)})' if several else ''}",
+            f"{_title(metric)}{f' ({safe(mode, limit=60)})' if several else ''}",
             _unbroken(figures.value(metric, value)),
             str(value.n),
         ]
@@ -174,7 +178,7 @@ def _slice_table(rows: Sequence[tuple[GatedMetric, int]], *, several: bool, now:
         mode = f" ({safe(delta.mode, limit=60)})" if several else ""
         others = f"<br><sub>and {more} more</sub>" if more else ""
         cells = (figures.change(delta), figures.course(delta), figures.moved(delta))
-        name = safe(figures.title(delta.metric)).replace(" ", "&nbsp;")
+        name = _title(delta.metric)
         lines.append([f"{safe(delta.slice, limit=120)}{mode}", f"{name}{others}", *map(_unbroken, cells)])
     head = ("slice", "metric", "change", _course_head(now), "questions")
     if len(rows) > SHOWN_SLICES:

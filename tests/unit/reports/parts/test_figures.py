@@ -19,7 +19,7 @@ from raggate.reports.parts import figures
     [
         ("hit_at_5", "hit@5"),
         ("mrr_at_10", "MRR@10"),
-        ("ndcg_exp_at_3", "nDCG (exp)@3"),
+        ("ndcg_exp_at_3", "nDCG-exp@3"),
         ("false_abstention_rate", "false abstention rate"),
         ("look_at_me", "look at me"),
         ("x_at_", "x at "),

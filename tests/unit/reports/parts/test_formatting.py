@@ -16,6 +16,8 @@ from builders import (
     make_operations,
     make_scorecard,
 )
+from raggate.config.schema import Gate
+from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import MetricValue, Operations
 from raggate.models.verdict import GatedMetric, Reason, Status

@@ -1,0 +1,62 @@
+"""What a page still has to tell: nothing that its first sentence or another part says."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from raggate.models.verdict import Reason
+from raggate.reports.parts import advice, numbers, reasons
+from reviews import beside, review
+
+
+def test_a_slice_is_said_once() -> None:
+    """A warning of a slice that the table of slices has is not listed; every other warning is."""
+    found = review("regression")
+    slices = [reason for reason in found.verdict.warnings if reason.code == "slice-worse"]
+    assert slices
+    left = reasons.further_warnings(found)
+    assert not {*slices} & {*left}
+    whole = replace(slices[0], slice="tag=not-in-the-table")
+    other = replace(found, verdict=replace(found.verdict, warnings=(whole,)))
+    assert reasons.further_warnings(other) == [whole]
+
+
+def test_what_a_merge_breaks_stands_above_a_pass() -> None:
+    """What merging would break is given apart, and no warning any more; where it is the verdict, it is said there."""
+    removed = Reason("baseline-removed", "merging this change removes the baseline")
+    found = review("pass")
+    found = replace(found, verdict=replace(found.verdict, warnings=(removed,)))
+    assert reasons.merging(found) == [removed]
+    assert reasons.further_warnings(found) == []
+    assert reasons.breaks_alone(review("breaks-the-gate"))
+    assert [reason.code for reason in reasons.merging(review("breaks-the-gate"))] == ["baseline-removed"]
+
+
+def test_a_cause_comes_first() -> None:
+    """Without a verdict the cause is the first sentence, and no numbers are given that say nothing."""
+    found = review("cannot-tell")
+    cause = reasons.first_cause(found)
+    assert cause is not None
+    assert reasons.sentence(cause) == "The API exited with code 2 after 2 of 24 questions."
+    assert numbers.lines(found) == []
+    assert reasons.first_cause(review("regression")) is None
+
+
+def test_numbers_of_a_pass() -> None:
+    """A pass has numbers too: what moved by how much, or that nothing did, and over how many questions."""
+    assert numbers.lines(review("pass")) == ["hit@5 96.0 % (=) · MRR@10 0.960 (=) · nDCG@10 0.960 (=) · 26 questions"]
+    assert numbers.lines(review("slightly-worse")) == [
+        "hit@5 96.0 → 92.0 % (−4.0 pt) · MRR@10 0.960 → 0.920 (−0.040) · nDCG@10 0.960 → 0.920 (−0.040) · 26 questions"
+    ]
+    assert numbers.lines(review("first-run")) == ["hit@5 96.0 % · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
+
+
+def test_advice_names_the_first_question_inert() -> None:
+    """A regression begins with its first question; an id cannot end the mark it stands in."""
+    found = review("regression")
+    assert advice.next_step(found).startswith("start with question `q07`; ")
+    flips = (replace(found.comparison.flips[0], case_id="a`b`\nc"), *found.comparison.flips[1:])
+    odd = replace(found, comparison=replace(found.comparison, flips=flips))
+    assert advice.next_step(odd).startswith("start with question `a'b' c`; ")
+    assert advice.next_step(review("pass")) == ""
+    assert advice.next_step(beside(review("nothing-matches"), first_run=True)) == ""
