@@ -44,7 +44,7 @@ def _regression(review: Review) -> str:
     first = first_red(review)
     # a backtick in an id would begin or end a key
     name = "" if first is None else cut(first.case_id, limit=80).replace("`", "'")
-    where = f"start with question `{name}`; " if name else ""
+    where = f"start with question {name}; " if name else ""
     command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
     return f"{where}{command}. A loss that is meant takes an entry under `waivers`."
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from raggate.models.cause import GROUPS, Diagnosis
 from raggate.models.comparison import Flip
@@ -30,6 +30,13 @@ def counts(review: Review) -> list[str]:
     left = sum(count for _, count in diagnosis.counts[SHOWN:])
     told = [f"{count} of {total}: {cause}" for cause, count in diagnosis.counts[:SHOWN]]
     return [*told, f"{left} of {total}: something else"] if left else told
+
+
+def lines(review: Review) -> Iterator[str]:
+    """Say by which causes how many questions got worse, and what changed as a whole."""
+    yield from counts(review)
+    diagnosis = _shown(review)
+    yield from (f"changed: {change}" for change in (diagnosis.changes[:SHOWN] if diagnosis is not None else ()))
 
 
 def changes(review: Review) -> list[str]:

@@ -52,11 +52,11 @@ def test_numbers_of_a_pass() -> None:
 
 
 def test_advice_names_the_first_question_inert() -> None:
-    """A regression begins with its first question; an id cannot end the mark it stands in."""
+    """A regression begins with its first question; an id makes no mark of its own."""
     found = review("regression")
-    assert advice.next_step(found).startswith("start with question `q07`; ")
+    assert advice.next_step(found).startswith("start with question q07; ")
     flips = (replace(found.comparison.flips[0], case_id="a`b`\nc"), *found.comparison.flips[1:])
     odd = replace(found, comparison=replace(found.comparison, flips=flips))
-    assert advice.next_step(odd).startswith("start with question `a'b' c`; ")
+    assert advice.next_step(odd).startswith("start with question a'b' c; ")
     assert advice.next_step(review("pass")) == ""
     assert advice.next_step(beside(review("nothing-matches"), first_run=True)) == ""
