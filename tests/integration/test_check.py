@@ -217,7 +217,7 @@ def test_missing_baseline_is_not_green(project: Project) -> None:
     """Without a baseline the run is measured, not green, and the way to promote it is told."""
     done = project.command("check")
     assert done.code == 3
-    assert "there is no baseline" in done.out
+    assert "There is no baseline" in done.out
     assert "raggate promote" in done.out
 
 
@@ -491,7 +491,7 @@ def test_a_change_that_removes_the_baseline_is_warned_of(promoted: Project) -> N
     (promoted.root / "baselines" / "small.json").unlink()
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
-    assert "merging this change removes the baseline" in done.out
+    assert "⛔ Merging this change removes the baseline" in done.out
     assert "baseline-removed" in {one["code"] for one in promoted.verdict()["warnings"]}
 
 
@@ -596,7 +596,7 @@ def test_a_baseline_that_is_not_committed_yet(promoted: Project) -> None:
     ignored.write_text(".raggate/\n")
     done = promoted.command("check", "--against", "HEAD")
     assert done.code == 3, done.out + done.err
-    assert "the commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
+    assert "The commit that judges has no baseline: commit baselines/small.json" in " ".join(done.out.split())
     assert "first run?" not in done.out
 
 
@@ -613,7 +613,7 @@ def test_index_that_is_smaller_than_the_baselines(promoted: Project) -> None:
     done = promoted.command("check", FAKE_BEHAVIOUR="counts_early,never_indexed")
     assert done.code == 3, done.out + done.err
     told = " ".join(done.out.split())
-    assert "the index has 18 chunks of the same notes, 36 in the baseline's run" in told
+    assert "The index has 18 chunks of the same notes, 36 in the baseline's run" in told
     assert "api.ready.settle" in told
 
 
@@ -621,7 +621,7 @@ def test_index_that_is_not_counted_any_more(promoted: Project) -> None:
     """An API that does not tell how many chunks it holds, as it did before, gives no verdict: they could be fewer."""
     done = promoted.command("check", FAKE_BEHAVIOUR="uncounted")
     assert done.code == 3, done.out + done.err
-    assert "the API returned indexing_coverage.chunks_embedded (hybrid) in the baseline's run" in done.out
+    assert "The API returned indexing_coverage.chunks_embedded (hybrid) in the baseline's run" in done.out
 
 
 def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
@@ -630,14 +630,14 @@ def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
     assert done.code == 3, done.out + done.err
     # the end may be seen before the last answers are taken
     told = " ".join(done.out.split())
-    assert re.search("the API exited with code 9 (right after its last answer|after [0-9]+ of 24 questions)", told)
+    assert re.search("The API exited with code 9 (right after its last answer|after [0-9]+ of 24 questions)", told)
 
 
 def test_api_that_writes_into_the_vault(promoted: Project) -> None:
     """Notes that changed while they were asked about are no measure: there is no verdict, and they are named."""
     done = promoted.command("check", FAKE_BEHAVIOUR="edit_vault_after:12")
     assert done.code == 3, done.out + done.err
-    assert "the vault changed while it was measured: work/Notes/added.md" in " ".join(done.out.split())
+    assert "The vault changed while it was measured: work/Notes/added.md" in " ".join(done.out.split())
 
 
 def test_what_must_pass_is_asked(promoted: Project) -> None:
@@ -786,9 +786,8 @@ def test_floor_counts_questions_that_are_not_in_the_baseline(promoted: Project) 
     own = json.loads((promoted.last_run() / "metrics.json").read_text())["by_retriever"]["hybrid"]["overall"]
     shown = f"{own['hit_at_5']:.4f}"
     assert f"hit_at_5 (hybrid) is {shown} over all 48 cases" in told
-    assert f"(all 48: {shown})" in " ".join(
-        (promoted.last_run() / "summary.md").read_text().replace("&nbsp;", " ").split()
-    )
+    summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
+    assert f"hit@5 100.0 % (=; {100 * own['hit_at_5']:.1f} % over all 48)" in summary
     (row,) = (row for row in verdict["metrics"] if (row["metric"], row["slice"]) == ("hit_at_5", "overall"))
     assert (row["status"], row["current"], row["current_n"], row["whole_n"]) == ("below floor", 1.0, 24, 48)
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from raggate.config.schema import DEFAULT_COMPOSITE
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import figures
+from raggate.reports.parts import figures, metric_words
 from raggate.reports.parts.formatting import undecided
 from raggate.reports.parts.reasons import first_cause, greeted
 from raggate.scoring.metrics import METRICS
@@ -67,7 +67,10 @@ def _moved(row: GatedMetric) -> str:
     delta = row.delta
     if delta.baseline.value is None:
         return f"{figures.value(delta.metric, delta.current)} (no baseline)"
-    return f"{figures.course(delta)} ({figures.change(delta)})"
+    # what was compared may be less than what was measured, and better
+    whole = metric_words.whole_of(delta)
+    value = "" if whole is None else f"; {figures.value(delta.metric, whole)} over all {whole.n}"
+    return f"{figures.course(delta)} ({figures.change(delta)}{value})"
 
 
 def _questions(review: Review) -> str:
