@@ -10,7 +10,7 @@ from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import sarif
-from raggate.reports.parts import formatting
+from raggate.reports.parts import ranks
 from raggate.reports.parts.outcomes import about, lost_flips, of_failure
 from raggate.text.escape import plain
 
@@ -74,7 +74,7 @@ def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
 
 def _message(flip: Flip) -> str:
     first = f"{plain(flip.case_id, limit=100)} ({plain(flip.mode)}): {plain(flip.question)}"
-    return " · ".join([first, plain(formatting.rank_change(flip)), *about(flip)])
+    return " · ".join([first, plain(ranks.rank_change(flip)), *about(flip)])
 
 
 def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import ranks
 from raggate.text.escape import plain
 
 Status = Literal["passed", "failed", "error", "skipped"]
@@ -112,7 +112,7 @@ def _question(item: LabelledResult, review: Review, flip: Flip | None, *, red: b
         name=plain(f"{case.id}: {case.question}", limit=_NAME),
         status=status,
         kind=kind,
-        message=plain(formatting.rank_change(shown)) if shown else _how_it_went(item),
+        message=plain(ranks.rank_change(shown)) if shown else _how_it_went(item),
         details=tuple(about(shown)) if shown else (),
         seconds=result.elapsed_ms / 1000,
         file=plain(config.golden, limit=1000) if isinstance(config, Config) and case.line else "",
