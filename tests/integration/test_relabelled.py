@@ -72,7 +72,7 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     reword(project, slice(30))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
-    assert "1.0000 (all 60: 0.5000)" in done.out
+    assert "hit@5 100.0 % (=; 50.0 % over all 60)" in done.out
     said = (
         "hit_at_5 (hybrid) is 0.0000 over the 30 questions relabelled since the baseline, where 1.0000 stands for them"
     )

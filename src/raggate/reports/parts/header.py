@@ -65,7 +65,7 @@ def opening(review: Review) -> Section:
 def _greeting(review: Review) -> str:
     if not reasons_of.greeted(review):
         return ""
-    return "first run" if review.context.first_run else "no baseline to compare with"
+    return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
 
 
 def _numbers(review: Review, length: int) -> Iterator[str]:

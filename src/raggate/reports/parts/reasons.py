@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
 
@@ -53,9 +52,11 @@ def further_reasons(review: Review) -> Iterator[Reason]:
 
 def _shown(reason: Reason, review: Review) -> bool:
     """Say whether the table of metrics or the lists of questions show a reason."""
-    rows = formatting.main_rows(review.verdict.rows)
     if reason.code in {"worse", "below-floor"}:
-        return any(row.delta.slice == OVERALL for row in rows)
+        # one that is worse by questions that could not be compared is red for what no table has
+        rows = [row.delta for row in formatting.main_rows(review.verdict.rows) if not row.by_others]
+        place = (reason.mode, reason.slice, reason.metric)
+        return any((row.mode, row.slice, row.metric) == place for row in rows)
     if reason.code == "must-pass":
         return (reason.case_id, reason.mode) in _listed(review)
     return reason.code == "composite-worse"
