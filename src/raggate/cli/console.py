@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import shlex
 import shutil
@@ -33,12 +34,17 @@ CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
 """Columns when the output is not a terminal."""
 
+GARBAGE = 50_000
+"""Objects made, and not freed, after which garbage is looked for."""
+
 Fence = Callable[[], AbstractContextManager[None]]
 """Surrounds lines of a foreign log while they are printed to standard error."""
 
 
 def prepare_process() -> None:
     """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
+    # what is loaded stays until the end: looking through all of it for garbage again and again is a tenth of the start
+    gc.set_threshold(GARBAGE, 20, 20)
     streams.prepare()
     signals.install()
 

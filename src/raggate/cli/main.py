@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import os
 import sys
@@ -32,7 +33,10 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
     console.prepare_process()
-    sys.exit(run_command(arguments))
+    code = run_command(arguments)
+    # nothing of it is garbage any more, and leaving looks through what is not frozen
+    gc.freeze()
+    sys.exit(code)
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
