@@ -67,7 +67,7 @@ def shape_of(root: Any, wanted: Wanted) -> Shape | None:
     return shapes.recognise(root, wanted.notes.keys(), wanted.fields.get("list"))
 
 
-def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, str]:
+def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
     """Give the section of the chunks, with what somebody said before what was recognised.
 
     Raises:
@@ -76,7 +76,11 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, str]:
     paths_by_part = {"list": shape.list, **shape.fields, **wanted.fields}
     if not paths_by_part.keys() & {"rel_path", "doc_id"}:
         paths_by_part["rel_path"] = _asked_note(shape, wanted.choose)
-    chunks = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
+    chunks: dict[str, Any] = {name: paths_by_part[name] for name in ChunkFields.model_fields if name in paths_by_part}
+    deepest = max((len(path) for paths in wanted.notes.values() for path in paths), default=0)
+    levels = shapes.heading_levels(chunks, root, deepest)
+    if levels and "heading_path" not in wanted.fields:
+        chunks["heading_path"] = levels
     prefix = _prefix(chunks, root, wanted)
     if prefix and "path_prefix" not in chunks:
         chunks["path_prefix"] = doubled(prefix)
@@ -104,6 +108,8 @@ def _prefix(chunks: Mapping[str, str], root: Any, wanted: Wanted) -> str | None:
 
 
 def _separator(chunks: Mapping[str, str], root: Any, prefix: str, wanted: Wanted) -> str | None:
+    if not isinstance(chunks.get("heading_path"), str):
+        return None
     paths, headings = (shapes.values_of(part, chunks, root) for part in ("rel_path", "heading_path"))
     return separator_of(
         (text, wanted.notes.get(path.removeprefix(prefix), ()))

@@ -23,6 +23,7 @@ from raggate.pipeline.chunk_mapping import Wanted, check_fields, chunks_of, shap
 from raggate.service.adapters.ask_index import fetch
 from raggate.service.adapters.mapped_request import filled_json, filled_query
 from raggate.service.discovery import graphql, openapi, replies
+from raggate.service.discovery.engines import SIGNS, engine_at
 from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.openapi import Request
 from raggate.service.discovery.replies import Reply
@@ -202,7 +203,7 @@ class _Discovery:
             asked = self._queries(_GRAPHQL) if document is None else []
             if asked:
                 return asked
-            path = self._asked_path()
+            path = self._asked_path(document)
         if self._wanted.graphql or "graphql" in path.rpartition("/")[2].lower():
             return self._queries(path) or [self._own_query(path)]
         own = openapi.requests(document, path)
@@ -228,11 +229,16 @@ class _Discovery:
             raise UsageError(f"--graphql: {problem}" if text else missing, hint=f"Such as --graphql '{_QUERY}'.")
         return request
 
-    def _asked_path(self) -> str:
-        missing = (
-            f"{self._base} does not describe itself ({', '.join(_DOCUMENTS)}), so nobody knows what it can be asked"
-        )
-        hint = f"Name the endpoint too: `--probe {self._base}/search`."
+    def _preset(self) -> str:
+        """Say which preset is for the engine that answers here; nothing where it is none that is known."""
+        engine = next((name for path in SIGNS if (name := engine_at(path, self._get(path).json()))), "")
+        return f"This is an engine with a preset: `--preset {engine} --probe {self._base}`." if engine else ""
+
+    def _asked_path(self, document: Any) -> str:
+        missing = f"{self._base} describes nothing that looks like a search"
+        if document is None:
+            missing = f"{self._base} does not describe itself ({', '.join(_DOCUMENTS)}), so nobody knows what it takes"
+        hint = self._preset() or f"Name the endpoint too: `--probe {self._base}/search`."
         if self._wanted.choose is None:
             raise UsageError(missing, hint=hint)
         path = self._wanted.choose(f"{missing}. What is the path of its search, such as /search?", ()).strip()
@@ -251,7 +257,7 @@ class _Discovery:
             self._tried.append(reply)
         tried = replies.summary(self._tried, self._wanted.secrets)
         problem = f"{self._base}: no answer has a list of chunks that raggate can read"
-        raise UsageError([problem, *tried], hint=replies.hint(self._tried))
+        raise UsageError([problem, *tried], hint=self._preset() or replies.hint(self._tried))
 
     def _counting(self, request: Request, shape: Shape) -> Request:
         """Add how many chunks are asked for, by the first name that the API obeys."""

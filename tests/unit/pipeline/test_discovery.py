@@ -374,3 +374,21 @@ def test_a_graphql_api_that_tells_nothing() -> None:
     ):
         with pytest.raises(UsageError, match=said):
             discovered(api, f"{URL}/graphql", **wanted)
+
+
+@pytest.mark.parametrize(
+    ("page", "answer", "preset"),
+    [
+        ("/", {"tagline": "You Know, for Search"}, "elasticsearch"),
+        ("/", {"tagline": "The OpenSearch Project: https://opensearch.org/"}, "opensearch"),
+        ("/", {"title": "qdrant - vector search engine"}, "qdrant"),
+        ("/v1/meta", {"modules": {}}, "weaviate"),
+        ("/solr/admin/info/system", {"solr_home": "/x"}, "solr"),
+    ],
+)
+@pytest.mark.parametrize("url", [URL, f"{URL}/notes/_search"])
+def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any], preset: str, url: str) -> None:
+    """An engine whose search nobody can guess is recognised by a page that it alone has."""
+    with pytest.raises(UsageError) as caught:
+        discovered(Api({page: answer}), url)
+    assert caught.value.hint == f"This is an engine with a preset: `--preset {preset} --probe {URL}`."

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 from raggate.service.discovery.json_schemas import listed, mapping
@@ -72,14 +72,13 @@ class GraphqlRequest(Request):
         """The smallest of all queries."""
         return (f"{self.path}?query=%7B__typename%7D",)
 
-    def narrowed(self, chunks: Mapping[str, str]) -> Request:
+    def narrowed(self, chunks: Mapping[str, Any]) -> Request:
         """Give the query that asks for what these parts of a chunk need, and for nothing else."""
         if not self.steps:
             return self
         kept: dict[str, Any] = {}
-        for part, path in chunks.items():
-            if part in ("list", "path_prefix", "heading_separator"):
-                continue
+        parts = [paths for part, paths in chunks.items() if part not in ("list", "path_prefix", "heading_separator")]
+        for path in chain.from_iterable([paths] if isinstance(paths, str) else paths for paths in parts):
             place: Any = kept
             for step in re.sub(r"\[[^\]]*\]", "", f"{chunks['list']}.{path}").split(".")[1 + len(self.steps) :]:
                 place = place.setdefault(step, {})

@@ -44,7 +44,7 @@ class Request:
         """Paths below which the API may tell that it is up, because of what kind it is."""
         return ()
 
-    def narrowed(self, _chunks: Mapping[str, str]) -> Request:
+    def narrowed(self, _chunks: Mapping[str, Any]) -> Request:
         """Give the request that asks for what these parts of a chunk need, and for nothing else."""
         return self
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
 
-from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, rank
+from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, plain_name, rank
 from raggate.text.field_paths import find, find_all, parse
 
 MAX_DEPTH = 6
@@ -20,6 +20,9 @@ MAX_ENTRIES = 50
 _WORTH = {"rel_path": 4, "text": 3, "score": 2, "heading_path": 2, "id": 1}
 _BARE = re.compile(r"[A-Za-z0-9_@:/-]+")
 _CELL = re.compile(r"\[([0-9]+)\]")
+_LEVEL = re.compile(r"(?:header|heading|h)[ _-]?([1-6])", re.IGNORECASE)
+_LAST_DIGIT = re.compile(r"[1-6](?=\"?$)")
+_ABOVE = "parentheaders"
 _QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
 
 
@@ -84,6 +87,35 @@ def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
         return [find(parse(chunks[part]), entry) for _, entry in entries]
     except ValueError:
         return []
+
+
+def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[str]:
+    """Give the paths of headings of which each level has a field, outermost first; empty where there are none.
+
+    They are the fields of LangChain's header splitter, numbered from 1, or those of Haystack's: the headings above, and
+    the one of the chunk.
+
+    Args:
+        chunks: as for `values_of`.
+        root: the parsed answer.
+        deepest: the level of the deepest heading that is known of, which this answer need not have.
+    """
+    try:
+        entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or []
+    except ValueError:
+        return []
+    levels: dict[str, str] = {}
+    for _, entry in entries[:MAX_ENTRIES]:
+        for path, name, value in islice(_row(entry), MAX_VALUES):
+            if isinstance(value, str) and (match := _LEVEL.fullmatch(name)):
+                levels.setdefault(match[1], path)
+            elif plain_name(name) == _ABOVE and _is_texts(value):
+                return [path, f"{path.rpartition('.')[0]}.header".removeprefix(".")]
+    if not levels:
+        return []
+    number, path = max(levels.items())
+    further = range(int(number) + 1, min(deepest, 6) + 1)
+    return [*(path for _, path in sorted(levels.items())), *(_LAST_DIGIT.sub(str(level), path) for level in further)]
 
 
 def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
