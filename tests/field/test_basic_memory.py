@@ -1,4 +1,4 @@
-"""basic-memory, a search of Markdown notes that others maintain, gated over MCP as its example shows."""
+"""basic-memory, a search of Markdown notes that others maintain, gated over MCP and HTTP as its example shows."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.field, pytest.mark.timeout(600)]
 
 NAME = "basic-memory"
 NOTES = "golden/vault/work"
-SHOWN, FAULT = blocks(NAME)
+SHOWN, FAULT, REST = blocks(NAME)
 
 
 @pytest.fixture(scope="module")
@@ -35,13 +35,17 @@ def notes(root: Path) -> dict[str, bytes]:
     return {str(file.relative_to(root)): file.read_bytes() for file in (root / NOTES).rglob("*") if file.is_file()}
 
 
+def hits_at_5(example: Example, run: Path | None = None) -> float:
+    """Give the share of questions whose note a run found; of the newest run unless one is named."""
+    return float(next(row["current"] for row in example.verdict(run)["metrics"] if row["metric"] == "hit_at_5"))
+
+
 def test_the_readme_is_true(shown: tuple[Example, Output]) -> None:
     """The first run cannot tell, for want of a baseline; promoted, the same notes pass, and 54 of 87 hit."""
     example, output = shown
     assert output.codes == expected_codes(SHOWN), output.text
     assert "first run? review it, then: raggate promote" in output.text
-    hits = next(row for row in example.verdict()["metrics"] if row["metric"] == "hit_at_5")
-    assert hits["current"] == pytest.approx(54 / 87, abs=0.0001)
+    assert hits_at_5(example) == pytest.approx(54 / 87, abs=0.0001)
 
 
 def test_the_notes_are_left_as_they_are(shown: tuple[Example, Output]) -> None:
@@ -55,6 +59,15 @@ def test_notes_that_are_left_out_of_the_index_are_red(promoted: Example) -> None
     assert output.codes == expected_codes(FAULT), output.text
     broken = [flip["gold"] for flip in promoted.verdict()["flips"] if flip["kind"] == "broke"]
     assert sum("work/Runbooks/" in note for note in broken) >= 7
+    assert "the index has 71 documents of the same notes, 81 before" in promoted.likely_cause()
+
+
+def test_the_http_api_finds_what_mcp_finds(shown: tuple[Example, Output], promoted: Example) -> None:
+    """Asked over HTTP the same notes are found, and runbooks that are left out are red with the same cause."""
+    output = promoted.run(REST, seconds=500)
+    assert output.codes == expected_codes(REST), output.text
+    _, green, _ = promoted.runs()
+    assert hits_at_5(promoted, green) == hits_at_5(shown[0])
     assert "the index has 71 documents of the same notes, 81 before" in promoted.likely_cause()
 
 

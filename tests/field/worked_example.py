@@ -81,10 +81,14 @@ class Example:
         assert old in text, f"{name} has no {old!r}"
         (self.root / name).write_text(text.replace(old, new), encoding="utf-8")
 
-    def verdict(self) -> dict[str, Any]:
-        """Read the verdict of the newest run."""
-        newest = max((self.root / ".raggate" / "runs").iterdir())
-        return dict(json.loads((newest / "verdict.json").read_text(encoding="utf-8")))
+    def runs(self) -> list[Path]:
+        """Give the directories of all runs, the newest last."""
+        return sorted((self.root / ".raggate" / "runs").iterdir())
+
+    def verdict(self, run: Path | None = None) -> dict[str, Any]:
+        """Read the verdict of a run, the newest one unless it is named."""
+        directory = run or self.runs()[-1]
+        return dict(json.loads((directory / "verdict.json").read_text(encoding="utf-8")))
 
     def likely_cause(self) -> str:
         """Give the sentence on what caused it, by the newest run."""
