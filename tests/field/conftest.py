@@ -14,6 +14,8 @@ from field.worked_example import ROOT
 
 FIELD = ROOT / ".venv" / "field"
 JARS = ROOT / ".venv" / "opensearch"
+MINILM = ROOT / ".venv" / "minilm"
+TREC_RAG = ROOT / ".venv" / "trec-rag"
 
 
 def missing(what: str) -> None:
@@ -39,3 +41,18 @@ def opensearch() -> Path:
     if not (JARS / "ready").exists():
         missing("OPENSEARCH")
     return JARS
+
+
+@pytest.fixture(scope="session")
+def hybrid() -> dict[str, str]:
+    """What the hybrid search needs, by the names in its README: Python, model, passages, and vectors so far."""
+    if not all((place / "ready").exists() for place in (FIELD, MINILM, TREC_RAG)):
+        missing("AN EMBEDDING MODEL, ITS RUNTIME OR THE PASSAGES OF TREC RAG")
+    [jar], [archive] = MINILM.glob("*.jar"), TREC_RAG.glob("ir_axioms-*.tar.gz")
+    return {
+        "SEARCH_PYTHON": str(FIELD / "bin" / "python"),
+        "TREC_RAG": str(archive),
+        "MINILM_JAR": str(jar),
+        # by the text and the model's hash, so that they stay true in later runs
+        "MINILM_VECTORS": str(MINILM / "vectors.sqlite"),
+    }

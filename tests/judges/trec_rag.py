@@ -15,7 +15,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-ARCHIVE = Path(__file__).parents[2] / ".venv" / "judges" / "ir_axioms-1.2.5.tar.gz"
+ARCHIVE = Path(__file__).parents[2] / ".venv" / "trec-rag" / "ir_axioms-1.2.5.tar.gz"
 """Where `make judges` puts it."""
 
 POINTS = {"2": 5, "1": 3, "0": 0}

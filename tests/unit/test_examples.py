@@ -8,8 +8,12 @@ from typing import Any
 
 import pytest
 
+from raggate.config.schema import Config
+from raggate.text.yamlio import parse
+
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
+GATES = sorted(EXAMPLES.glob("*/raggate*.yml"))
 
 
 def lines(path: Path) -> list[dict[str, Any]]:
@@ -29,7 +33,16 @@ def test_basic_memory_is_asked_the_gates_own_questions() -> None:
     assert lines(EXAMPLES / "basic-memory" / "golden.jsonl") == [of_notes(case) for case in own]
 
 
-@pytest.mark.parametrize("file", sorted(EXAMPLES.glob("*/raggate.yml")), ids=lambda file: file.parent.name)
+@pytest.mark.parametrize("file", GATES, ids=lambda file: f"{file.parent.name}-{file.name}")
 def test_an_example_is_ten_lines_of_yaml(file: Path) -> None:
-    """A gate on an engine of others needs no more."""
-    assert len(file.read_text(encoding="utf-8").splitlines()) <= 10
+    """A gate on an engine of others needs no more, and none of them is several in disguise."""
+    lines_of_yaml = file.read_text(encoding="utf-8").splitlines()
+    assert len(lines_of_yaml) <= 10
+    assert max(map(len, lines_of_yaml)) <= 160
+
+
+@pytest.mark.parametrize("file", GATES, ids=lambda file: f"{file.parent.name}-{file.name}")
+def test_an_example_is_valid_and_documented(file: Path) -> None:
+    """It is a configuration of this version, and the README beside it names it."""
+    Config.model_validate(parse(file.read_bytes(), file.name).value)
+    assert f"[{file.name}]({file.name})" in (file.parent / "README.md").read_text(encoding="utf-8")
