@@ -90,6 +90,11 @@ RESULTS: Mapping[str, Keys] = {
         "waiting": ("list", "`id`, `question`, `answer`, `source` of those to decide on"),
         "proposals": ("text", "the file they wait in"),
     },
+    "label": {
+        "golden": ("text", "the golden set"),
+        "open": ("whole number", "passages that the person has not judged"),
+        "unwritten": ("list of texts", "files that say less than was decided"),
+    },
     "lint": {
         "config": ("text", "the configuration"),
         "findings": ("list", "`check`, `severity`, `path`, `line`, `key`, `message`, `fix`"),

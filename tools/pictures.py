@@ -1,6 +1,6 @@
 """Make the pictures of docs/images: `make pictures` runs the gate on the example API and photographs what it says.
 
-The terminal is drawn by the library that prints it, the comment and the page by Chromium, which must be on PATH.
+The terminal is drawn by the library that prints it, the comment and the pages by Chromium, which must be on PATH.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 
 from rich.console import Console
 from rich.text import Text
+from tools.label_pictures import photograph_labelling
 from tools.page_pictures import photograph_report
 from tools.preview_comment import page
 
@@ -59,6 +60,7 @@ def main() -> None:
         (IMAGES / "terminal.svg").write_text(drawn(shown), encoding="utf-8")
         photograph(document, IMAGES / "comment.png")
         photograph_report(run / "report.html", IMAGES)
+        photograph_labelling(run, IMAGES)
 
 
 def gate(out: Path) -> str:

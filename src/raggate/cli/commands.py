@@ -11,6 +11,7 @@ from raggate.cli.diff import diff
 from raggate.cli.golden import golden
 from raggate.cli.init import init
 from raggate.cli.judge import judge
+from raggate.cli.label import label
 from raggate.cli.labels import labels
 from raggate.cli.lint import lint
 from raggate.cli.probe import probe
@@ -23,7 +24,10 @@ from raggate.interop.helloworld.command import helloworld
 from raggate.interop.kebab.command import kebab
 from raggate.interop.substrate.command import substrate
 
-COMMANDS: tuple[click.Command, ...] = (demo, diff, init, probe, golden, lint, baseline, comment, judge, prove, runs)
+COMMANDS: tuple[click.Command, ...] = (
+    *(demo, diff, init, probe, golden, label),
+    *(lint, baseline, comment, judge, prove, runs),
+)
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
 
@@ -32,6 +36,7 @@ _ORDER = (
     "init",
     "probe",
     "golden",
+    "label",
     "lint",
     "check",
     "diff",

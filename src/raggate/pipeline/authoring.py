@@ -66,7 +66,7 @@ def open_golden(request: Request) -> Workbench:
     # a link to the file stays one
     path = (request.root / settings.golden).resolve()
     data = read_file(path) if path.is_file() else b""
-    cases = golden.load(data, settings.golden) if data.strip() else Golden(name=settings.golden, cases=(), hash="")
+    cases = _cases(data, settings.golden)
     notes = vault.load({name: request.root / folder for name, folder in settings.vault.items()})
     seen = visible(notes, settings.private)
     return Workbench(settings=settings, path=path, data=data, golden=cases, vault=notes, visible=seen)
@@ -133,6 +133,29 @@ def in_time(bench: Workbench) -> Iterator[None]:
     late = UsageError("the questions could not be compared with the notes in time", hint="Take fewer at once.")
     with within(4 * (LINT_S + LINT_PER_MIB_S * megabytes), late):
         yield
+
+
+def check_content(bench: Workbench, data: bytes) -> None:
+    """See that a check would take the content of a golden set.
+
+    Raises:
+        UsageError: naming what it would refuse.
+    """
+    if data.strip():
+        anchor_check.check_anchors(golden.load(data, bench.golden.name), bench.vault)
+
+
+def reopened(bench: Workbench, data: bytes) -> Workbench:
+    """Give a golden set with the content that its file has now.
+
+    Raises:
+        UsageError: when that is none.
+    """
+    return replace(bench, data=data, golden=_cases(data, bench.golden.name))
+
+
+def _cases(data: bytes, name: str) -> Golden:
+    return golden.load(data, name) if data.strip() else Golden(name=name, cases=(), hash="")
 
 
 def save(bench: Workbench, data: bytes) -> Workbench:

@@ -23,9 +23,11 @@ from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score as scoring
+from raggate.scoring.judged_places import judged_places
 from raggate.text.files import read_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
+from raggate.text.titles import rule
 
 COMPARED = "compared"
 """Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""
@@ -280,6 +282,9 @@ def _relabelled(run: Run, cases: Golden) -> Run:
                 labels = replace(labels, matches=again.labels.matches, unclear_citations=())
                 # judges were told what was expected then
                 judgements = ()
+            chunks = item.result.response.chunks if item.result.response else ()
+            judged = judged_places(chunks, labels.matches, case, rule(as_read=labels.as_read))
+            labels = replace(labels, judged=judged)
             items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))
     relabelled_run = replace(
         run,

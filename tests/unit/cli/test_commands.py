@@ -25,6 +25,7 @@ def test_the_gate_comes_first() -> None:
         "init",
         "probe",
         "golden",
+        "label",
         "lint",
         "check",
         "diff",

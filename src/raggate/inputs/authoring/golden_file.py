@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from raggate.inputs import golden
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case
+
+_MARK = b"\xef\xbb\xbf"
 
 ID_WORDS = 6
 ID_CHARACTERS = 60
@@ -45,6 +47,62 @@ def with_cases(data: bytes, cases: Iterable[Case]) -> bytes:
     return data + (b"" if ended else style.line_end.encode()) + b"".join(lines)
 
 
+def with_changed(data: bytes, changed: Mapping[str, Case]) -> bytes:
+    """Write other cases in the place of those of the same ids. All other lines stay, byte by byte.
+
+    A changed line keeps the order of its keys and what they hold where the case says the same.
+
+    Raises:
+        ValueError: for a case that no line can hold.
+    """
+    style = style_of(data)
+    lines = data.split(b"\n")
+    for number, line in enumerate(lines):
+        row = json.loads(line.removeprefix(_MARK)) if line.strip() else {}
+        case = changed.get(row.get("id", ""))
+        if case is not None:
+            text = _written(_merged(row, case, style), style).encode()
+            mark = _MARK if line.startswith(_MARK) else b""
+            lines[number] = mark + text + (b"\r" if line.endswith(b"\r") else b"")
+    return b"\n".join(lines)
+
+
+def _merged(row: dict[str, Any], case: Case, style: Style) -> dict[str, Any]:
+    """Give a row that says what a case does, as it stands where it says so already."""
+    before = _row(golden.read_case(json.dumps(row).encode(), 1), Style())
+    after = _row(case, Style())
+    merged = dict(row)
+    for key in dict.fromkeys((*before, *after)):
+        if before.get(key) == after.get(key):
+            continue
+        if key == "gold_supports":
+            merged[key] = _supports(row, before, case, style)
+        elif key in after:
+            merged[key] = after[key]
+        else:
+            del merged[key]
+    return _beside_gold(merged) if "not_relevant" not in row else merged
+
+
+def _beside_gold(row: dict[str, Any]) -> dict[str, Any]:
+    """Put what does not answer behind what does, where people look for it."""
+    places = {key: row.pop(key) for key in ("not_relevant",) if key in row}
+    keys = [*row]
+    at = keys.index("gold_supports") + 1 if "gold_supports" in row else len(keys)
+    return {**{key: row[key] for key in keys[:at]}, **places, **{key: row[key] for key in keys[at:]}}
+
+
+def _supports(row: dict[str, Any], before: dict[str, Any], case: Case, style: Style) -> list[Any]:
+    """Give the supports of a case, those that it had already as they stand in its row."""
+    plain = [_support(asdict(support), Style()) for support in case.gold_supports]
+    # those that follow from ids alone stand in no row
+    old = list(zip(before["gold_supports"], row.get("gold_supports") or [], strict=False))
+    return [
+        next((kept for said, kept in old if said == new), _support(asdict(support), style))
+        for new, support in zip(plain, case.gold_supports, strict=True)
+    ]
+
+
 def style_of(data: bytes) -> Style:
     """Tell the style of a golden set from its last lines."""
     lines = [line for line in data.removeprefix(b"\xef\xbb\xbf").split(b"\n") if line.strip()][-LOOKED_AT:]
@@ -64,10 +122,14 @@ def style_of(data: bytes) -> Style:
 
 
 def _line(case: Case, style: Style) -> bytes:
+    return (_written(_row(case, style), style) + style.line_end).encode()
+
+
+def _written(row: dict[str, Any], style: Style) -> str:
     separators = (",", ":") if style.compact else (", ", ": ")
-    text = json.dumps(_row(case, style), ensure_ascii=style.ascii_only, separators=separators)
+    text = json.dumps(row, ensure_ascii=style.ascii_only, separators=separators)
     golden.read_case(text.encode(), 1)
-    return (text + style.line_end).encode()
+    return text
 
 
 def _row(case: Case, style: Style) -> dict[str, Any]:

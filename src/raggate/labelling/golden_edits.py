@@ -1,0 +1,131 @@
+"""Decisions -> cases of the golden set as they would be, and what keeps one from being written. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from raggate.inputs.authoring.golden_file import new_id
+from raggate.inputs.authoring.places import cases_beside
+from raggate.inputs.golden import complete, read_case
+from raggate.inputs.golden_rules import broken_rule, place_key
+from raggate.labelling.decisions import Decision, Where
+from raggate.labelling.grades import consensus, is_split
+from raggate.labelling.label_file import Unit
+from raggate.labelling.progress import Progress
+from raggate.models.golden import Case, Golden, Support, Vault
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Edits:
+    """What decisions make of a golden set.
+
+    Attributes:
+        changed: cases that say something else, by their ids.
+        added: new cases, in the order they were accepted.
+        refused: by the id of a case or proposal, why what was decided cannot be written.
+        split: passages that people differ on, which wait until somebody settles them.
+    """
+
+    changed: dict[str, Case]
+    added: tuple[Case, ...]
+    refused: dict[str, str]
+    split: tuple[Unit, ...]
+
+
+def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
+    """Apply what was decided."""
+    refused: dict[str, str] = {}
+    changed = {}
+    by_case = _grades(state)
+    for case in golden.cases:
+        grades, keys = by_case.pop(case.id, {}), state.keys.get(case.id, {})
+        if not grades and not keys:
+            continue
+        edited, problem = edit(case, grades, keys)
+        if problem:
+            refused[case.id] = problem
+        elif edited != case:
+            changed[case.id] = edited
+    known = {case.id for case in golden.cases}
+    for gone in dict.fromkeys((*by_case, *state.keys)):
+        if gone not in known:
+            refused[gone] = "the golden set has no such question any more"
+    accepted = [item for item in state.proposals.values() if item.do == "accept"]
+    added = tuple(_accepted(accepted, golden, vault, refused))
+    return Edits(changed=changed, added=added, refused=refused, split=splits(state))
+
+
+def splits(state: Progress) -> tuple[Unit, ...]:
+    """Name what people graded since the last writing, differ on, and have not settled."""
+    return tuple(unit for unit in state.touched if unit not in state.settled and is_split(state.of(unit)))
+
+
+def _grades(state: Progress) -> dict[str, dict[Where, int | None]]:
+    """Give by question the grades that count; None for a passage that nobody judges any more."""
+    grades: dict[str, dict[Where, int | None]] = {}
+    for unit in dict.fromkeys((*state.touched, *state.settled)):
+        votes = state.of(unit)
+        if unit in state.settled or not is_split(votes):
+            grade = state.settled.get(unit, consensus(votes))
+            grades.setdefault(unit.case, {})[unit.where] = grade
+    return grades
+
+
+def edit(case: Case, grades: Mapping[Where, int | None], keys: Mapping[Any, bool | str]) -> tuple[Case, str]:
+    """Give a case with grades and keys, and what is wrong with it then; empty where it can be written."""
+    supports, groups = [*case.gold_supports], case.required_support_groups
+    wrong = {place_key(place): place for place in case.not_relevant}
+    for where, grade in grades.items():
+        place = where.support(grade or 0)
+        key = place_key(place)
+        wrong.pop(key, None)
+        at = next((index for index, support in enumerate(supports) if place_key(support) == key), None)
+        if grade:
+            if at is None:
+                supports.append(place)
+            else:
+                supports[at] = replace(supports[at], grade=grade)
+            continue
+        if at is not None:
+            if any(at in group for group in groups or ()):
+                return case, "a passage graded as no answer is in required_support_groups; edit the file by hand"
+            supports.pop(at)
+            groups = _without(groups, at)
+        if grade == 0:
+            wrong[key] = place
+    fields: dict[str, Any] = {**keys, "gold_supports": tuple(supports), "required_support_groups": groups}
+    edited = replace(case, **fields, not_relevant=tuple(wrong.values()))
+    # a case whose supports follow from its ids keeps them
+    edited = complete(edited)
+    return edited, broken_rule(edited) or ""
+
+
+def _without(groups: tuple[tuple[int, ...], ...] | None, gone: int) -> tuple[tuple[int, ...], ...] | None:
+    """Give support groups for a list that lost a support, which none of them names."""
+    return groups and tuple(tuple(index - (index > gone) for index in group) for group in groups)
+
+
+def _accepted(decisions: Iterable[Decision], golden: Golden, vault: Vault, refused: dict[str, str]) -> Iterable[Case]:
+    taken = [case.id for case in golden.cases]
+    asked = {case.question for case in golden.cases}
+    for decision in decisions:
+        try:
+            case = read_case(decision.line.encode(), 0)
+        except ValueError as error:
+            refused[decision.proposal] = str(error)
+            continue
+        question = decision.text.strip() or case.question
+        if question in asked:
+            # written before a crash, or added by somebody else
+            continue
+        beside = cases_beside(golden, case.gold_supports, vault)
+        name = new_id(question, taken, beside)
+        taken.append(name)
+        yield complete(replace(case, id=name, question=question, line=0))
+
+
+def same_place(support: Support, where: Where) -> bool:
+    """Say whether a support of the golden set names a place."""
+    return place_key(support) == place_key(where.support(1))

@@ -1,0 +1,159 @@
+"""What several runs returned -> per question the passages that nobody has judged, each once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from raggate.inputs.authoring.passages import Passage, passages
+from raggate.inputs.authoring.places import of_chunk
+from raggate.inputs.golden_rules import place_key
+from raggate.labelling.decisions import Where
+from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.models.run import Chunk
+from raggate.scoring.judged_places import judged_places
+from raggate.text.lots import lot
+from raggate.text.titles import rule
+
+MOST_TEXT = 20_000
+"""Characters of a passage that are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pooled:
+    """A passage to judge: the place that the golden set would name, and what stands there.
+
+    `line` is where it begins in its note, from 1; 0 where that is not known.
+    """
+
+    where: Where
+    vault: str
+    text: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pool:
+    """Per question the passages to judge, best first; and how many returned ones stand in no note that is there."""
+
+    passages: Mapping[str, tuple[Pooled, ...]]
+    unplaced: int = 0
+
+
+class Places:
+    """The notes, to look up where a retrieved chunk stands."""
+
+    def __init__(self, vault: Vault, *, by_heading: bool) -> None:
+        """Index the notes.
+
+        Args:
+            vault: the notes; private ones left out.
+            by_heading: whether the API tells headings; else a whole note is what can be judged.
+        """
+        self._vault = vault
+        self._by_heading = by_heading
+        self._notes: dict[str, list[Passage]] = {}
+        for passage in passages(vault):
+            self._notes.setdefault(passage.rel_path, []).append(passage)
+
+    def of(self, chunk: Chunk, case: Case) -> Pooled | None:
+        """Give the place that a chunk is from, as the question's golden labels name places; None where it has none."""
+        named = case.gold_supports[0] if case.gold_supports else None
+        if named is not None and not named.rel_path:
+            return _by_id(chunk, named)
+        return self._section(chunk) if self._by_heading else self._note(chunk)
+
+    def _section(self, chunk: Chunk) -> Pooled | None:
+        passage = of_chunk(chunk, self._notes.get(chunk.rel_path, ()), self._vault)
+        if passage is None:
+            return None
+        where = Where.of(passage.support(self._vault))
+        text = (passage.text or chunk.text)[:MOST_TEXT]
+        return Pooled(where=where, vault=passage.vault, text=text, line=passage.line)
+
+    def _note(self, chunk: Chunk) -> Pooled | None:
+        names = [name for name, path in self._vault.texts if path == chunk.rel_path and chunk.vault in {None, name}]
+        if len(names) != 1:
+            return None
+        several = sum(path == chunk.rel_path for _, path in self._vault.texts) > 1
+        where = Where(rel_path=chunk.rel_path, vault=names[0] if several else None)
+        return Pooled(where=where, vault=names[0], text=self._vault.texts[names[0], chunk.rel_path][:MOST_TEXT], line=1)
+
+    def text_of(self, support: Support) -> str:
+        """Give what stands at a place of the golden set; empty where it is not there any more."""
+        key = place_key(support)
+        for passage in self._notes.get(support.rel_path, ()):
+            own = passage.support(self._vault)
+            if place_key(own)[1:] == key[1:] and support.vault in {None, passage.vault}:
+                return passage.text[:MOST_TEXT]
+        return ""
+
+
+def _by_id(chunk: Chunk, named: Support) -> Pooled | None:
+    document = chunk.doc_id if chunk.doc_id is not None else chunk.rel_path
+    name = chunk.chunk_id if named.chunk_id is not None else document
+    if not name:
+        return None
+    where = Where(chunk_id=name) if named.chunk_id is not None else Where(doc_id=name)
+    return Pooled(where=where, vault=chunk.vault or "", text=chunk.text[:MOST_TEXT])
+
+
+def pool(
+    golden: Golden,
+    lists: Mapping[str, Sequence[Sequence[Chunk]]],
+    places: Places,
+    depth: int,
+    *,
+    again: bool = False,
+) -> Pool:
+    """Pool what was returned for each answerable question.
+
+    Args:
+        golden: the questions. A passage that matches a gold support or stands in `not_relevant` is judged.
+        lists: by the id of a case, the lists that runs returned, best first.
+        places: the notes.
+        depth: how many of each list count.
+        again: whether judged passages are pooled, too.
+    """
+    pooled: dict[str, tuple[Pooled, ...]] = {}
+    unplaced = 0
+    for case in golden.cases:
+        own: dict[str, Pooled] = {}
+        nowhere: set[tuple[str, str, str]] = set()
+        for chunk in _in_turns(lists.get(case.id, ()) if case.answerable else (), depth):
+            place = places.of(chunk, case)
+            if place is None:
+                nowhere.add((chunk.chunk_id, chunk.rel_path, chunk.heading_path))
+            elif again or not is_judged(place, case):
+                own.setdefault(place.where.id, place)
+        unplaced += len(nowhere)
+        pooled[case.id] = tuple(own.values())
+    return Pool(passages=pooled, unplaced=unplaced)
+
+
+def is_judged(place: Pooled, case: Case) -> bool:
+    """Say whether the golden set judges a place, as a metric would see it."""
+    where = place.where
+    chunk = Chunk(
+        chunk_id=where.chunk_id or "",
+        rel_path=where.rel_path,
+        heading_path=where.heading_path or "",
+        text="",
+        vault=place.vault or None,
+        doc_id=where.doc_id,
+    )
+    return bool(judged_places([chunk], [()], case, rule(as_read=True)))
+
+
+def _in_turns(lists: Sequence[Sequence[Chunk]], depth: int) -> Iterable[Chunk]:
+    """Give the first of each list, then the second of each, so that no list comes first."""
+    for rank in range(depth):
+        yield from (chunks[rank] for chunks in lists if rank < len(chunks))
+
+
+def shuffled(case_id: str, pooled: Iterable[Pooled], annotator: str, seed: int) -> list[Pooled]:
+    """Put passages into an order that looks random, is the same every time, and another one for each person.
+
+    Neither rank nor run shows through, so that nobody grades what the API thinks of a passage.
+    """
+    return sorted(pooled, key=lambda place: lot(str(seed), annotator, case_id, place.where.id))

@@ -1,0 +1,85 @@
+"""The journal -> what people have decided since it was last written into the golden set, and all votes. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from raggate.labelling.decisions import Decision, Key
+from raggate.labelling.grades import Vote, Votes
+from raggate.labelling.label_file import Labels, Unit
+
+
+@dataclass(slots=True)
+class Progress:
+    """What was decided.
+
+    Attributes:
+        votes: all votes there are: those of the label file, and what was changed since.
+        touched: passages that somebody graded since the last writing: those that change the golden set.
+        settled: the grade that was settled on where people differ, since the last writing.
+        keys: what was set of a question since the last writing.
+        proposals: by their ids, the last decision on each since the last writing.
+        drafts: by their ids, the words that somebody was typing.
+        skipped: by person, the passages they left for later.
+    """
+
+    votes: Labels = field(default_factory=dict)
+    touched: dict[Unit, None] = field(default_factory=dict)
+    settled: dict[Unit, int] = field(default_factory=dict)
+    keys: dict[str, dict[Key, bool | str]] = field(default_factory=dict)
+    proposals: dict[str, Decision] = field(default_factory=dict)
+    drafts: dict[str, str] = field(default_factory=dict)
+    skipped: dict[str, set[Unit]] = field(default_factory=dict)
+
+    def take(self, decision: Decision) -> None:
+        """Go one decision on."""
+        if decision.where is not None:
+            self._judge(decision, Unit(decision.case, decision.where))
+        elif decision.do == "set" and decision.key is not None and decision.value is not None:
+            self.keys.setdefault(decision.case, {})[decision.key] = decision.value
+        elif decision.do == "draft":
+            self.drafts[decision.proposal] = decision.text
+        elif decision.do in {"accept", "reject"}:
+            self.proposals[decision.proposal] = decision
+        elif decision.do == "reopen":
+            self.proposals.pop(decision.proposal, None)
+        elif decision.do == "written":
+            self._close()
+
+    def _judge(self, decision: Decision, unit: Unit) -> None:
+        if decision.do == "settle" and decision.grade is not None:
+            self.settled[unit] = decision.grade
+        elif decision.do == "skip":
+            self.skipped.setdefault(decision.by, set()).add(unit)
+        elif decision.grade is None:
+            self.votes.get(unit, {}).pop(decision.by, None)
+            self.touched[unit] = None
+        else:
+            vote = Vote(decision.grade, decision.misleading, decision.at)
+            self.votes.setdefault(unit, {})[decision.by] = vote
+            self.skipped.get(decision.by, set()).discard(unit)
+            self.touched[unit] = None
+            # who grades anew disagrees with what was settled before
+            self.settled.pop(unit, None)
+
+    def _close(self) -> None:
+        for decided in (self.touched, self.settled, self.keys, self.proposals, self.drafts):
+            decided.clear()
+
+    def of(self, unit: Unit) -> Votes:
+        """Give the votes on a passage."""
+        return self.votes.get(unit, {})
+
+
+def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision]) -> Progress:
+    """Give what was decided: the votes of a label file, and then a journal from where it was last written.
+
+    What came before stands in the files, where somebody may have edited it since. After a crash between writing and
+    noting that, decisions are taken again, which changes nothing.
+    """
+    done = max((number for number, decision in enumerate(decisions, 1) if decision.do == "written"), default=0)
+    state = Progress(votes={unit: dict(votes) for unit, votes in labels.items()})
+    for decision in decisions[done:]:
+        state.take(decision)
+    return state

@@ -1,0 +1,466 @@
+"use strict";
+/* The page to label. Every text from elsewhere becomes a text node; nothing is kept but by the server's journal. */
+(() => {
+  const start = JSON.parse(document.getElementById("start").textContent);
+  const $ = (id) => document.getElementById(id);
+  const remembered = new URLSearchParams(location.hash.slice(1)).get("as");
+  const state = { by: remembered || start.annotator, view: "judge", questions: [], proposals: [], at: 0, passage: 0, proposal: 0, undo: [] };
+  const texts = new Map();
+
+  function make(tag, properties = {}, ...children) {
+    const element = document.createElement(tag);
+    for (const [name, value] of Object.entries(properties)) {
+      if (name === "class") element.className = value;
+      else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
+      else if (name === "list-of") element.setAttribute("list", value);
+      else if (name.includes("-") || name === "for" || name === "role") element.setAttribute(name, value);
+      else element[name] = value;
+    }
+    element.append(...children.filter((child) => child !== null && child !== undefined));
+    return element;
+  }
+  const key = (name) => make("kbd", { "aria-hidden": "true" }, name);
+  const tag = (text, kind = "") => make("span", { class: `tag ${kind}` }, text);
+
+  /* ---- the server ---- */
+  async function ask(path, parameters = {}) {
+    const answer = await fetch(`${path}?${new URLSearchParams({ by: state.by, ...parameters })}`);
+    const value = await answer.json();
+    if (!answer.ok) throw Object.assign(new Error(value.problem), { hint: value.hint, status: answer.status });
+    return value;
+  }
+  async function send(path, body, keepalive = false) {
+    const answer = await fetch(path, {
+      method: "POST", keepalive, headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+    });
+    const value = await answer.json();
+    if (!answer.ok) throw Object.assign(new Error(value.problem), { hint: value.hint, status: answer.status });
+    return value;
+  }
+  function problem(error) {
+    $("problem").hidden = !error;
+    if (error) $("problem").textContent = [error.message, error.hint].filter(Boolean).join(" ");
+  }
+
+  /* ---- keeping: in order, again and again until the server has it ---- */
+  const queue = [];
+  let sending = false;
+  function keep(act) {
+    queue.push({ by: state.by, act });
+    showSaved();
+    flush();
+  }
+  async function flush() {
+    if (sending || !queue.length) return;
+    sending = true;
+    const by = queue[0].by;
+    let count = queue.findIndex((item) => item.by !== by);
+    count = Math.min(count < 0 ? queue.length : count, 200);
+    try {
+      await send("decide", { by, acts: queue.slice(0, count).map((item) => item.act) });
+      queue.splice(0, count);
+      problem(null);
+    } catch (error) {
+      problem(error.status ? error : new Error("raggate does not answer: what you do is not kept yet. Start it again, or leave this page open."));
+      if (error.status && error.status < 500) {
+        queue.splice(0, count);
+        sending = false;
+        await load();
+        return;
+      }
+      setTimeout(() => { sending = false; flush(); }, 1000);
+      showSaved(true);
+      return;
+    }
+    sending = false;
+    showSaved();
+    flush();
+  }
+  function showSaved(failed = false) {
+    const waiting = queue.length + drafts.size;
+    $("saved").textContent = waiting ? `${waiting} not kept yet` : "all kept";
+    $("saved").className = `tag ${failed ? "bad" : waiting ? "warn" : "good"}`;
+  }
+  const drafts = new Map();
+  let draftTimer = 0;
+  function draft(id, text) {
+    drafts.set(id, text);
+    showSaved();
+    clearTimeout(draftTimer);
+    draftTimer = setTimeout(keepDrafts, 250);
+  }
+  function keepDrafts() {
+    clearTimeout(draftTimer);
+    const acts = [...drafts].map(([id, text]) => ({ do: "draft", proposal: id, text }));
+    drafts.clear();
+    acts.forEach(keep);
+  }
+  addEventListener("pagehide", () => {
+    const acts = [...drafts].map(([id, text]) => ({ do: "draft", proposal: id, text }));
+    if (acts.length) send("decide", { by: state.by, acts }, true).catch(() => {});
+  });
+  addEventListener("beforeunload", (event) => { if (queue.length || drafts.size) event.preventDefault(); });
+
+  /* ---- what there is ---- */
+  async function load() {
+    try {
+      const value = await ask("overview");
+      const here = state.questions[state.at]?.id;
+      Object.assign(state, value);
+      texts.clear();
+      state.at = Math.max(state.questions.findIndex((question) => question.id === here), 0);
+      $("who").value = state.by;
+      showAll();
+    } catch (error) { problem(error); }
+  }
+  const question = () => state.questions[state.at];
+  const passage = () => question()?.passages[state.passage];
+  const isOpen = (item) => item.grade === null && !item.skipped;
+  const openIn = (item) => item.passages.filter(isOpen).length;
+
+  function listed() {
+    const words = $("find").value.toLowerCase();
+    const openOnly = $("open-only").checked;
+    return state.questions
+      .map((item, place) => ({ item, place }))
+      .filter(({ item, place }) => place === state.at || ((!openOnly || item.passages.length) &&
+        (!words || `${item.id} ${item.question} ${item.tags.join(" ")}`.toLowerCase().includes(words))));
+  }
+  const SHOWN = 200;
+  function showList(all = false) {
+    const places = listed();
+    const here = places.findIndex(({ place }) => place === state.at);
+    const begin = all ? 0 : Math.max(Math.min(here - SHOWN / 2, places.length - SHOWN), 0);
+    const part = all ? places : places.slice(begin, begin + SHOWN);
+    const rows = part.map(({ item, place }) => {
+      const open = openIn(item);
+      const count = item.passages.length ? (open ? `${item.passages.length - open}/${item.passages.length}` : "✓") : "–";
+      return make("li", {}, make("button", { "aria-current": String(place === state.at), onclick: () => go(place) },
+        make("span", { class: "q" }, item.question), make("span", { class: open || !item.passages.length ? "n" : "n done" }, count)));
+    });
+    const more = places.length - part.length;
+    if (more) rows.push(make("li", {}, make("button", { class: "more", onclick: () => showList(true) }, make("span", { class: "soft" }, `… ${more} more`))));
+    $("questions").replaceChildren(...rows);
+    $("questions").querySelector('[aria-current="true"]')?.scrollIntoView({ block: "nearest" });
+  }
+  function showMeter() {
+    const all = state.questions.flatMap((item) => item.passages);
+    const judged = all.filter((item) => item.grade !== null).length;
+    $("meter").setAttribute("aria-valuemax", all.length);
+    $("meter").setAttribute("aria-valuenow", judged);
+    $("meter-bar").style.width = `${all.length ? (100 * judged) / all.length : 0}%`;
+    $("meter").title = `${judged} of ${all.length} passages`;
+    $("count-proposals").textContent = state.proposals.filter((item) => item.state === "waiting").length;
+  }
+
+  /* ---- judging ---- */
+  function go(place, at = null) {
+    state.at = place;
+    const first = question()?.passages.findIndex(isOpen);
+    state.passage = at ?? Math.max(first ?? 0, 0);
+    showJudge();
+  }
+  async function textsOf(item) {
+    if (!texts.has(item.id)) texts.set(item.id, ask("question", { id: item.id }));
+    return texts.get(item.id);
+  }
+  let shown = 0;
+  async function showJudge() {
+    showList();
+    showMeter();
+    const item = question();
+    const turn = ++shown;
+    if (!item) { $("desk").replaceChildren(make("p", { class: "empty soft" }, "The golden set has no question yet: take some from the proposals.")); return; }
+    let value;
+    try { value = await textsOf(item); } catch (error) { texts.delete(item.id); problem(error); return; }
+    if (turn !== shown) return;
+    const next = state.questions[state.at + 1];
+    if (next) textsOf(next).catch(() => texts.delete(next.id));
+    $("desk").replaceChildren(head(item), item.passages.length ? card(item, value) : nothing(item), gold(value));
+  }
+  function head(item) {
+    const pass = make("button", { "aria-pressed": String(item.must_pass), onclick: mustPass }, item.must_pass ? "★ must pass " : "☆ must pass ", key("p"));
+    return make("section", { class: "question" },
+      make("div", { class: "label" }, `${item.id} · question ${state.at + 1} of ${state.questions.length}`),
+      make("h2", {}, item.question),
+      make("div", { class: "bar facts" }, pass, choice(item, "category", state.categories), choice(item, "difficulty", state.difficulties),
+        ...item.tags.map((name) => tag(name)), item.answerable ? null : tag("no note answers it", "warn")));
+  }
+  function choice(item, name, values) {
+    const list = `known-${name}`;
+    const change = (event) => {
+      const value = event.target.value.trim();
+      if (value && value !== item[name]) set(item, name, value);
+      else event.target.value = item[name];
+    };
+    return make("span", { class: "bar choice" },
+      make("label", { class: "small soft", for: `set-${name}` }, name),
+      make("input", { type: "text", id: `set-${name}`, value: item[name], size: 12, maxLength: 200, onchange: change, "list-of": list }),
+      make("datalist", { id: list }, ...values.map((one) => make("option", { value: one }))));
+  }
+  function set(item, name, value) {
+    state.undo.push({ do: "set", case: item.id, key: name, value: item[name] });
+    item[name] = value;
+    keep({ do: "set", case: item.id, key: name, value });
+    showJudge();
+  }
+  function mustPass() { const item = question(); if (item) set(item, "must_pass", !item.must_pass); }
+  function nothing(item) {
+    return make("div", { class: "panel empty soft" }, item.answerable
+      ? "Every passage that came back for this question is judged."
+      : "No note answers this question, so nothing that came back for it has to be judged.");
+  }
+  function card(item, value) {
+    const mark = passage();
+    const text = value.passages.find((one) => one.id === mark.id);
+    const dots = item.passages.map((one, place) => make("button", {
+      class: one.grade === null ? "" : "judged", "aria-current": String(place === state.passage),
+      "aria-label": `passage ${place + 1}${one.grade === null ? "" : `, grade ${one.grade}`}`,
+      onclick: () => { state.passage = place; showJudge(); },
+    }, one.grade === null ? (one.skipped ? "·" : String(place + 1)) : `${one.grade}`));
+    const grades = state.grades.map((says, grade) => make("button", {
+      "aria-pressed": String(mark.grade === grade), onclick: () => judge(grade),
+    }, key(String(grade)), ` ${grade}`, make("small", {}, says)));
+    grades.forEach((button) => button.childNodes[1].remove());
+    return make("div", {},
+      make("div", { class: "dots", role: "group", "aria-label": "Passages" }, ...dots),
+      make("article", { class: "panel passage" },
+        make("div", { class: "place" }, make("b", {}, text.heading || text.note), text.heading ? text.note : null),
+        make("div", { class: "text", tabIndex: 0 }, text.text),
+        make("div", { class: "grades" }, ...grades),
+        make("div", { class: "bar under" },
+          make("button", { "aria-pressed": String(mark.misleading), onclick: misleading }, "misleading ", key("m")),
+          make("button", { onclick: skip }, "skip ", key("s")),
+          make("button", { onclick: undo, disabled: !state.undo.length }, "undo ", key("u")))));
+  }
+  function gold(value) {
+    const rows = value.gold.map((one) => make("div", { class: "gold" },
+      make("b", {}, one.heading || one.note), " ", tag(`grade ${one.grade}`, "good"),
+      make("div", { class: "small soft" }, one.note, one.snippets.length ? ` · must hold: ${one.snippets.join(" / ")}` : ""),
+      one.text ? make("pre", {}, one.text) : null));
+    if (value.facts.length) rows.push(make("p", { class: "small soft gold" }, `expected facts: ${value.facts.join("; ")}`));
+    if (!rows.length) return make("span");
+    return make("details", { id: "gold" }, make("summary", {}, "What counts as its answer now ", key("g")), ...rows);
+  }
+  function judge(grade, misled = false) {
+    const item = question(), mark = passage();
+    if (!mark) return;
+    state.undo.push({ do: "grade", case: item.id, passage: mark.id, grade: mark.grade, misleading: mark.misleading });
+    Object.assign(mark, { grade, misleading: misled, skipped: false });
+    keep({ do: "grade", case: item.id, passage: mark.id, grade, misleading: misled });
+    onwards();
+  }
+  function misleading() {
+    const mark = passage();
+    if (mark) judge(mark.grade ?? 0, !mark.misleading);
+  }
+  function skip() {
+    const item = question(), mark = passage();
+    if (!mark) return;
+    if (mark.grade === null) {
+      mark.skipped = true;
+      keep({ do: "skip", case: item.id, passage: mark.id });
+    }
+    onwards();
+  }
+  function onwards() {
+    const item = question();
+    const later = item.passages.findIndex((one, place) => place > state.passage && isOpen(one));
+    const any = later < 0 ? item.passages.findIndex(isOpen) : later;
+    if (any >= 0) { state.passage = any; showJudge(); return; }
+    const order = [...state.questions.keys()];
+    const next = [...order.slice(state.at + 1), ...order.slice(0, state.at)].find((place) => openIn(state.questions[place]));
+    if (next === undefined) showJudge(); else go(next);
+  }
+  function undo() {
+    const act = state.undo.pop();
+    if (!act) return;
+    if (act.proposal) { const one = state.proposals.find((item) => item.id === act.proposal); if (one) one.state = "waiting"; keep(act); showProposals(); return; }
+    const place = state.questions.findIndex((item) => item.id === act.case);
+    if (place < 0) return;
+    const item = state.questions[place];
+    keep(act);
+    if (act.do === "set") { item[act.key] = act.value; go(place, state.at === place ? state.passage : null); return; }
+    const at = item.passages.findIndex((one) => one.id === act.passage);
+    Object.assign(item.passages[at], { grade: act.grade, misleading: act.misleading });
+    go(place, at);
+  }
+  function step(by) {
+    const count = question()?.passages.length ?? 0;
+    if (count) { state.passage = (state.passage + by + count) % count; showJudge(); }
+  }
+  function stepQuestion(by) {
+    const places = listed().map(({ place }) => place);
+    const next = places[places.indexOf(state.at) + by];
+    if (next !== undefined) go(next);
+  }
+
+  /* ---- proposals ---- */
+  function showProposals() {
+    showMeter();
+    const rows = state.proposals.map((item, place) => make("article", {
+      class: `panel proposal ${item.state}`, "aria-current": String(place === state.proposal), onfocusin: () => mark(place),
+    },
+      make("div", { class: "bar" }, tag(`from a ${item.source}`), item.state === "accept" ? tag("taken", "good") : null, item.state === "reject" ? tag("never again", "bad") : null),
+      make("textarea", { value: item.question, rows: 2, maxLength: 20000, "aria-label": "Question", disabled: item.state !== "waiting",
+        oninput: (event) => { item.question = event.target.value; draft(item.id, item.question); } }),
+      make("p", {}, make("span", { class: "soft" }, "answer: "), item.answer),
+      ...item.places.map((one) => make("details", {}, make("summary", { class: "small" }, `${one.note} ${one.heading}`), make("pre", {}, one.text))),
+      make("div", { class: "bar" }, ...(item.state === "waiting"
+        ? [make("button", { class: "primary", onclick: () => propose(place, "accept") }, "Take it ", key("y")), make("button", { onclick: () => propose(place, "reject") }, "Never again ", key("n"))]
+        : [make("button", { onclick: () => propose(place, "reopen") }, "Undo ", key("u"))]))));
+    $("view-proposals").replaceChildren(make("section", {}, make("h2", {}, "Proposed questions"),
+      make("p", { class: "soft" }, "Made from headings, tables and lists of the notes. Make each one what somebody would ask; none enters the golden set before you write."),
+      ...(rows.length ? rows : [make("p", { class: "panel empty soft" }, "No proposal waits.")])));
+  }
+  function mark(place) {
+    state.proposal = place;
+    $("view-proposals").querySelectorAll(".proposal").forEach((row, at) => row.setAttribute("aria-current", String(at === place)));
+  }
+  function propose(place, what) {
+    const item = state.proposals[place];
+    if (!item) return;
+    keepDrafts();
+    if (what !== "reopen") state.undo.push({ do: "reopen", proposal: item.id });
+    item.state = what === "reopen" ? "waiting" : what;
+    keep({ do: what, proposal: item.id, text: what === "accept" ? item.question : "" });
+    const later = state.proposals.findIndex((one, at) => at > place && one.state === "waiting");
+    state.proposal = later < 0 ? place : later;
+    showProposals();
+    $("view-proposals").querySelectorAll(".proposal")[state.proposal]?.scrollIntoView({ block: "nearest" });
+  }
+
+  /* ---- review ---- */
+  async function showReview(done = null) {
+    keepDrafts();
+    while (queue.length && !$("saved").classList.contains("bad")) await new Promise((resolve) => setTimeout(resolve, 30));
+    let value;
+    try { value = await ask("review"); } catch (error) { problem(error); return; }
+    const parts = [make("h2", {}, "Review and write")];
+    if (done) parts.push(make("p", { class: "panel padded good", role: "status", id: "written" }, done));
+    parts.push(...splits(value), ...refused(value), ...changes(value), ...agreement(value));
+    $("view-review").replaceChildren(make("section", {}, ...parts));
+  }
+  function splits(value) {
+    if (!value.splits.length) return [];
+    const rows = value.splits.map((one) => make("article", { class: "panel split" },
+      make("div", { class: "padded" }, make("b", {}, one.question), make("div", { class: "small soft" }, `${one.note} ${one.heading}`)),
+      make("div", { class: "text" }, one.text),
+      make("div", { class: "bar padded" }, ...one.votes.map((vote) => tag(`${vote.by}: ${vote.grade}`)),
+        make("span", { class: "soft small" }, "settle on"),
+        ...[0, 1, 2, 3].map((grade) => make("button", { title: state.grades[grade], onclick: async () => {
+          keep({ do: "settle", case: one.case, passage: one.passage, grade });
+          await showReview();
+        } }, String(grade))))));
+    return [make("h3", {}, `People differ on whether ${value.splits.length === 1 ? "this passage answers" : `these ${value.splits.length} passages answer`}`),
+      make("p", { class: "soft small" }, "They wait until somebody settles them or grades anew."), ...rows];
+  }
+  function refused(value) {
+    if (!value.refused.length) return [];
+    return [make("h3", { class: "warn" }, "Cannot be written"),
+      make("ul", {}, ...value.refused.map((one) => make("li", {}, make("b", {}, one.what), `: ${one.why}`)))];
+  }
+  function changes(value) {
+    if (!value.files.length) return [make("p", { class: "panel empty soft" }, "Nothing to write: the files say all that you decided.")];
+    const files = value.files.map((file) => make("details", { open: true }, make("summary", {}, make("b", {}, file.name)),
+      make("pre", { class: "diff" }, ...file.lines.map((line, at) => changedLine(line, file.lines[line.startsWith("+") ? at - 1 : at + 1])),
+        file.more ? make("div", { class: "soft" }, `… and ${file.more} more lines`) : null)));
+    return [value.sentences.length ? make("h3", {}, "In the golden set") : null,
+      make("ul", { class: "panel padded changes" }, ...value.sentences.map((line) => make("li", {}, line))),
+      make("div", { class: "bar writing" }, make("button", { class: "primary", id: "write", onclick: () => write(value.digest) },
+        `Write ${value.files.length === 1 ? "this file" : `these ${value.files.length} files`}`)), ...files].filter(Boolean).filter((part) => part.tagName !== "UL" || part.children.length);
+  }
+  /* a line with what tells it from the one that it replaces, or that replaces it, marked */
+  function changedLine(line, other) {
+    const kind = line.startsWith("+") ? "in" : line.startsWith("-") ? "out" : "soft";
+    const pair = { in: "-", out: "+" }[kind];
+    if (!pair || !other?.startsWith(pair)) return make("div", { class: kind }, line);
+    let begin = 1, end = 0;
+    const most = Math.min(line.length, other.length);
+    while (begin < most && line[begin] === other[begin]) begin++;
+    while (end < most - begin && line[line.length - 1 - end] === other[other.length - 1 - end]) end++;
+    return make("div", { class: kind }, line.slice(0, begin), make("b", {}, line.slice(begin, line.length - end)), line.slice(line.length - end));
+  }
+  function agreement(value) {
+    const all = value.agreement;
+    if (!all.passages) return [];
+    const rows = all.pairs.map((pair) => make("tr", {}, make("th", { scope: "row" }, pair.names.join(" and ")), make("td", { class: "number" }, String(pair.shared)), make("td", { class: "number" }, pair.kappa)));
+    return [make("h3", {}, "Agreement"),
+      make("p", { class: "soft small" }, `Over ${all.passages} passages that several people graded: Krippendorff's alpha ${all.alpha} and agreement ${all.percent} on whether a passage answers; Cohen's kappa with quadratic weights on the grades.`),
+      make("div", { class: "panel scroll" }, make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, "people"), make("th", { class: "number" }, "passages"), make("th", { class: "number" }, "kappa"))), make("tbody", {}, ...rows)))];
+  }
+  async function write(digest) {
+    $("write").disabled = true;
+    try {
+      const value = await send("write", { by: state.by, digest });
+      problem(null);
+      state.undo = [];
+      await load();
+      await showReview(`Wrote ${value.written.join(", ")}. The next check uses it; git diff shows it.`);
+    } catch (error) {
+      problem(error.status ? error : new Error("raggate does not answer: nothing was written."));
+      await load();
+      await showReview();
+    }
+  }
+
+  /* ---- views and keys ---- */
+  function view(name) {
+    state.view = name;
+    for (const one of ["judge", "proposals", "review"]) {
+      $(`view-${one}`).hidden = one !== name;
+      $(`tab-${one}`).setAttribute("aria-pressed", String(one === name));
+    }
+    showAll();
+  }
+  function showAll() {
+    showMeter();
+    if (state.view === "judge") go(state.at, null);
+    if (state.view === "proposals") showProposals();
+    if (state.view === "review") showReview();
+  }
+  const judging = {
+    0: () => judge(0), 1: () => judge(1), 2: () => judge(2), 3: () => judge(3), m: misleading, s: skip, u: undo, p: mustPass,
+    c: () => { $("set-category")?.focus(); $("set-category")?.select(); },
+    g: () => { const element = $("gold"); if (element) element.open = !element.open; },
+    ArrowLeft: () => step(-1), ArrowRight: () => step(1), h: () => step(-1), l: () => step(1),
+    ArrowUp: () => stepQuestion(-1), ArrowDown: () => stepQuestion(1), k: () => stepQuestion(-1), j: () => stepQuestion(1),
+    "/": () => $("find").focus(),
+  };
+  const proposing = {
+    y: () => propose(state.proposal, "accept"), n: () => propose(state.proposal, "reject"), u: undo,
+    e: () => { const box = $("view-proposals").querySelectorAll("textarea")[state.proposal]; box?.focus(); },
+    j: () => mark(Math.min(state.proposal + 1, state.proposals.length - 1)), k: () => mark(Math.max(state.proposal - 1, 0)),
+  };
+  addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing) return;
+    if ($("keys").open) return;
+    if (event.target.matches("input:not([type=checkbox]), textarea")) {
+      if (event.key === "Escape" || (event.key === "Enter" && event.target.tagName === "INPUT")) event.target.blur();
+      return;
+    }
+    const common = { w: () => view("review"), "?": () => $("keys").showModal(), Escape: () => view("judge") };
+    const action = { ...common, ...(state.view === "judge" ? judging : state.view === "proposals" ? proposing : {}) }[event.key];
+    if (!action || (event.repeat && /^[0-3ms]$/.test(event.key))) return;
+    event.preventDefault();
+    action();
+  });
+  $("tab-judge").onclick = () => view("judge");
+  $("tab-proposals").onclick = () => view("proposals");
+  $("tab-review").onclick = () => view("review");
+  $("help").onclick = () => $("keys").showModal();
+  $("close-keys").onclick = () => $("keys").close();
+  $("find").oninput = () => showList();
+  $("open-only").onchange = () => showList();
+  $("who").onchange = async () => {
+    const name = $("who").value.trim();
+    if (!name) { $("who").value = state.by; return; }
+    keepDrafts();
+    state.by = name;
+    state.undo = [];
+    history.replaceState(null, "", `#${new URLSearchParams({ as: name })}`);
+    await load();
+  };
+  document.addEventListener("visibilitychange", () => { if (!document.hidden && !queue.length && !drafts.size) load(); });
+  load();
+})();

@@ -1,0 +1,107 @@
+"""Who may talk to a page's server: its own page alone, by a token in the address, on this machine.
+
+The token keeps other users and programs of the machine out. A page of another site has none, cannot read an answer, and
+cannot send what is taken for an answer of ours: no cookie and no other ambient right exists. The name in `Host` is
+checked, so that a foreign name that resolves to this machine (DNS rebinding) is refused.
+"""
+
+from __future__ import annotations
+
+import hmac
+import secrets
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+MAX_BODY = 1 << 20
+
+_HEADERS = (
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cache-control", b"no-store"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+_NOTHING = b"default-src 'none'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'"
+
+
+def new_token() -> str:
+    """Make a token that nobody can guess."""
+    return secrets.token_urlsafe(32)
+
+
+class Guard:
+    """Lets requests through to an app below `/<token>/`; all others learn nothing but that they may not."""
+
+    def __init__(self, app: ASGIApp, token: str, port: int) -> None:
+        """Guard an app that is served on a port of the loopback interface."""
+        self._app = app
+        self._token = token
+        self._hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        reason = self._refused(scope)
+        if reason:
+            await _refuse(reason, send)
+            return
+        inner = {**scope, "path": scope["path"].removeprefix(f"/{self._token}") or "/"}
+        await self._app(inner, _limited(receive), _with_headers(send))
+
+    def _refused(self, scope: Scope) -> tuple[int, str] | None:
+        headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
+        names = [value for name, value in scope["headers"] if name.lower() == b"host"]
+        host = headers.get(b"host", "")
+        if len(names) != 1 or host not in self._hosts:
+            return 421, "this server answers to 127.0.0.1 and localhost alone"
+        token = scope["path"].partition("/")[2].partition("/")
+        if not (token[1] and hmac.compare_digest(token[0].encode(), self._token.encode())):
+            return 403, "open the address that `raggate label` printed, with its token"
+        if headers.get(b"sec-fetch-site", "none") not in {"none", "same-origin"}:
+            return 403, "not for pages of other sites"
+        if scope["method"] in {"GET", "HEAD"}:
+            return None
+        if headers.get(b"origin") != f"http://{host}":
+            return 403, "not for pages of other sites"
+        if headers.get(b"content-type", "").partition(";")[0].strip() != "application/json":
+            return 415, "expected JSON"
+        return None
+
+
+async def _refuse(reason: tuple[int, str], send: Send) -> None:
+    status, text = reason
+    await _with_headers(send)(
+        {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain; charset=utf-8")]}
+    )
+    await send({"type": "http.response.body", "body": f"raggate: {text}\n".encode()})
+
+
+def _limited(receive: Receive) -> Receive:
+    """Cut a body off where no page of ours would go on: what is left is no JSON."""
+    size = 0
+
+    async def limited() -> Message:
+        nonlocal size
+        message = await receive()
+        size += len(message.get("body", b""))
+        return {"type": "http.disconnect"} if size > MAX_BODY else message
+
+    return limited
+
+
+def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
+    async def with_headers(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            own = list(message.get("headers", ()))
+            if not any(name == b"content-security-policy" for name, _ in own):
+                own.append((b"content-security-policy", _NOTHING))
+            message = {**message, "headers": [*own, *_HEADERS]}
+        await send(message)
+
+    return with_headers

@@ -1,0 +1,278 @@
+"""A sitting: passages nobody judged, decisions kept in a journal, files written with everybody knowing what changes."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labelling_project import DOUGH, LabelProject, grade, make_label_project
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs.golden import load
+from raggate.labelling import journal as journals
+from raggate.labelling.decisions import Decision, Where
+from raggate.labelling.session import Session
+from raggate.pipeline import rerun, run_directory
+from raggate.scoring import score as scoring
+
+OVEN = "# Bread > ## Oven"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> LabelProject:
+    """Give a repository with a stored run."""
+    return make_label_project(tmp_path)
+
+
+def headings(session: Session, case_id: str) -> set[str | None]:
+    """Name the sections that wait for a judgement."""
+    return {place.where.heading_path for place in session.pool.passages[case_id]}
+
+
+def write(session: Session, by: str = "ann") -> None:
+    """Write what is planned now."""
+    session.write(session.plan().digest, by)
+
+
+def test_the_pool_is_what_nobody_judged(project: LabelProject) -> None:
+    """The gold section is left out, with nothing else; no passage is asked of a question that no note answers."""
+    session = project.open()
+    assert headings(session, "q1") == {"# Bread", OVEN, "# Soup"}
+    assert session.pool.passages["q3"] == ()
+    assert {place.text for place in session.pool.passages["q1"]} == {
+        "A loaf takes a day.",
+        "It bakes at 220 degrees.",
+        "It simmers for an hour.",
+    }
+
+
+def test_each_person_has_an_order_of_their_own(project: LabelProject) -> None:
+    """The order of passages is the same every time for one person and question, and differs between people."""
+    session = project.open()
+    orders = {name: [place.where.id for place in session.order("q1", name)] for name in map(str, range(12))}
+    assert orders == {name: [place.where.id for place in session.order("q1", name)] for name in orders}
+    assert len({tuple(order) for order in orders.values()}) > 2
+
+
+def test_what_is_written_is_judged_by_the_next_check(project: LabelProject) -> None:
+    """A grade from 1 on is gold, a 0 is not_relevant, and unjudged_at_5 of the same run falls from 3/4 to 1/4."""
+    session = project.open()
+    before = project.golden.read_text().splitlines()
+    session.decide([grade("q2", OVEN, 2), grade("q2", "# Bread", 0)])
+    write(session)
+    after = project.golden.read_text().splitlines()
+    assert (before[0], before[2]) == (after[0], after[2])
+    row = project.cases()["q2"]
+    assert row["gold_supports"] == [DOUGH, {"rel_path": "bread.md", "heading_path": OVEN, "grade": 2}]
+    assert row["not_relevant"] == [{"rel_path": "bread.md", "heading_path": "# Bread"}]
+    assert list(row) == ["id", "question", "answerable", "gold_supports", "not_relevant", "tags"]
+    assert headings(project_again(project, session), "q2") == {"# Soup"}
+    (directory,) = (project.root / "runs").iterdir()
+    shares = {}
+    for name, golden in (("before", None), ("after", project.golden)):
+        _, card = rerun.score(directory, golden, ())
+        shares[name] = next(case for case in card.cases if case.case_id == "q2").values["unjudged_at_1"]
+    stored = run_directory.read(directory)
+    item = next(item for item in stored.results if item.case.id == "q2")
+    again = scoring.label(item.case, item.result, truncated=True)
+    assert scoring.METRICS["unjudged"].function(again, k=5) == 1 / 4
+    assert shares == {"before": 1.0, "after": 0.0}
+
+
+def project_again(project: LabelProject, session: Session) -> Session:
+    """Open the repository once more, as the next start does."""
+    session.journal.close()
+    return project.open()
+
+
+def test_decisions_outlive_the_process(project: LabelProject) -> None:
+    """What was decided and not written is there after a restart, undone grades and settings included."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3), grade("q1", "# Bread", 1), grade("q1", "# Bread", None)])
+    session.decide([Decision(at="", by="ann", do="set", case="q1", key="must_pass", value=True)])
+    planned = session.plan()
+    again = project_again(project, session)
+    assert again.plan().digest == planned.digest
+    assert planned.sentences == (f"q1: bread.md {OVEN}: not judged → grade 3", "q1: must_pass: false → true")
+
+
+def test_a_line_that_a_kill_cut_off(project: LabelProject) -> None:
+    """Half a line at the end was acknowledged to nobody and is dropped; a damaged line within is named."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3)])
+    session.journal.close()
+    whole = project.journal.read_bytes()
+    project.journal.write_bytes(whole + b'{"at":"2026","by":"ann","do":"gra')
+    session = project.open()
+    assert len(session.journal.decisions) == 1
+    session.decide([grade("q1", "# Bread", 0)])
+    session.journal.close()
+    assert project.journal.read_bytes().startswith(whole)
+    assert len(project.journal.read_bytes().splitlines()) == 2
+    project.journal.write_bytes(b"{}\n" + whole)
+    with pytest.raises(UsageError, match=r"golden\.jsonl:1: key 'at'|golden\.jsonl:1: at"):
+        project.open()
+
+
+def test_one_process_at_a_time(project: LabelProject) -> None:
+    """A second process is refused while the first has the journal open."""
+    session = project.open()
+    with pytest.raises(UsageError, match="another `raggate label` has it open"):
+        project.open()
+    project_again(project, session).journal.close()
+
+
+def test_a_golden_set_that_changed_meanwhile(project: LabelProject) -> None:
+    """Nothing is written over an edit that nobody saw; the next plan is made from the file as it is."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3)])
+    digest = session.plan().digest
+    edited = project.golden.read_bytes().replace(b"How hot", b"How warm")
+    project.golden.write_bytes(edited)
+    with pytest.raises(UsageError, match="changed meanwhile: nothing was written"):
+        session.write(digest, "ann")
+    assert project.golden.read_bytes() == edited
+    assert not project.labels.exists()
+    write(session)
+    assert "How warm" in project.golden.read_text()
+    assert project.cases()["q1"]["gold_supports"][1]["grade"] == 3
+
+
+def test_a_difference_that_is_not_the_one_seen(project: LabelProject) -> None:
+    """Whoever writes says which difference they saw; another decision in between asks them to look again."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3)])
+    digest = session.plan().digest
+    session.decide([grade("q1", "# Bread", 0, by="bob")])
+    with pytest.raises(UsageError, match="decided more meanwhile"):
+        session.write(digest, "ann")
+
+
+def test_people_who_differ(project: LabelProject) -> None:
+    """A passage that one takes for an answer and another does not waits until it is settled; both votes are kept."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3), grade("q1", OVEN, 0, by="bob"), grade("q1", "# Bread", 1)])
+    session.decide([grade("q1", "# Bread", 2, by="bob")])
+    plan = session.plan()
+    assert [unit.where.heading_path for unit in plan.edits.split] == [OVEN]
+    assert plan.sentences == ("q1: bread.md # Bread: not judged → grade 1",)
+    where = Where(rel_path="bread.md", heading_path=OVEN)
+    session.decide([Decision(at="", by="cleo", do="settle", case="q1", where=where, grade=2)])
+    write(session)
+    assert [support.get("grade", 1) for support in project.cases()["q1"]["gold_supports"]] == [1, 2, 1]
+    assert len(project.labels.read_text().splitlines()) == 4
+    assert project_again(project, session).plan().files == ()
+
+
+def test_again_shows_what_is_judged(project: LabelProject) -> None:
+    """Another person can judge what is judged, so that agreement can be told: 2 of 2 agree here, on everything."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3), grade("q1", "# Bread", 0)])
+    write(session)
+    session.journal.close()
+    again = project.open(again=True)
+    assert headings(again, "q1") == {"# Bread", OVEN, "# Soup", DOUGH["heading_path"]}
+    again.decide([grade("q1", OVEN, 3, by="bob"), grade("q1", "# Bread", 0, by="bob")])
+    agreed = again.agreement()
+    assert (agreed.passages, agreed.alpha, agreed.percent) == (2, 1, 1)
+    assert [(pair.first, pair.second, pair.shared, pair.kappa) for pair in agreed.pairs] == [("ann", "bob", 2, 1)]
+
+
+def test_a_grade_taken_back_after_writing(project: LabelProject) -> None:
+    """A passage that was gold and is graded 0 moves to not_relevant; the last gold of a question is refused."""
+    session = project.open(again=True)
+    session.decide([grade("q1", OVEN, 2)])
+    write(session)
+    session.decide([grade("q1", OVEN, 0)])
+    write(session)
+    row = project.cases()["q1"]
+    assert (row["gold_supports"], [place["heading_path"] for place in row["not_relevant"]]) == ([DOUGH], [OVEN])
+    session.decide([grade("q1", DOUGH["heading_path"], 0)])
+    plan = session.plan()
+    assert "gold_supports is empty" in plan.edits.refused["q1"]
+    assert plan.golden.before == plan.golden.after
+
+
+def test_a_full_disk(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A decision that the disk does not take is not counted, and the journal is as it was."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3)])
+    before = project.journal.read_bytes()
+    real = os.write
+
+    def half(handle: int, data: Any) -> int:
+        real(handle, bytes(data)[:10])
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(journals.os, "write", half)
+    with pytest.raises(CannotTell, match="No space left"):
+        session.decide([grade("q1", "# Bread", 0)])
+    monkeypatch.undo()
+    assert project.journal.read_bytes() == before
+    assert headings(session, "q1") == {"# Bread", OVEN, "# Soup"}
+    assert len(session.plan().sentences) == 1
+
+
+def test_links(project: LabelProject, tmp_path: Path) -> None:
+    """A golden set behind a link stays a link; a journal or its folder that is one is refused and left alone."""
+    real = tmp_path / "elsewhere.jsonl"
+    project.golden.rename(real)
+    project.golden.symlink_to(real)
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3)])
+    write(session)
+    session.journal.close()
+    assert project.golden.is_symlink()
+    assert load(real.read_bytes(), "x").cases[0].gold_supports[1].grade == 3
+    own = tmp_path / ".raggate" / "labels" / "elsewhere.jsonl"
+    own.unlink()
+    own.symlink_to(tmp_path / "victim")
+    with pytest.raises(UsageError, match="cannot write"):
+        project.open()
+    assert not (tmp_path / "victim").exists()
+    own.unlink()
+    own.parent.rmdir()
+    own.parent.symlink_to(tmp_path / "vault")
+    with pytest.raises(UsageError, match="symbolic link"):
+        project.open()
+
+
+def test_proposals_go_in_when_they_are_written(project: LabelProject) -> None:
+    """A proposal is taken in a person's words, another rejected for good; drafts survive a restart."""
+    session = project.open(proposals=5)
+    first, second = session.waiting()[:2]
+    session.decide([Decision(at="", by="ann", do="draft", proposal=first.id, text="How long does so")])
+    session.journal.close()
+    session = project.open(proposals=5)
+    assert session.state.drafts == {first.id: "How long does so"}
+    session.decide(
+        [
+            Decision(at="", by="ann", do="accept", proposal=first.id, text="How long does soup take?"),
+            Decision(at="", by="ann", do="reject", proposal=second.id),
+        ]
+    )
+    write(session)
+    assert "How long does soup take?" in {case["question"] for case in project.cases().values()}
+    session.journal.close()
+    later = project.open(proposals=5)
+    assert {proposal.id for proposal in later.waiting()}.isdisjoint({first.id, second.id})
+
+
+def test_decisions_on_what_is_not_there(project: LabelProject) -> None:
+    """A question, passage or proposal that nobody knows is refused, and nothing is kept of what came with it."""
+    session = project.open()
+    wrong: list[Decision] = [
+        grade("q9", OVEN, 1),
+        grade("q1", "# Elsewhere", 1),
+        grade("q1", "../../etc/passwd", 1, note="../../etc/passwd"),
+        Decision(at="", by="ann", do="accept", proposal="00000000"),
+        Decision(at="", by="ann", do="written"),
+    ]
+    for decision in wrong:
+        with pytest.raises(UsageError):
+            session.decide([grade("q1", OVEN, 1), decision])
+    assert session.journal.decisions == []
+    assert project.journal.read_bytes() == b""
