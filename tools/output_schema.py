@@ -159,6 +159,12 @@ RESULTS: Mapping[str, Keys] = {
     },
     "prove": {"directory": ("text", "where the reports are"), "proof": ("mapping", "what proof.json holds")},
     "comment": {"comments": ("list", "`pull_request`, `exit_code`, `url`")},
+    "gitlab-note": {
+        "note": ("whole number", "the note"),
+        "new": ("true or false", "whether there was none before"),
+        "merge_request": ("text", "its number"),
+        "report": ("true or false", "whether REPORT was there"),
+    },
     "convert": {
         "cases": ("whole number", "cases of SOURCE"),
         "written": ("whole number", "cases of TARGET"),

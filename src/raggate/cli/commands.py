@@ -8,6 +8,7 @@ from raggate.cli.baseline import baseline
 from raggate.cli.comment import comment
 from raggate.cli.demo import demo
 from raggate.cli.diff import diff
+from raggate.cli.gitlab_note import gitlab_note
 from raggate.cli.golden import golden
 from raggate.cli.init import init
 from raggate.cli.judge import judge
@@ -26,7 +27,8 @@ from raggate.interop.substrate.command import substrate
 
 COMMANDS: tuple[click.Command, ...] = (
     *(demo, diff, init, probe, golden, label),
-    *(lint, baseline, comment, judge, prove, runs),
+    *(lint, baseline, judge, prove, runs),
+    *(comment, gitlab_note),
 )
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
 """What serves moving in from other systems, and living beside them."""
@@ -51,6 +53,7 @@ _ORDER = (
     "baseline",
     "prove",
     "comment",
+    "gitlab-note",
 )
 """The gate's own commands as they are met: set up, gate, look closer, promote."""
 

@@ -40,5 +40,6 @@ def test_the_gate_comes_first() -> None:
         "baseline",
         "prove",
         "comment",
+        "gitlab-note",
     ]
     assert listed[: len(gate) + 3] == ["Commands:", *gate, "Other", "convert"]

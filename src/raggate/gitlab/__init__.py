@@ -1,0 +1,1 @@
+"""GitLab: the note on a merge request."""

@@ -1,0 +1,154 @@
+"""The jobs that the pages on GitLab, Buildkite and Jenkins say to copy: their commands are run as they stand there."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+import yaml
+
+from fakes.gitlab_api import FakeGitLab
+from project import Project, make_project
+
+DOCS = Path(__file__).parents[2] / "docs"
+AGENT = '#!/bin/sh\necho "$@" > agent.args\ncat > agent.in\n'
+
+
+@pytest.fixture
+def change(tmp_path: Path) -> Project:
+    """Give a checkout of a change whose target branch, with a baseline, is on a server."""
+    project = make_project(tmp_path / "work")
+    project.promote()
+    project.commit()
+    git(tmp_path, "clone", "-q", "--bare", "work", "server.git")
+    git(project.root, "remote", "add", "origin", str(tmp_path / "server.git"))
+    tools = tmp_path / "bin"
+    tools.mkdir()
+    (tools / "raggate").write_text(f'#!/bin/sh\nexec {sys.executable} -m raggate "$@"\n')
+    (tools / "buildkite-agent").write_text(AGENT)
+    for tool in tools.iterdir():
+        tool.chmod(0o755)
+    return project
+
+
+def git(at: Path, *words: str) -> None:
+    """Run git."""
+    subprocess.run(["git", *words], cwd=at, check=True, capture_output=True)
+
+
+def block(page: str, language: str) -> str:
+    """Give the first code block of a page."""
+    found = re.search(rf"```{language}\n(.*?)```", (DOCS / page).read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    return found[1]
+
+
+def run(change: Project, commands: list[str], behaviour: str, **variables: str) -> int:
+    """Run commands one after the other as a job does, which ends with the first that fails."""
+    environment = {**os.environ, **variables, "FAKE_BEHAVIOUR": behaviour}
+    environment["PATH"] = f"{change.root.parent / 'bin'}:{environment['PATH']}"
+    for command in commands:
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=change.root, env=environment, capture_output=True, text=True, check=False
+        )
+        if done.returncode:
+            return done.returncode
+    return 0
+
+
+def failures(at: Path) -> int:
+    """Count what is not green in the test results."""
+    root = ElementTree.parse(at / "rag.xml").getroot()  # noqa: S314 - our own
+    return int(root.attrib["failures"]) + int(root.attrib["errors"])
+
+
+@pytest.mark.parametrize(("behaviour", "code"), [("ok", 0), ("worse", 1)])
+def test_gitlab(change: Project, behaviour: str, code: int) -> None:
+    """The job ends with the verdict, leaves what its artifacts name, and its note tells the verdict."""
+    job: Mapping[str, Any] = yaml.safe_load(block("gitlab.md", "yaml"))["rag-gate"]
+    with FakeGitLab() as gitlab:
+        variables = {**gitlab.variables(), "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+        assert run(change, job["script"], behaviour, **variables) == code
+        assert run(change, job["after_script"], behaviour, **variables) == 0
+    assert (failures(change.root) > 0) == (code != 0)
+    assert (change.root / job["artifacts"]["reports"]["junit"]).is_file()
+    assert [*(change.root / job["artifacts"]["paths"][0]).glob("*/verdict.json")]
+    (note,) = gitlab.notes
+    assert ("regression" in note["body"].lower()) == (code != 0)
+
+
+@pytest.mark.parametrize(("behaviour", "code", "style"), [("ok", 0, "success"), ("worse", 1, "error")])
+def test_buildkite(change: Project, behaviour: str, code: int, style: str) -> None:
+    """The step ends with the verdict, and the agent is given the report as an annotation of its style."""
+    (step,) = yaml.safe_load(block("buildkite.md", "yaml"))["steps"]
+    # uploading the pipeline makes one dollar of two
+    commands = [command.replace("$$", "$") for command in step["commands"]]
+    assert run(change, commands, behaviour, BUILDKITE_PULL_REQUEST_BASE_BRANCH="main") == code
+    assert (change.root / "agent.args").read_text() == f"annotate --context rag-gate --style {style}\n"
+    assert (change.root / "agent.in").read_text() == (change.root / "rag.md").read_text()
+    assert all([*change.root.glob(pattern)] for pattern in step["artifact_paths"])
+
+
+@pytest.mark.parametrize(("behaviour", "code"), [("ok", 0), ("worse", 1), ("die_at_start", 3)])
+def test_jenkins(change: Project, behaviour: str, code: int) -> None:
+    """The stage fails for every verdict but a pass, and leaves the test results that it publishes."""
+    pipeline = block("jenkins.md", "groovy")
+    commands = re.findall(r"sh '(.*)'", pipeline)
+    assert len(commands) == 2
+    assert run(change, commands, behaviour, CHANGE_TARGET="main") == code
+    (results,) = re.findall(r"junit testResults: '(.*?)'", pipeline)
+    assert (change.root / results).is_file()
+    assert (failures(change.root) > 0) == (code != 0)
+
+
+COMPLETE = {
+    "bash": 'eval "$(_RAGGATE_COMPLETE=bash_source raggate)"; COMP_WORDS=(raggate {0}); COMP_CWORD=1; '
+    "_raggate_completion raggate; printf '%s\\n' \"${{COMPREPLY[@]}}\"",
+    "zsh": "_RAGGATE_COMPLETE=zsh_complete COMP_WORDS='raggate {0}' COMP_CWORD=1 raggate",
+    "fish": "env _RAGGATE_COMPLETE=fish_complete COMP_WORDS=raggate COMP_CWORD={0} raggate",
+}
+
+
+@pytest.mark.parametrize("shell", COMPLETE)
+def test_completion(change: Project, shell: str) -> None:
+    """Each shell that is there takes the script of the page and completes `raggate calib`."""
+    assert f"_RAGGATE_COMPLETE={shell}_source raggate" in (DOCS / "completion.md").read_text(encoding="utf-8")
+    if shutil.which(shell) is None:
+        pytest.skip(f"no {shell} here")
+    environment = {**os.environ, "PATH": f"{change.root.parent / 'bin'}:{os.environ['PATH']}"}
+    source = (
+        f'eval "$(_RAGGATE_COMPLETE={shell}_source raggate)"'
+        if shell != "fish"
+        else ("_RAGGATE_COMPLETE=fish_source raggate | source")
+    )
+    script = COMPLETE[shell].format("calib")
+    done = subprocess.run(
+        [shell, "-c", script if shell == "bash" else f"{source}\n{script}"],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "calibrate" in done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_what_shells_ask(change: Project, shell: str) -> None:
+    """Whatever shells are there: raggate gives each its script, and answers in its form what may come next."""
+    raggate = [sys.executable, "-m", "raggate"]
+    words = {"COMP_WORDS": "raggate calib", "COMP_CWORD": "calib" if shell == "fish" else "1"}
+
+    def asked(what: str) -> str:
+        environment = {**os.environ, **words, "_RAGGATE_COMPLETE": f"{shell}_{what}"}
+        return subprocess.run(raggate, env=environment, capture_output=True, text=True, check=True).stdout
+
+    assert "_RAGGATE_COMPLETE" in asked("source")
+    assert "calibrate" in asked("complete")
