@@ -110,9 +110,9 @@ def test_a_must_pass_question_passes_in_every_answer(promoted: Project) -> None:
     promoted.edit("concurrency: 4}", "concurrency: 4, repeat: 2}\ngate: {policy: threshold, tolerance: 1}")
     done = promoted.command("check", FAKE_BEHAVIOUR="fades")
     assert done.code == 1, done.out + done.err
-    words = f"must-pass question {cases[0]['id']} (hybrid): nothing expected stands within rank 5 in 1 of 2 answers"
+    words = f"must-pass question {cases[0]['id']} (hybrid): nothing expected is within rank 5 in 1 of 2 answers"
     assert promoted.verdict()["reasons"][0]["message"] == words
-    everywhere(promoted, done.out, "nothing expected stands within rank 5 in 1 of 2 answers")
+    everywhere(promoted, done.out, "nothing expected is within rank 5 in 1 of 2 answers")
     (missed,) = [flip for flip in promoted.verdict()["fallen"] if flip["kind"] == "missed"]
     assert (missed["before"], missed["after"]) == (1, None)
 

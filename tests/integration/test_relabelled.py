@@ -73,10 +73,8 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
     assert "hit@5 100.0 % (=; 50.0 % over all 60)" in done.out
-    said = (
-        "hit_at_5 (hybrid) is 0.0000 over the 30 questions relabelled since the baseline, where 1.0000 stands for them"
-    )
-    assert f"{said}: with the compared ones that is -0.5000, allowed 0.05" in done.out
+    over = "over the 30 questions relabelled since the baseline, where 1.0000 stands in for them"
+    assert f"hit_at_5 (hybrid) is 0.0000 {over}: with the compared ones that is -0.5000, allowed 0.05" in done.out
     assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:30]}
     assert "rank 1 → not found, relabelled since the baseline" in done.out
     refused = promote(project)

@@ -85,7 +85,7 @@ def test_a_question_of_ones_own(root: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "code", "said"),
     [
-        ("path_prefix: /data/", "vault: vault", 4, "chunks.path_prefix '/data/' removes what stands before"),
+        ("path_prefix: /data/", "vault: vault", 4, "chunks.path_prefix '/data/' removes what comes before"),
         (
             "heading_path: meta.section\n",
             "\n",

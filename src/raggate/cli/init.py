@@ -69,9 +69,9 @@ def init(
 ) -> int:
     """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
 
-    With --probe the API is called, its OpenAPI document read where it has one, and its answer recognised; what cannot
-    be is asked for at a terminal, and told otherwise. With --preset all of that is known, but for the names of your own
-    index and fields, which stand in the file; --probe then says where it runs, and tries it out.
+    With --probe the API is called, its OpenAPI document is read if it has one, and its answer is recognised; what
+    cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
+    and fields are unknown, and the file shows where they go; --probe then says where the API runs, and tries it out.
     """
     api = first_config.Known(**known, environment=environment)
     own_notes = api.vault is not None

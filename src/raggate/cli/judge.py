@@ -46,7 +46,7 @@ _BIAS_N = 50
     "--bias-n",
     type=click.IntRange(1, 10_000),
     metavar="N",
-    help=f"Number of answers, at most; {_BIAS_N} unless told.",
+    help=f"Largest number of answers; {_BIAS_N} by default.",
 )
 @click.option(
     "--answered-by",

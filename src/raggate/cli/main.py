@@ -265,7 +265,7 @@ def report(directory: Path, name: str) -> int:
     "--allow-no-match",
     multiple=True,
     metavar="NAME",
-    help="Accept that no question of this mode, or of this slice, has a match. A mode also stands for its slices; "
+    help="Accept that no question of this mode, or of this slice, has a match. A mode includes its slices; "
     "what is accepted is listed. Repeatable.",
 )
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")

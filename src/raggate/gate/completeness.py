@@ -199,7 +199,8 @@ def drift(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     known = baseline.scorecard.fingerprint if baseline is not None else {}
     if known and "fields" not in known and not comparison.incomparable:
         message = (
-            "the baseline does not say which fields its API told, so none can be missed; promote a run to keep that"
+            "the baseline does not record which fields the API returned, so a missing one cannot be noticed; promote a "
+            "run to record them"
         )
         yield Reason("fields-unknown", message)
     if golden.added:

@@ -48,7 +48,7 @@ _OF_CHUNKS = {
     "doc_id": _Part(lambda chunk: chunk.doc_id),
     "vault": _Part(lambda chunk: chunk.vault),
 }
-_SEVERAL_VAULTS = "notes of the same path in two vaults are not told apart"
+_SEVERAL_VAULTS = "notes with the same path in two vaults cannot be distinguished"
 _NO_ANSWER = "answers cannot be scored, as none came"
 _OWN_ID = "made by raggate of everything else"
 
@@ -180,7 +180,7 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
     message = f"{len(strange)} of {chunks}: a path that no note of the vault has, such as {example}"
     prefix = prefix_of(strange, paths)
     if prefix is not None:
-        message += f"; chunks.path_prefix {quoted(prefix, limit=100)} removes what stands before it"
+        message += f"; chunks.path_prefix {quoted(prefix, limit=100)} removes what comes before it"
     yield message
 
 

@@ -54,5 +54,5 @@ def _lack(case: CaseScore, depth: int) -> tuple[str, str] | None:
     rank = case.rank_all if grouped else case.rank
     if rank is not None and rank <= depth:
         return None
-    nothing = "not all that it needs is there" if grouped else "nothing expected stands"
+    nothing = "not all that it needs is there" if grouped else "nothing expected is"
     return f"{nothing} within rank {depth}", at_depth(RECALL_ALL if grouped else HIT, depth)

@@ -48,7 +48,7 @@ def beside(others: Uncompared) -> str:
     kinds = [f"{counted(others.relabelled, 'question')} relabelled"] if others.relabelled else []
     kinds += [f"{new if kinds else counted(new, 'question')} added"] if new else []
     over = f"{written(others.value)} over the {' and '.join(kinds)} since the baseline"
-    return f"{over}, where {written(others.expected)} stands for them"
+    return f"{over}, where {written(others.expected)} stands in for them"
 
 
 def beyond(row: GatedMetric) -> str:

@@ -29,10 +29,10 @@ def check(base: str, default: str, named: str) -> None:
     shown = cut(base, limit=100)
     raise UsageError(
         f"this change goes into {shown!r}, not into the default branch {quoted(default, limit=100)}, and the workflow "
-        "does not name it: another branch has its own configuration and baseline, and a weaker gate there would stand "
-        "on the same commit",
-        hint=f"Where {shown!r} has a gate of its own, name it in the step's input, `{INPUT}: {shown}`, and in "
-        "`branches:` of the workflow's events. Otherwise let `branches:` name the default branch alone.",
+        "does not name it: another branch has its own configuration and baseline, and a weaker gate there would put "
+        "its check on the same commit",
+        hint=f"If {shown!r} has a gate of its own, name it in the step's input, `{INPUT}: {shown}`, and in "
+        "`branches:` of the workflow's events. Otherwise name only the default branch in `branches:`.",
     )
 
 

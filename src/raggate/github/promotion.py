@@ -245,7 +245,7 @@ def _refuse_older(repository: Repository, change: Change, standing: str) -> None
     written = _ORDER.search(_message_of(repository, standing))
     if written is not None and (int(written[1]), int(written[2])) > change.order:
         raise CannotTell(
-            f"a newer promotion (workflow run {written[1]}) stands in the pull request of {change.branch}; "
+            f"a newer promotion (workflow run {written[1]}) is in the pull request of {change.branch}; "
             f"this one (run {change.order[0]}) does not replace it",
             hint="Start a new promotion if this baseline is the one that is wanted.",
         )

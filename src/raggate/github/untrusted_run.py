@@ -211,7 +211,7 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
     }
     given = {(item.result.mode, item.case.id, item.result.repeat) for item in (*claimed.results, *claimed.repeats)}
     if given - due:
-        raise CannotTell(f"the run holds {len(given - due)} answers that were not asked for", hint=_UPDATE)
+        raise CannotTell(f"the run contains {len(given - due)} answers that were not asked for", hint=_UPDATE)
     missing = due - given
     if missing and claimed.stopped is None:
         raise CannotTell(f"the run has no answer to {len(missing)} of {len(due)} questions, and does not say why")

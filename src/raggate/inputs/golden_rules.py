@@ -23,7 +23,7 @@ def broken_name(where: str, support: object) -> str | None:
     if not names:
         return f"key '{where}.rel_path' is missing; a support may have doc_id or chunk_id in its place"
     if len(names) > 1:
-        return f"{where}: {' and '.join(names)} stand together, expected one of them"
+        return f"{where}: {' and '.join(names)} are given together, expected one of them"
     beside = [key for key in ("heading_path", "snippets", "vault") if getattr(support, key, None)]
     if names != ["rel_path"] and beside:
         return f"{where}.{beside[0]} goes with rel_path, not with {names[0]}"

@@ -85,7 +85,9 @@ class LocalObjects:
             for name, entry in self.tree(current).items():
                 count += 1
                 if count > LIMITS.files:
-                    raise UsageError(f"a directory of the commit holds more than {LIMITS.files} files and directories")
+                    raise UsageError(
+                        f"a directory of the commit contains more than {LIMITS.files} files and directories"
+                    )
                 if entry.kind == "tree":
                     waiting.append((f"{prefix}{name}/", entry.id))
                 else:

@@ -135,9 +135,9 @@ class ContextRelevancyReply(ReplyFormat):
 
 def _wrong_numbers(label: str, numbers: Sequence[int], passages: int) -> str:
     if len(set(numbers)) < len(numbers):
-        return f"a passage stands among the {label} ones twice"
+        return f"a passage is listed twice among the {label} ones"
     if any(not 1 <= number <= passages for number in numbers):
-        return f"a {label} passage that is none of the {passages}"
+        return f"a {label} passage that is not one of the {passages}"
     return ""
 
 

@@ -136,7 +136,7 @@ def missing_key(judge: JudgeModel, environment: Mapping[str, str]) -> NotJudged 
     if not key:
         return NotJudged(reason="no_key", detail=f"{judge.key_variable} is empty")
     if not _KEY.fullmatch(key):
-        return NotJudged(reason="no_key", detail=f"{judge.key_variable} holds characters that no key has")
+        return NotJudged(reason="no_key", detail=f"{judge.key_variable} contains characters that no key can have")
     return None
 
 

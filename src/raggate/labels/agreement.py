@@ -207,7 +207,7 @@ def _by_unit(judgments: Sequence[Judgment]) -> Mapping[tuple[str, ...], Mapping[
     for judgment in judgments:
         if judgment.annotator is None:
             raise UsageError(
-                f"{judgment.place}: no annotator_id, so agreement cannot be told",
+                f"{judgment.place}: no annotator_id, so agreement cannot be computed",
                 hint="Agreement needs the annotation export: one row per annotator, with an annotator_id column.",
             )
         votes = by_unit.setdefault(judgment.unit, {})

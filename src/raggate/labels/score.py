@@ -89,7 +89,7 @@ def _unique_ranks(judgments: tuple[J, ...]) -> tuple[J, ...]:
                     f"{judgment.place}: record {quoted(judgment.record)} has chunk "
                     f"{quoted(judgment.chunk_id)} at rank {judgment.rank}, where {cut(other.place)} has "
                     f"{quoted(other.chunk_id)}",
-                    hint="A rank holds one chunk: correct chunk_rank, or remove one of the two.",
+                    hint="Each rank has one chunk: correct chunk_rank, or remove one of the two.",
                 )
     return judgments
 

@@ -97,7 +97,7 @@ def _asked_note(shape: Shape, choose: Choose | None) -> str:
         return choose(f"{missing}. Which is it?", shape.texts)
     raise UsageError(
         f"{missing}; its texts are {texts or 'none'}",
-        hint="`--map rel_path=meta.file` says which, `--map doc_id=id` where it tells an id alone.",
+        hint="`--map rel_path=meta.file` names it; use `--map doc_id=id` if there is only an id.",
     )
 
 

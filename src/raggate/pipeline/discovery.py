@@ -219,7 +219,7 @@ class _Discovery:
         return graphql.queries(schema, path)[:MAX_REQUESTS]
 
     def _own_query(self, path: str) -> Request:
-        missing = f"{self._base}{path} tells no query that takes a question"
+        missing = f"{self._base}{path} has no query that takes a question"
         text, choose = self._wanted.graphql, self._wanted.choose
         if not text and choose is not None:
             text = choose(f"{missing}. What is the query, such as {_QUERY}?", ())

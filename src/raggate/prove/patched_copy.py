@@ -56,7 +56,7 @@ def _copy_files(root: Path, copy: Path, name: str) -> None:
     checkout = git.find(root)
     if checkout is None:
         raise UsageError(
-            f"{name}: {cut(root.name)} is not in a git checkout, which tells what of it is source",
+            f"{name}: {cut(root.name)} is not in a git checkout, so raggate cannot tell which files are source",
             hint="Declare the fault by `env`, or put the project into git.",
         )
     prefix = os.path.relpath(root.resolve(), checkout.top.resolve())

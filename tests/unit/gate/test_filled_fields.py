@@ -90,7 +90,7 @@ def test_an_abstention_that_is_not_told_does_not_look_told(*, abstained: bool, s
 @each_row(
     ("chunk", "said"),
     [
-        ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what stands before"),
+        ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what comes before"),
         ({"rel_path": "b.md"}, "1 of 1 chunk: a path that no note of the vault has, such as 'b.md'"),
         ({"heading_path": "# Zebra"}, "headings that the note does not have, such as a.md, '# Zebra'"),
         ({"text": "zebras graze on wide plains of grass"}, "a text that is not in the note"),

@@ -22,7 +22,7 @@ def answer(rank: int | None, values: dict[str, float | None] | None = None, fail
     ("answers", "lacks", "place"),
     [
         pytest.param([answer(1)], None, 0, id="one answer, a hit"),
-        pytest.param([answer(6)], "nothing expected stands within rank 5", 0, id="one answer, a miss"),
+        pytest.param([answer(6)], "nothing expected is within rank 5", 0, id="one answer, a miss"),
         pytest.param([answer(1), answer(5)], None, 0, id="each a hit"),
         pytest.param([answer(1), answer(2), answer(6), answer(1)], "rank 5 in 1 of 4 answers", 2, id="a later miss"),
         pytest.param([answer(None), answer(1)], "rank 5 in 1 of 2 answers", 0, id="a first miss"),

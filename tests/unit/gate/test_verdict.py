@@ -572,7 +572,7 @@ def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
 @pytest.mark.parametrize(
     ("fields", "missed"),
     [
-        pytest.param({"rank": 6}, "nothing expected stands within rank 5", id="too-low"),
+        pytest.param({"rank": 6}, "nothing expected is within rank 5", id="too-low"),
         pytest.param(
             {"rank": 1, "rank_all": 6, "values": {"recall_all_at_5": 0.0}},
             "not all that it needs is there within rank 5",

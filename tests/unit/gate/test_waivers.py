@@ -309,7 +309,7 @@ def test_waived_must_pass_case() -> None:
     assert "must-pass" in codes(judged({"q0"}, must_pass=True).verdict)[1]
     verdict = judged({"q0"}, waiver(case="q0"), must_pass=True).verdict
     assert codes(verdict) == ("pass", [], ["waived"])
-    assert verdict.warnings[0].message.startswith("must-pass question q0 (hybrid): nothing expected stands within")
+    assert verdict.warnings[0].message.startswith("must-pass question q0 (hybrid): nothing expected is within")
 
 
 def test_unused_waiver_of_a_case() -> None:

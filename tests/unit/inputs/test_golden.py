@@ -160,7 +160,7 @@ TWO = [GOLD, {"rel_path": "b.md"}]
         ),
         pytest.param(
             {"gold_supports": [GOLD, {"doc_id": "d", "chunk_id": "c"}]},
-            "gold_supports[1]: doc_id and chunk_id stand together, expected one of them",
+            "gold_supports[1]: doc_id and chunk_id are given together, expected one of them",
             id="two names of a support",
         ),
         pytest.param(

@@ -207,9 +207,9 @@ def test_labels_of_passages_are_shares_and_name_them() -> None:
 @each_row(
     ("relevant", "sufficient", "misleading", "detail"),
     [
-        ([5], [], [], "a topically_relevant passage that is none of the 4"),
-        ([1], [], [0], "a misleading passage that is none of the 4"),
-        ([1, 1], [], [], "a passage stands among the topically_relevant ones twice"),
+        ([5], [], [], "a topically_relevant passage that is not one of the 4"),
+        ([1], [], [0], "a misleading passage that is not one of the 4"),
+        ([1, 1], [], [], "a passage is listed twice among the topically_relevant ones"),
         ([1], [2], [], "a passage that is sufficient and not relevant"),
     ],
 )

@@ -369,7 +369,7 @@ def test_a_graphql_api_that_tells_nothing() -> None:
         ask = discovered(api, f"{URL}/graphql", **wanted)["ask"]["mapped"]["ask"]
         assert ask["body"] == {"query": query.replace("{", "{{").replace("}", "}}"), "variables": {"q": "{question}"}}
     for wanted, said in (
-        ({}, "tells no query that takes a question"),
+        ({}, "has no query that takes a question"),
         ({"graphql": "{ notes }"}, "--graphql: expected"),
     ):
         with pytest.raises(UsageError, match=said):

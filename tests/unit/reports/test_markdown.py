@@ -158,7 +158,7 @@ def test_must_pass_question_that_was_lost_before() -> None:
     """A must-pass question that did not flip, so that no list has it, is told as a reason."""
     review = regression()
     page = markdown.render(replace(review, comparison=replace(review.comparison, flips=())))
-    assert "- Must-pass question q07 (hybrid): nothing expected stands within rank 5" in page
+    assert "- Must-pass question q07 (hybrid): nothing expected is within rank 5" in page
 
 
 @pytest.mark.parametrize(("count", "more"), [pytest.param(40, "", id="fit"), pytest.param(42, "2", id="too-many")])

@@ -222,7 +222,7 @@ def _check(entries: Sequence[zipfile.ZipInfo]) -> None:
             raise _refusal(f"entry {quoted(entry.orig_filename, limit=80)}: {problem}")
         names.add(entry.orig_filename)
     if sum(entry.file_size for entry in entries) > MOST_BYTES:
-        raise _refusal(f"it holds more than {MOST_BYTES} bytes")
+        raise _refusal(f"it is larger than {MOST_BYTES} bytes")
 
 
 def _problem(entry: zipfile.ZipInfo) -> str:

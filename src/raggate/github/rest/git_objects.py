@@ -81,7 +81,7 @@ class Objects:
                 self._verify_all(directory, entries)
             count += len(entries)
             if count > MOST_ENTRIES:
-                raise UsageError(f"a directory of the commit holds more than {MOST_ENTRIES} files and directories")
+                raise UsageError(f"a directory of the commit contains more than {MOST_ENTRIES} files and directories")
             yield from ((prefix + name, entry) for name, entry in entries.items() if entry.kind != "tree")
 
     def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:

@@ -36,7 +36,7 @@ def set_values(path: Path, values: Mapping[str, str]) -> None:
         if not _NAME.fullmatch(name):
             raise ValueError(f"not a name of an output: {name!r}")
         if delimiter in value:
-            raise ValueError(f"the value of {name} holds its own delimiter")
+            raise ValueError(f"the value of {name} contains its own delimiter")
         parts.append(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
     # one write, so that a reader finds whole entries only
     with path.open("ab", buffering=0) as file:

@@ -166,7 +166,7 @@ def baseline() -> None:
 @baseline.command()
 @click.argument("metrics", type=_FILE)
 @click.option("--dir", "directory", type=_FILE, required=True, help="The directory of baselines.")
-@click.option("--record", type=_FILE, help="The run record METRICS belongs to, if it is none itself.")
+@click.option("--record", type=_FILE, help="The run record METRICS belongs to, if METRICS is not a run record itself.")
 @click.option("--key", help="A key of your own, in place of the one of a run record.")
 @click.option("--force", is_flag=True, help="Replace a baseline of this key.")
 def update(metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool) -> int:

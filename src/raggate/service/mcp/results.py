@@ -34,7 +34,12 @@ def root_of(result: Message, tool: str, *, text: bool = False, blocks: Blocks | 
         raise Missed(miss("status", f"the tool {quoted(tool)} says that it failed{words}"))
     if result.get("resultType", "complete") != "complete":
         kind = quoted(result["resultType"], limit=60)
-        raise Missed(miss("schema", f"the tool {quoted(tool)} gives no result but {kind}; there is nobody to ask"))
+        raise Missed(
+            miss(
+                "schema",
+                f"the tool {quoted(tool)} returns {kind} instead of a result, and there is nobody to answer it",
+            )
+        )
     if blocks is not None:
         return [item for block in _blocks(result) if (item := _item(block, blocks)) is not None]
     structured = result.get("structuredContent")

@@ -117,7 +117,7 @@ HOSTILE = {
     "smaller than it says": (changed(packed({"config.json": b"x" * 900}), 24, "<I", 901), "size"),
     "larger than it says": (changed(packed({"config.json": bytes(900)}), 24, "<I", 10), "broken"),
     "declared too large": (changed(packed(GOOD), 24, "<I", LIMIT + 1), "grow|more than"),
-    "in all too large": (packed({"a": b"x" * LIMIT, "config.json": b"x"}, method=0), "holds more than"),
+    "in all too large": (packed({"a": b"x" * LIMIT, "config.json": b"x"}, method=0), "is larger than"),
     "ratio": (packed({"config.json": bytes(LIMIT + 1)}), "grow"),
     "ratio beside": (packed({"a": bytes(LIMIT + 1), "config.json": b""}), "grow"),
     "overlapping": (overlapping(), "overlap|broken"),

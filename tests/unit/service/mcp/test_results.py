@@ -63,7 +63,10 @@ def test_what_is_read(result: dict[str, Any], reading: dict[str, Any], root: Any
         (text("index\ngone", isError=True), "the tool 'search' says that it failed: index gone"),
         ({"isError": True}, "the tool 'search' says that it failed"),
         (text("{}", isError=True, structuredContent={"hits": []}), "says that it failed: {}"),
-        ({"resultType": "input_required"}, "gives no result but 'input_required'; there is nobody to ask"),
+        (
+            {"resultType": "input_required"},
+            "returns 'input_required' instead of a result, and there is nobody to answer it",
+        ),
         ({}, "expected structuredContent, or one text block of JSON; found 0 text blocks"),
         (text("{}", "{}"), "found 2 text blocks (`ask.mcp.blocks: {}` reads each as a hit)"),
         (text("Nothing."), "content[].text: expected JSON, found 'Nothing.'"),
