@@ -13,6 +13,7 @@ from raggate.labelling import label_file
 from raggate.labelling.golden_edits import Edits
 from raggate.labelling.progress import Progress
 from raggate.models.golden import Case, Golden, Support
+from raggate.text.anchors import covers
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,9 +115,21 @@ def _changes(old: Case, new: Case) -> Iterator[str]:
     for place in dict.fromkeys((*before, *after)):
         if before.get(place) != after.get(place):
             yield f"{place}: {_grade(before.get(place))} → {_grade(after.get(place))}"
+    if {*new.gold_supports, *new.not_relevant} - {*old.gold_supports, *old.not_relevant}:
+        yield from _overlaps(new)
     for key in ("must_pass", "category", "difficulty"):
         if getattr(old, key) != getattr(new, key):
             yield f"{key}: {_value(getattr(old, key))} → {_value(getattr(new, key))}"
+
+
+def _overlaps(case: Case) -> Iterator[str]:
+    """Say where a gold section holds one that does not answer: a gold support counts for all below its heading."""
+    for gold in case.gold_supports:
+        for place in case.not_relevant:
+            heading, deeper = gold.heading_path, place.heading_path
+            same = gold.rel_path and (gold.rel_path, gold.vault) == (place.rel_path, place.vault)
+            if same and not gold.snippets and deeper and (heading is None or covers(heading, deeper)):
+                yield f"note: {_name(gold)} is gold and holds {deeper}, so a chunk of that counts as found"
 
 
 def _name(place: Support) -> str:

@@ -261,6 +261,14 @@ def test_proposals_go_in_when_they_are_written(project: LabelProject) -> None:
     assert {proposal.id for proposal in later.waiting()}.isdisjoint({first.id, second.id})
 
 
+def test_a_gold_section_that_holds_what_does_not_answer(project: LabelProject) -> None:
+    """A gold support counts for all sections below its heading: the difference says so where one is graded 0."""
+    session = project.open()
+    session.decide([grade("q1", "# Bread", 1), grade("q1", OVEN, 0)])
+    note = "q1: note: bread.md # Bread is gold and holds # Bread > ## Oven, so a chunk of that counts as found"
+    assert session.plan().sentences[-1] == note
+
+
 def test_decisions_on_what_is_not_there(project: LabelProject) -> None:
     """A question, passage or proposal that nobody knows is refused, and nothing is kept of what came with it."""
     session = project.open()

@@ -331,11 +331,14 @@
   }
 
   /* ---- review ---- */
+  let reviews = 0;
   async function showReview(done = null) {
+    const turn = ++reviews;
     keepDrafts();
     while (queue.length && !$("saved").classList.contains("bad")) await new Promise((resolve) => setTimeout(resolve, 30));
     let value;
     try { value = await ask("review"); } catch (error) { problem(error); return; }
+    if (turn !== reviews) return;
     const parts = [make("h2", {}, "Review and write")];
     if (done) parts.push(make("p", { class: "panel padded good", role: "status", id: "written" }, done));
     parts.push(...splits(value), ...refused(value), ...changes(value), ...agreement(value));
