@@ -39,6 +39,7 @@ class MetricRow:
     arrow: str
     baseline: str
     now: str
+    whole: str
     interval: str
     allowed: str
     status: str
@@ -88,7 +89,8 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
         change=formatting.change(delta),
         arrow=arrow(delta),
         baseline=formatting.figure(delta.baseline, binary=delta.binary),
-        now=formatting.now(delta),
+        now=formatting.figure(delta.current, binary=delta.binary),
+        whole=_whole(delta),
         interval=formatting.interval(delta),
         allowed=formatting.allowed(row),
         status=formatting.status(row),
@@ -96,6 +98,12 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
         tone=tone(row),
         plot=None if delta.delta is None or reach <= EPSILON else _plot(row, reach),
     )
+
+
+def _whole(delta: Delta) -> str:
+    """Write the run's own value over all its questions, where it is another than the one that is compared."""
+    shown, _, rest = formatting.now(delta).partition(" ")
+    return rest.strip("()") if shown else ""
 
 
 def _plot(row: GatedMetric, reach: float) -> ChangePlot:

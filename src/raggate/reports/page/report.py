@@ -13,6 +13,7 @@ from raggate.models.verdict import Review
 from raggate.reports.page import changes, frame, metrics, questions, slices, trends
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import causes, evidence, formatting, header, judging, misses, ranks
+from raggate.reports.parts.figures import title as metric_title
 from raggate.text.escape import plain
 from raggate.text.numbers import counted
 
@@ -37,7 +38,12 @@ def render(review: Review) -> str:
         styles=("style.css", "report.css"),
         scripts=("report.js",),
         data={
-            "rows": {"rows": rows, "slices": names, "metrics": order, "compared": bool(sides.before)},
+            "rows": {
+                "rows": rows,
+                "slices": names,
+                "metrics": [plain(metric_title(metric)) for metric in order],
+                "compared": bool(sides.before),
+            },
             "details": {"details": details, "passages": passages.passages, "notes": passages.notes},
         },
     )
@@ -67,6 +73,7 @@ def _values(review: Review) -> dict[str, object]:
         "lists": list(_lists(review)),
         "rank_change": ranks.rank_change,
         "address": _address,
+        "name": metric_title,
         "promotion": formatting.promotion_note(review),
         "plot_width": metrics.WIDTH,
         "most": MOST_QUESTIONS,

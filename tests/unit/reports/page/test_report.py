@@ -168,8 +168,8 @@ class TestDetails:
         values = dict(
             zip(data_of(report.render(regression()), "rows")["metrics"], self.detail("q01")["values"], strict=True)
         )  # type: ignore[call-overload]
-        assert values["hit_at_5"] == [1.0, 0.0]
-        assert values["mrr_at_10"] == [1.0, 0.1429]
+        assert values["hit@5"] == [1.0, 0.0]
+        assert values["MRR@10"] == [1.0, 0.1429]
 
     def test_failure(self) -> None:
         """A call that failed has its message and an empty list."""
