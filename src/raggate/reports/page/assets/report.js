@@ -304,4 +304,6 @@
   refresh();
   new IntersectionObserver((seen) => { if (seen.some((one) => one.isIntersecting)) extend(); }, { rootMargin: "800px" }).observe(more);
   follow();
+  // so that the first question opens at once, too
+  (window.requestIdleCallback || window.setTimeout)(() => details());
 })();
