@@ -10,6 +10,7 @@ from raggate.errors import UsageError
 from raggate.labelling.decisions import GRADES, Decision
 from raggate.labelling.label_file import Unit
 from raggate.text.escape import log_line, plain
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.labelling.pool import Pooled
@@ -106,7 +107,9 @@ def _write(session: Session, annotator: str) -> None:
     for name, why in plan.edits.refused.items():
         click.echo(f"  cannot be written: {log_line(f'{name}: {why}', limit=500)}")
     if plan.edits.split:
-        click.echo(f"  {len(plan.edits.split)} passages wait: people differ on whether they answer")
+        click.echo(
+            f"  people differ on {counted(len(plan.edits.split), 'passage')}: settled on the page, or by grading anew"
+        )
     if not plan.files:
         click.echo("nothing to write")
         return

@@ -54,12 +54,21 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
             refused[gone] = "the golden set has no such question any more"
     accepted = [item for item in state.proposals.values() if item.do == "accept"]
     added = tuple(_accepted(accepted, golden, vault, refused))
-    return Edits(changed=changed, added=added, refused=refused, split=splits(state))
+    return Edits(changed=changed, added=added, refused=refused, split=splits(golden, state))
 
 
-def splits(state: Progress) -> tuple[Unit, ...]:
-    """Name what people graded since the last writing, differ on, and have not settled."""
-    return tuple(unit for unit in state.touched if unit not in state.settled and is_split(state.of(unit)))
+def splits(golden: Golden, state: Progress) -> tuple[Unit, ...]:
+    """Name what people differ on and have not settled: a place that the golden set judges is settled."""
+    judged = {
+        (case.id, place_key(place)) for case in golden.cases for place in (*case.gold_supports, *case.not_relevant)
+    }
+    return tuple(
+        unit
+        for unit, votes in state.votes.items()
+        if is_split(votes)
+        and unit not in state.settled
+        and (unit in state.touched or (unit.case, place_key(unit.where.support(1))) not in judged)
+    )
 
 
 def _grades(state: Progress) -> dict[str, dict[Where, int | None]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from raggate.labelling.decisions import Decision, Key
@@ -78,8 +78,24 @@ def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision]) -> Pro
     What came before stands in the files, where somebody may have edited it since. After a crash between writing and
     noting that, decisions are taken again, which changes nothing.
     """
-    done = max((number for number, decision in enumerate(decisions, 1) if decision.do == "written"), default=0)
     state = Progress(votes={unit: dict(votes) for unit, votes in labels.items()})
-    for decision in decisions[done:]:
+    for decision in since_writing(decisions):
         state.take(decision)
     return state
+
+
+def since_writing(decisions: Sequence[Decision]) -> Sequence[Decision]:
+    """Give what was decided since the files were written last."""
+    done = max((number for number, decision in enumerate(decisions, 1) if decision.do == "written"), default=0)
+    return decisions[done:]
+
+
+def left_over(decisions: Sequence[Decision], refused: Container[str], state: Progress) -> list[Decision]:
+    """Give the decisions that a writing leaves for the next: those it could not write, and words of open proposals."""
+    return [
+        decision
+        for decision in since_writing(decisions)
+        if (decision.case and decision.case in refused)
+        or (decision.proposal and decision.proposal in refused)
+        or (decision.do == "draft" and decision.proposal not in state.proposals)
+    ]

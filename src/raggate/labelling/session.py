@@ -24,7 +24,7 @@ from raggate.labelling.journal import Journal
 from raggate.labelling.label_file import Unit
 from raggate.labelling.plan import Plan, plan
 from raggate.labelling.pool import Places, Pool, Pooled, pool, shuffled
-from raggate.labelling.progress import Progress, progress
+from raggate.labelling.progress import Progress, left_over, progress
 from raggate.models.golden import Case
 from raggate.pipeline import authoring, run_directory
 from raggate.pipeline.authoring import Workbench
@@ -143,7 +143,8 @@ class Session:
         for file, key in ((whole.labels, "labels"), (whole.proposals, "proposals"), (whole.golden, "golden")):
             if file.before != file.after:
                 write_file(self.files[key], file.after)
-        self.journal.append([Decision(at=now(), by=annotator, do="written")])
+        done = Decision(at=now(), by=annotator, do="written")
+        self.journal.append([done, *left_over(self.journal.decisions, whole.edits.refused, self.state)])
         self.reload()
         return whole
 

@@ -167,6 +167,22 @@ def test_people_who_differ(project: LabelProject) -> None:
     assert project_again(project, session).plan().files == ()
 
 
+def test_what_cannot_be_written_yet_is_not_forgotten(project: LabelProject) -> None:
+    """A writing leaves what people differ on, what is refused and half a question for the next one, and a restart."""
+    session = project.open(again=True, proposals=5)
+    proposal = session.waiting()[0]
+    session.decide([grade("q1", OVEN, 3), grade("q1", OVEN, 0, by="bob"), grade("q1", "# Bread", 0)])
+    session.decide([grade("q2", DOUGH["heading_path"], 0)])
+    session.decide([Decision(at="", by="ann", do="draft", proposal=proposal.id, text="How")])
+    write(session)
+    for later in (session, project_again(project, session)):
+        plan = later.plan()
+        assert [unit.where.heading_path for unit in plan.edits.split] == [OVEN]
+        assert "gold_supports is empty" in plan.edits.refused["q2"]
+        assert later.state.drafts == {proposal.id: "How"}
+    assert [place["heading_path"] for place in project.cases()["q1"]["not_relevant"]] == ["# Bread"]
+
+
 def test_again_shows_what_is_judged(project: LabelProject) -> None:
     """Another person can judge what is judged, so that agreement can be told: 2 of 2 agree here, on everything."""
     session = project.open()
