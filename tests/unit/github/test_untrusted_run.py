@@ -6,9 +6,11 @@ import json
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
 from hypothesis import given, strategies as st
 
 from builders import (
+    make_case,
     make_chunk,
     make_config,
     make_failure,
@@ -19,6 +21,7 @@ from builders import (
     make_run,
 )
 from raggate.config.invariant_settings import PROBES_OFF
+from raggate.errors import CannotTell
 from raggate.gate.invariants import check_answers
 from raggate.github import untrusted_run
 from raggate.inputs import probe_plan
@@ -26,6 +29,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Vault
 from raggate.models.judging import Judgement, Judging, Spending
 from raggate.models.run import Leak, ProbeAnswer, Probing, Run
+from raggate.models.selection import Selection
 
 VALUE = st.none() | st.integers() | st.text(max_size=20) | st.lists(st.text(max_size=20), max_size=3)
 CLAIM = st.fixed_dictionaries(
@@ -117,3 +121,15 @@ def test_no_grade_of_an_artifact_is_believed() -> None:
     assert [item.judgements for item in (*accepted.results, *accepted.repeats)] == [(), ()]
     assert not {"judges", "judging"} & accepted.fingerprint.keys()
     assert accepted.judging is None
+
+
+def test_no_selection_of_an_artifact_is_believed() -> None:
+    """What a fork's run says that it was to ask is nothing: with all answers it is whole, and without it lacks them."""
+    run, inputs = claimed()
+    case = run.results[0].case
+    said = replace(run, selection=Selection(asked=(case.id,), of=9, words="-k x"))
+    assert untrusted_run.accepted(said, inputs, reproduce="").selection is None
+    more = replace(inputs, golden=make_golden(case, make_case("q2")))
+    part = replace(said, golden=more.golden, fingerprint=more.fingerprint())
+    with pytest.raises(CannotTell, match="the run has no answer to 1 of 2 questions"):
+        untrusted_run.accepted(part, more, reproduce="")
