@@ -128,11 +128,12 @@ def _uncompared(comparison: Comparison) -> Iterator[Reason]:
 
 def _row(delta: Delta, gate: Gate) -> GatedMetric:
     """Say which way a mean moved, without tolerance, limit, interval or stand-ins."""
-    gated = gate.rule(delta.metric) is not None and delta.delta is not None
+    wanted = gate.rule(delta.metric) is not None
+    gated = wanted and delta.delta is not None
     status: Status = "not gated"
     if gated:
         status = "better" if delta.gain > EPSILON else "same" if delta.gain >= -EPSILON else "worse"
-    elif not delta.baseline.n and delta.run_value.n:
+    elif wanted and not delta.baseline.n and delta.run_value.n:
         status = "no baseline"
     plain = replace(delta, interval=None, uncompared=None)
     return GatedMetric(delta=plain, status=status, allowed=None, floor=None, gated=gated)

@@ -91,6 +91,7 @@ def test_no_statistics_of_a_few() -> None:
         (None, None, None, None)
     }
     assert review.verdict.evidence is None
+    assert {row.status for row in review.verdict.rows if not row.gated} == {"not gated"}
     hits = next(row.delta for row in review.verdict.rows if row.delta.metric == "hit_at_5")
     assert (hits.baseline.value, hits.baseline.n, hits.current.value, hits.current.n) == (1.0, 2, 0.5, 2)
 
