@@ -34,6 +34,7 @@ def test_one_question_of_many(promoted: Project) -> None:
     assert "verdict: partial (exit 5)" in done.out
     page = (promoted.last_run() / "summary.md").read_text()
     assert page.startswith("## 🔎 raggate: partial (suite small)\n\n> [!WARNING]\n> **Partial: 1 of 24 questions asked")
+    assert "**Nothing asked got worse; that is no verdict on the suite.**" in page
     verdict = promoted.verdict()
     assert (verdict["verdict"], verdict["exit_code"]) == ("partial", 5)
     assert verdict["partial"] == {"asked": ["anchovy-first"], "of": 24, "selection": "-k 'anchovy and not second'"}
@@ -109,6 +110,16 @@ def test_a_part_stays_a_part(promoted: Project) -> None:
     (forged / "verdict.json").unlink()
     assert promoted.command("compare", str(forged)).code == 3
     assert promoted.command("promote", str(forged)).code == 3
+
+
+def test_a_part_without_a_baseline(promoted: Project) -> None:
+    """Every report begins with the part, and none offers to make it the baseline."""
+    (promoted.root / "baselines" / "small.json").unlink()
+    done = promoted.command("check", "-k", "anchovy")
+    assert done.code == 3
+    page = (promoted.last_run() / "summary.md").read_text()
+    assert page.splitlines()[3] == "> **Partial: 2 of 24 questions asked (-k anchovy).**<br>"
+    assert "promote" not in page + done.out
 
 
 def test_all_questions_chosen_is_a_whole_run(promoted: Project) -> None:

@@ -54,7 +54,7 @@ def opening(review: Review) -> Section:
         head(
             review.verdict.outcome,
             safe(review.run.suite, limit=width),
-            [*_merging(review, length), *_numbers(review, length), _sentences(review, length)],
+            [*_part(review, length), *_merging(review, length), *_numbers(review, length), _sentences(review, length)],
             greeting=_greeting(review),
         )
         for width, length in ((300, 600), (60, 300))
@@ -66,6 +66,12 @@ def _greeting(review: Review) -> str:
     if not reasons_of.greeted(review):
         return ""
     return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
+
+
+def _part(review: Review, length: int) -> Iterator[str]:
+    """Say before all else that only a part of the questions was asked."""
+    if review.run.selection is not None:
+        yield f"**{inert(review.verdict.sentences[0], limit=length, middle=True)}**"
 
 
 def _numbers(review: Review, length: int) -> Iterator[str]:
@@ -91,10 +97,11 @@ def _decision(review: Review, length: int) -> str:
     if cause := reasons_of.first_cause(review):
         return f"**{inert(reasons_of.sentence(cause), limit=length, middle=True)}**"
     sign_of_merge = "⛔ " if reasons_of.breaks_alone(review) else ""
-    first, *others = verdict.sentences
-    if others and len(verdict.headline) <= length:
+    first, *others = verdict.sentences[1:] if review.run.selection is not None else verdict.sentences
+    headline = " ".join([first, *others])
+    if others and len(headline) <= length:
         return f"{sign_of_merge}**{safe(first, limit=length)}** {safe(' '.join(others), limit=length)}"
-    return f"{sign_of_merge}**{inert(verdict.headline, limit=length, middle=True)}**"
+    return f"{sign_of_merge}**{inert(headline, limit=length, middle=True)}**"
 
 
 def notes(publication: Publication) -> Section:

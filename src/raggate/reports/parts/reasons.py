@@ -14,7 +14,8 @@ _MERGING = frozenset(("breaks-gate", "baseline-removed"))
 def greeted(review: Review) -> bool:
     """Say whether a review is a first run, with nothing wrong but the missing baseline."""
     codes = {reason.code for reason in review.verdict.reasons}
-    return bool(codes) and codes <= {"first-run", "no-baseline"}
+    # a part of the questions cannot become the baseline that is missing
+    return bool(codes) and codes <= {"first-run", "no-baseline"} and review.run.selection is None
 
 
 def breaks_alone(review: Review) -> bool:
