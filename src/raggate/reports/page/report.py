@@ -40,7 +40,7 @@ def render(review: Review) -> str:
         data={
             "rows": {
                 "rows": rows,
-                "slices": names,
+                "slices": [plain(name) for name in names],
                 "metrics": [plain(metric_title(metric)) for metric in order],
                 "compared": bool(sides.before),
             },

@@ -270,7 +270,9 @@ def test_slices_that_lost_most_come_first() -> None:
 class TestHostileText:
     """Foreign text wherever foreign text can stand."""
 
-    @pytest.mark.parametrize("shown", [hostile(), foreign(HOSTILE), foreign('"><img src=x onerror=alert(1)>')])
+    @pytest.mark.parametrize(
+        "shown", [hostile(), foreign(HOSTILE), foreign('"><img src=x onerror=alert(1)>'), foreign("\ud800")]
+    )
     def test_there_are_the_pages_own_elements_alone(self, shown: Review) -> None:
         """Nothing foreign becomes an element, an attribute that acts, or an address that leads elsewhere."""
         page = Elements(report.render(shown))
