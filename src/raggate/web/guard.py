@@ -52,7 +52,7 @@ class Guard:
             await _refuse(reason, send)
             return
         inner = {**scope, "path": scope["path"].removeprefix(f"/{self._token}") or "/"}
-        await self._app(inner, _limited(receive), _with_headers(send))
+        await self._app(inner, receive, _with_headers(send))
 
     def _refused(self, scope: Scope) -> tuple[int, str] | None:
         headers = {name.lower(): value.decode("latin-1") for name, value in scope["headers"]}
@@ -71,6 +71,12 @@ class Guard:
             return 403, "not for pages of other sites"
         if headers.get(b"content-type", "").partition(";")[0].strip() != "application/json":
             return 415, "expected JSON"
+        # the server holds a body to the length that it announces
+        length = headers.get(b"content-length", "")
+        if b"transfer-encoding" in headers or not (
+            length.isascii() and length.isdigit() and len(length) < 10 and int(length) <= MAX_BODY
+        ):
+            return 413, f"expected at most {MAX_BODY} bytes, and a Content-Length"
         return None
 
 
@@ -80,19 +86,6 @@ async def _refuse(reason: tuple[int, str], send: Send) -> None:
         {"type": "http.response.start", "status": status, "headers": [(b"content-type", b"text/plain; charset=utf-8")]}
     )
     await send({"type": "http.response.body", "body": f"raggate: {text}\n".encode()})
-
-
-def _limited(receive: Receive) -> Receive:
-    """Cut a body off where no page of ours would go on: what is left is no JSON."""
-    size = 0
-
-    async def limited() -> Message:
-        nonlocal size
-        message = await receive()
-        size += len(message.get("body", b""))
-        return {"type": "http.disconnect"} if size > MAX_BODY else message
-
-    return limited
 
 
 def _with_headers(send: Send) -> Callable[[Message], Awaitable[None]]:
