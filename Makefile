@@ -117,6 +117,7 @@ $(MINILM)/ready: examples/hybrid/pom.xml tests/field/minilm-jar.sha256
 # Needs Chromium, and fonts with emoji.
 pictures: $(VENV)/ready
 	python -m tools.pictures
+	PYTHONPATH=tests:. python -m tools.state_pictures .raggate/pictures
 
 docs: $(VENV)/ready
 	python -m tools.generate_docs

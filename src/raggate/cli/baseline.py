@@ -75,8 +75,20 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> int:
 @click.option(
     "--svg", type=click.Path(path_type=Path, dir_okay=False), help="Draw the values over time into this file."
 )
+@click.option(
+    "--badge",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write a badge of the newest version into this file: .svg, or .json for shields.io.",
+)
 def log(
-    config_file: Path, *, limit: int, metrics: tuple[str, ...], everything: bool, form: str, svg: Path | None
+    config_file: Path,
+    *,
+    limit: int,
+    metrics: tuple[str, ...],
+    everything: bool,
+    form: str,
+    svg: Path | None,
+    badge: Path | None,
 ) -> int:
     """Show the history of the baseline from git: every version with its values over all cases.
 
@@ -89,6 +101,7 @@ def log(
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
+    _refuse_other_badges(badge)
     settings = _settings(config_file)
     past = history.revisions(
         config_file.resolve().parent,
@@ -105,6 +118,8 @@ def log(
     if svg is not None:
         drawn = plot.render_all(history_table.plots_of(past, chosen, f"Baseline of suite {settings.suite}"))
         write_file(svg, drawn.encode())
+    if badge is not None:
+        _write_badge(badge, past, chosen, settings.suite)
     document = _logged(past, every if not wanted else chosen)
     if form == "json":
         click.echo(dumps(document, pretty=True), nl=False)
@@ -115,6 +130,19 @@ def log(
     if past.shallow:
         click.echo(f"raggate: the clone is shallow. {history.DEEPEN}", err=True)
     return Answer(document)
+
+
+def _refuse_other_badges(target: Path | None) -> None:
+    if target is not None and target.suffix not in {".svg", ".json"}:
+        raise UsageError(f"--badge {quoted(str(target))}: a badge is written as .svg or .json")
+
+
+def _write_badge(target: Path, history: History, columns: Sequence[Column], suite: str) -> None:
+    from raggate.reports import badge
+    from raggate.text.files import write_file
+
+    made = badge.badge_of(history, columns, suite)
+    write_file(target, (badge.render_svg(made) if target.suffix == ".svg" else badge.render_json(made)).encode())
 
 
 def _settings(config_file: Path) -> Config:

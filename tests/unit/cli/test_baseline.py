@@ -291,6 +291,7 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param(["log", "--all", "--metric", "hit_at_5"], "--all and --metric exclude each other", id="all"),
         pytest.param(["log", "--metric", "hit_at_6"], "--metric 'hit_at_6': no version of", id="metric"),
         pytest.param(["log", "--svg", "raggate.yml/x.svg"], "cannot write raggate.yml/x.svg", id="svg"),
+        pytest.param(["log", "--badge", "x.png"], "--badge 'x.png': a badge is written as .svg or .json", id="badge"),
     ],
 )
 def test_refusals(arguments: list[str], message: str) -> None:
