@@ -86,7 +86,7 @@ def test_every_way_to_say_the_same_is_read_the_same(
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        ("die_after:5", "the API was killed by SIGABRT after"),
+        ("die_after:5", "API was killed by SIGABRT after"),
         ("noise", "the server wrote what is no JSON-RPC message to its standard output: 'searching …'"),
         ("version:1999-01-01", "the server speaks '1999-01-01' of MCP; raggate speaks 2026-07-28, 2025-11-25"),
     ],
