@@ -14,6 +14,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from raggate.reports.parts.outcomes import Outcome, of_failure, of_review
 from raggate.text.escape import plain
+from raggate.text.numbers import fixed
 
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
@@ -42,15 +43,14 @@ def _document(outcomes: Sequence[Outcome], suite: str, started: str) -> str:
 
 def _totals(name: str, outcomes: Sequence[Outcome]) -> str:
     count = Counter(outcome.status for outcome in outcomes)
-    seconds = sum(outcome.seconds for outcome in outcomes)
-    numbers = f'tests="{len(outcomes)}" failures="{count["failed"]}" errors="{count["error"]}" time="{seconds:.3f}"'
+    time = fixed(sum(outcome.seconds for outcome in outcomes), 3)
+    numbers = f'tests="{len(outcomes)}" failures="{count["failed"]}" errors="{count["error"]}" time="{time}"'
     return f" name={quoteattr(name)} {numbers}"
 
 
 def _case(outcome: Outcome, class_name: str) -> Iterator[str]:
-    yield (
-        f'    <testcase name={quoteattr(outcome.name)} classname={quoteattr(class_name)} time="{outcome.seconds:.3f}">'
-    )
+    names = f"name={quoteattr(outcome.name)} classname={quoteattr(class_name)}"
+    yield f'    <testcase {names} time="{fixed(outcome.seconds, 3)}">'
     tag, details = _TAGS.get(outcome.status), "\n".join([outcome.message, *outcome.details])
     if tag is None:
         yield f"      <system-out>{escape(details)}</system-out>"
