@@ -59,8 +59,8 @@ def comment(environment: Mapping[str, str], /, config_file: Path, when: str, tok
         click.echo(fork_comment.NOBODY)
     if any(result.failed for result in comments):
         raise CannotTell("the comment could not be written")
-    return Answer({"comments": [_told(result) for result in comments]})
+    return Answer({"comments": [_facts(result) for result in comments]})
 
 
-def _told(result: CommentResult) -> dict[str, object]:
+def _facts(result: CommentResult) -> dict[str, object]:
     return {"pull_request": result.number, "exit_code": int(result.outcome.code), "url": result.url}

@@ -128,8 +128,8 @@ def show_run(result: RunResult) -> Answer:
         raise CannotTell(result.run.stopped, log=result.run.log)
     run = result.run
     failed = sum(item.result.failure is not None for item in run.results)
-    told = {"run_directory": result.directory, "run_id": run.run_id, "suite": run.suite}
-    return Answer({**told, "questions": len(run.results), "failed": failed})
+    facts = {"run_directory": result.directory, "run_id": run.run_id, "suite": run.suite}
+    return Answer({**facts, "questions": len(run.results), "failed": failed})
 
 
 def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> list[dict[str, object]]:

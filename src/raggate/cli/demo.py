@@ -80,10 +80,10 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> int:
     click.echo(log_line(_files_left(keep)))
     click.echo("Next: `raggate init --probe URL` writes the configuration for an API of yours that is running.")
     kept = directory if keep is not None else None
-    return Answer({"directory": kept, "questions": questions, "good": _told(good), "broken": _told(broken)})
+    return Answer({"directory": kept, "questions": questions, "good": _facts(good), "broken": _facts(broken)})
 
 
-def _told(review: Review) -> dict[str, object]:
+def _facts(review: Review) -> dict[str, object]:
     return {"outcome": review.verdict.outcome, "exit_code": int(review.verdict.exit_code)}
 
 

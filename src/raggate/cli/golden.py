@@ -74,16 +74,16 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
     data, findings = authoring.checked(bench, [case])
     _warn(findings)
     line = data[len(bench.data) :].decode()
-    told = {"golden": bench.path, "case": loads(line), "written": not dry_run}
+    facts = {"golden": bench.path, "case": loads(line), "written": not dry_run}
     if dry_run:
         click.echo(log_line(line, limit=20_000))
-        return Answer(told)
+        return Answer(facts)
     authoring.save(bench, data)
     # a service that ranks otherwise each time may have another passage behind a number than the one that was seen
     places = [f"{support.rel_path} {support.heading_path or ''}".strip() for support in case.gold_supports]
     answer = "; ".join(places) or "no note answers it"
     click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}: {answer}"))
-    return Answer(told)
+    return Answer(facts)
 
 
 @golden.command("import")
@@ -141,8 +141,8 @@ def import_(
     if imported.undecided and not flags["dry_run"]:
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
     undecided_rows = [{"place": item.question.place, "reason": item.reason} for item in imported.undecided]
-    told = {"format": form, "golden": bench.path, "added": [case.id for case in imported.cases]}
-    return Answer({**told, "known": imported.known, "undecided": undecided_rows, "written": not flags["dry_run"]})
+    facts = {"format": form, "golden": bench.path, "added": [case.id for case in imported.cases]}
+    return Answer({**facts, "known": imported.known, "undecided": undecided_rows, "written": not flags["dry_run"]})
 
 
 @golden.command()

@@ -150,8 +150,8 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
         f"{len(findings)} findings"
     )
     failed = strict and any(item.rule not in allow for item in findings)
-    told = {"judgments": len(judgments), "panels": len(panels), "complete": complete, "findings": findings}
-    return Answer(told, ExitCode.INVARIANT if failed else ExitCode.PASS)
+    facts = {"judgments": len(judgments), "panels": len(panels), "complete": complete, "findings": findings}
+    return Answer(facts, ExitCode.INVARIANT if failed else ExitCode.PASS)
 
 
 @labels.command()
@@ -194,11 +194,11 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     _say_joined(current, directory)
     repeated = checks.repeated(judgments)
     doubts = [_REPEATED.format(count=len(repeated), place=repeated[0].place)] if repeated else []
-    told = {"run_directory": directory, "k": current.k, "unjudged": current.unjudged_share, "metrics": current.means}
+    facts = {"run_directory": directory, "k": current.k, "unjudged": current.unjudged_share, "metrics": current.means}
     if baseline is None:
         doubts += _doubts(current)
         code = ExitCode.CANNOT_TELL if _say_doubts(doubts) else ExitCode.PASS
-        return Answer({**told, "deltas": [], "doubts": doubts}, code)
+        return Answer({**facts, "deltas": [], "doubts": doubts}, code)
     before = label_scores.join(judgments, result_lists(baseline, judgments, mode), **policy)
     bootstrap = sampling(settings)
     deltas = compare.compare(current, before, sampling=bootstrap, **settings)
@@ -207,7 +207,7 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
         _say_delta(delta)
     doubts += _doubts(current, before, deltas)
     code = ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS
-    return Answer({**told, "deltas": deltas, "doubts": doubts}, ExitCode.CANNOT_TELL if _say_doubts(doubts) else code)
+    return Answer({**facts, "deltas": deltas, "doubts": doubts}, ExitCode.CANNOT_TELL if _say_doubts(doubts) else code)
 
 
 def _say_scores(scores: LabelScores, annotators: int) -> None:

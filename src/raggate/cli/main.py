@@ -286,8 +286,8 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
     click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
-    told = {"baseline": target, "suite": scorecard.suite, "run_id": scorecard.run_id, "written": not dry_run}
-    return Answer({**told, "cases": len({case.case_id for case in scorecard.cases})})
+    facts = {"baseline": target, "suite": scorecard.suite, "run_id": scorecard.run_id, "written": not dry_run}
+    return Answer({**facts, "cases": len({case.case_id for case in scorecard.cases})})
 
 
 def _verdict(review: Review, directory: Path) -> Answer:

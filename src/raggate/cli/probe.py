@@ -43,7 +43,7 @@ def probe(
     test = smoke_test(request, question, seconds)
     click.echo(render(test, width=max(console.width(), 60)), nl=False)
     failure = test.result.failure
-    told = {"case_id": test.case.id, "question": test.case.question, "fields": test.fields, "rank": test.rank}
+    facts = {"case_id": test.case.id, "question": test.case.question, "fields": test.fields, "rank": test.rank}
     sentences = {"unknown": test.unknown, "broken": test.broken, "hints": test.hints}
     chunks = len(test.result.response.chunks) if test.result.response else 0
-    return Answer({**told, **sentences, "chunks": chunks, "failure": failure}, int(test.exit_code))
+    return Answer({**facts, **sentences, "chunks": chunks, "failure": failure}, int(test.exit_code))

@@ -15,7 +15,7 @@ from raggate.errors import UsageError
 from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
-from raggate.text.numbers import counted
+from raggate.text.numbers import counted, fixed
 
 if TYPE_CHECKING:
     from raggate.pipeline.stored_runs import StoredRun
@@ -122,4 +122,4 @@ def _size(number: int) -> str:
     """Write a number of bytes for people."""
     if number < 1000:
         return f"{number} B"
-    return f"{number / 1000:.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+    return f"{fixed(number / 1000, 0)} kB" if number < 1_000_000 else f"{fixed(number / 1_000_000, 1)} MB"

@@ -24,7 +24,7 @@ def watch(request: Request, check: Callable[[], int]) -> NoReturn:
     if output.as_json():
         raise UsageError("--watch: there is one report after another, and --json prints one document")
 
-    def told() -> None:
+    def check_once() -> None:
         try:
             check()
         except RaggateError as error:
@@ -32,4 +32,4 @@ def watch(request: Request, check: Callable[[], int]) -> NoReturn:
                 raise
             console.say_error(error)
 
-    watching.watch(request, told)
+    watching.watch(request, check_once)

@@ -16,9 +16,9 @@ def first_sentence(text: str) -> str:
 
     A line of prose begins with a letter or a number, unlike a heading, a list, a table or a link, and has some words.
     """
-    prose = _FENCE.sub("", _FRONT_MATTER.sub("", text.lstrip("\ufeff"), count=1))
-    for line in map(str.strip, prose.splitlines()):
-        sentence = _END.split(line, maxsplit=1)[0]
-        if line[:1].isalnum() and len(sentence.split()) >= _MIN_WORDS:
-            return sentence if len(sentence) <= MAX_CHARACTERS else sentence[:MAX_CHARACTERS].rpartition(" ")[0]
+    unfenced = _FENCE.sub("", _FRONT_MATTER.sub("", text.lstrip("\ufeff"), count=1))
+    for line in map(str.strip, unfenced.splitlines()):
+        prose = _END.split(line, maxsplit=1)[0]
+        if line[:1].isalnum() and len(prose.split()) >= _MIN_WORDS:
+            return prose if len(prose) <= MAX_CHARACTERS else prose[:MAX_CHARACTERS].rpartition(" ")[0]
     return ""

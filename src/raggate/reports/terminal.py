@@ -114,10 +114,10 @@ def _metrics(review: Review, screen: Screen) -> None:
 
 
 def _evidence(review: Review, screen: Screen) -> None:
-    told = [*metric_words.sentences(review), *evidence.lines_of(review)]
-    if told:
+    sentences = [*metric_words.sentences(review), *evidence.lines_of(review)]
+    if sentences:
         screen.line()
-    for line in told:
+    for line in sentences:
         screen.line(line, limit=600)
 
 

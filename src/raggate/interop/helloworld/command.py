@@ -88,8 +88,8 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         writer.update(directory, files, helloworld_metrics.scored(files.rows, cases), theirs)
         warn(f"wrote the scores of {len(files.rows)} rows into {directory}")
     truncated = sum(item.labels.truncated for item in run.results)
-    told = {"run_id": files.run_id, "k": files.k, "truncated": truncated}
-    document = {**told, "helloworld": theirs, "raggate": _ours(scorecard)}
+    facts = {"run_id": files.run_id, "k": files.k, "truncated": truncated}
+    document = {**facts, "helloworld": theirs, "raggate": _ours(scorecard)}
     if flags["as_json"]:
         click.echo(printable(json.dumps(document, indent=2, sort_keys=True)))
         return Answer(document)

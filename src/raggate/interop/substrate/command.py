@@ -155,7 +155,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
             comparison, timestamp=now, baseline_path=str(stored.resolve()), current_path=str(metrics.resolve())
         )
         write_file(output, render_metrics(content).encode())
-    return Answer(_told(comparison), int(comparison.exit_code))
+    return Answer(_facts(comparison), int(comparison.exit_code))
 
 
 @substrate.group()
@@ -280,7 +280,7 @@ def _give(text: str, out: Path | None) -> Answer:
     return Answer({"file": out, "lines": None})
 
 
-def _told(comparison: Comparison) -> dict[str, object]:
+def _facts(comparison: Comparison) -> dict[str, object]:
     changes = {"vanished": comparison.vanished, "fewer": comparison.shrunk, "new": comparison.added}
     return {"rows": comparison.rows, **changes, "limits": [str(limit) for limit in comparison.limits if limit.broken]}
 

@@ -34,10 +34,10 @@ class Sides:
     @classmethod
     def of(cls, review: Review) -> Sides:
         """Take a review apart. Where nothing was decided because the run was cut short, no question broke."""
-        told = () if review.run.stopped is not None else (*review.misses, *review.fallen, *review.comparison.flips)
+        changed = () if review.run.stopped is not None else (*review.misses, *review.fallen, *review.comparison.flips)
         baseline = review.comparison.baseline
         return cls(
-            flips={(flip.mode, flip.case_id): flip for flip in told},
+            flips={(flip.mode, flip.case_id): flip for flip in changed},
             before={(case.mode, case.case_id): case for case in (baseline.scorecard.cases if baseline else ())},
             now={(case.mode, case.case_id): case for case in review.scorecard.cases},
         )

@@ -10,7 +10,7 @@ from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.reports.parts import formatting
-from raggate.text.numbers import rounded, written
+from raggate.text.numbers import rounded, setting, written
 
 WIDTH, HEIGHT = 240.0, 64.0
 _EDGE = 7.0
@@ -65,7 +65,7 @@ def _trend(review: Review, mode: str, metric: str, now: MetricValue | None) -> T
     points = [*earlier, (this, now.value)]
     low, high = min(value for _, value in points), max(value for _, value in points)
     dots = tuple(_dot(place, points, (low, high), run.golden.hash) for place in range(len(points)))
-    corners = " ".join(f"{dot.x:g},{dot.y:g}" for dot in dots if dot.kind == "baseline")
+    corners = " ".join(f"{setting(dot.x)},{setting(dot.y)}" for dot in dots if dot.kind == "baseline")
     return Trend(
         metric=metric, mode=mode, now=written(now.value), low=written(low), high=written(high), dots=dots, line=corners
     )

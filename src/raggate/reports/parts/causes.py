@@ -28,8 +28,8 @@ def counts(review: Review) -> list[str]:
         return []
     total = diagnosis.questions
     left = sum(count for _, count in diagnosis.counts[SHOWN:])
-    told = [f"{count} of {total}: {cause}" for cause, count in diagnosis.counts[:SHOWN]]
-    return [*told, f"{left} of {total}: something else"] if left else told
+    rows = [f"{count} of {total}: {cause}" for cause, count in diagnosis.counts[:SHOWN]]
+    return [*rows, f"{left} of {total}: something else"] if left else rows
 
 
 def lines(review: Review) -> Iterator[str]:

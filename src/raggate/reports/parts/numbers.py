@@ -28,12 +28,12 @@ def lines(review: Review) -> list[str]:
     several = len(review.scorecard.slices) > 1
     modes = [*review.scorecard.slices][:MODES]
     texts = [(mode, [*_figures(review, mode)]) for mode in modes]
-    told = [f"{f'{mode}: ' if several else ''}{' · '.join(parts)}" for mode, parts in texts if parts]
-    if not told:
+    rows = [f"{f'{mode}: ' if several else ''}{' · '.join(parts)}" for mode, parts in texts if parts]
+    if not rows:
         return []
     left = len(review.scorecard.slices) - len(modes)
     more = f", {counted(left, 'more mode')}" if left > 0 else ""
-    return [*told[:-1], f"{told[-1]} · {_questions(review)}{more}"]
+    return [*rows[:-1], f"{rows[-1]} · {_questions(review)}{more}"]
 
 
 def _figures(review: Review, mode: str) -> Iterator[str]:

@@ -153,9 +153,9 @@
   function values(facts) {
     const cells = metrics.map((metric, place) => [metric, ...facts.values[place]]).filter(([, before, now]) => before !== null || now !== null);
     const changed = cells.filter(([, before, now]) => compared && before !== now);
-    const told = (changed.length ? changed : cells.slice(0, 4)).map(([metric, before, now]) =>
+    const figures = (changed.length ? changed : cells.slice(0, 4)).map(([metric, before, now]) =>
       el("li", {}, el("span", { class: "soft" }, `${metric} `), compared && before !== now ? `${figure(before)} → ${figure(now)}` : figure(now)));
-    return el("ul", { class: "plain values small" }, told, el("li", { class: "soft" }, `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", el("code", {}, facts.trace)) : null);
+    return el("ul", { class: "plain values small" }, figures, el("li", { class: "soft" }, `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", el("code", {}, facts.trace)) : null);
   }
   function noteLink(number) {
     if (number < 0) return el("span", { class: "soft" }, "a note that no answer of this run names");
