@@ -75,8 +75,10 @@ class Terms:
         )
 
 
-def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate) -> None:
-    """Refuse a run that must not become a baseline.
+def refuse_unmeasured(
+    run: Run, scorecard: Scorecard, findings: Sequence[Finding], gate: Gate, use: str = "become a baseline"
+) -> None:
+    """Refuse a run that must not become a baseline, or must not be used otherwise, which `use` says.
 
     Raises:
         CannotTell: when it was cut short, asked nothing, lacks cases, had too many failed calls or broke an invariant.
@@ -93,7 +95,7 @@ def refuse_unmeasured(run: Run, scorecard: Scorecard, findings: Sequence[Finding
     ]
     if reasons or broken:
         raise CannotTell(
-            f"run {run.run_id} cannot become a baseline: {'; '.join([*reasons, *broken])}",
+            f"run {run.run_id} cannot {use}: {'; '.join([*reasons, *broken])}",
             hint=MEND_FIRST if broken else "Measure again, then promote.",
         )
 

@@ -90,9 +90,9 @@ def baseline_of(base: Asked, part: Selection | None) -> Baseline:
     unfit: tuple[str, ...] = ()
     try:
         findings = invariants.check_answers(base.run, run.config.invariants, run.config.gate)
-        promote.refuse_unmeasured(run, base.scorecard, findings, run.config.gate)
+        promote.refuse_unmeasured(run, base.scorecard, findings, run.config.gate, "be compared with")
     except CannotTell as error:
-        unfit = (error.message.replace("become a baseline", "be compared with", 1),)
+        unfit = (error.message,)
     return Baseline(
         source=base.side.title, scorecard=base.scorecard, provenance=promote.provenance(base.run), unfit=unfit
     )

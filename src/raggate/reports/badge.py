@@ -13,6 +13,7 @@ from raggate.reports.history_table import Column
 from raggate.reports.parts import figures
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
+from raggate.text.numbers import fixed
 
 _COLORS = {"same": "#1f6feb", "better": "#1a7f37", "worse": "#bc4c00", "unknown": "#6e7781"}
 _CHARACTER = 6.6
@@ -57,15 +58,15 @@ def render_json(badge: Badge) -> str:
 def render_svg(badge: Badge) -> str:
     """Draw it, without a script and without a font to load."""
     left, right = (len(text) * _CHARACTER + 2 * _PADDING for text in (badge.label, badge.message))
-    width = left + right
+    width, middle = fixed(left + right, 0), fixed(left + right / 2, 0)
     label, message = escape(badge.label), escape(badge.message)
     return (
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="20" role="img">\n'
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="20" role="img">\n'
         f"<title>{label}: {message}</title>\n"
-        f'<rect width="{width:.0f}" height="20" rx="3" fill="{badge.color}"/>\n'
-        f'<path d="M3 0h{left - 3:.0f}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#424a53"/>\n'
+        f'<rect width="{width}" height="20" rx="3" fill="{badge.color}"/>\n'
+        f'<path d="M3 0h{fixed(left - 3, 0)}v20H3a3 3 0 0 1-3-3V3a3 3 0 0 1 3-3z" fill="#424a53"/>\n'
         '<g fill="#fff" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11" text-anchor="middle">\n'
-        f'<text x="{left / 2:.0f}" y="14" textLength="{left - 2 * _PADDING:.0f}">{label}</text>\n'
-        f'<text x="{left + right / 2:.0f}" y="14" textLength="{right - 2 * _PADDING:.0f}">{message}</text>\n'
+        f'<text x="{fixed(left / 2, 0)}" y="14" textLength="{fixed(left - 2 * _PADDING, 0)}">{label}</text>\n'
+        f'<text x="{middle}" y="14" textLength="{fixed(right - 2 * _PADDING, 0)}">{message}</text>\n'
         "</g>\n</svg>\n"
     )
