@@ -69,11 +69,11 @@ def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -
 
 def _in_words(changes: Sequence[Change], modes: int) -> Iterator[str]:
     """Give the words of changes, with the modes they are of where these are not all."""
-    same: dict[str, list[Change]] = {}
+    same: dict[tuple[str, str, str], list[Change]] = {}
     for change in changes:
-        same.setdefault(change.words, []).append(change)
-    for words, alike in same.items():
-        yield words + _where(alike, modes)
+        same.setdefault((change.of, change.words, change.condition), []).append(change)
+    for (of, words, condition), alike in same.items():
+        yield of + words + _where(alike, modes) + condition
 
 
 def _where(changes: Sequence[Change], modes: int) -> str:
@@ -93,7 +93,7 @@ def _as_one(changes: Sequence[Change], modes: int) -> str:
         else:
             where = _where(same, modes) or " in all modes"
             parts.append(f"{what}{where} ({cut(same[0].mode, limit=40)}: {same[0].facts})")
-    return " and ".join(parts)
+    return changes[0].of + " and ".join(parts) + changes[0].condition
 
 
 def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change], modes: int) -> str:

@@ -51,10 +51,14 @@ class IndexChange:
         )
 
     @property
-    def same_size(self) -> bool:
-        """Whether it is known to hold as many documents and chunks."""
-        sizes = (self._both("documents"), self._both("chunks"))
-        return all(pair is not None and pair[0] == pair[1] for pair in sizes)
+    def same_size(self) -> str:
+        """Say that it holds as much, as far as its API counts; empty where not, and where one side counts otherwise."""
+        sides = (self.before, self.now)
+        nouns = [noun for noun in ("documents", "chunks") if any(side.get(noun) is not None for side in sides)]
+        sizes = [self._both(noun) for noun in nouns]
+        if not sizes or any(pair is None or pair[0] != pair[1] for pair in sizes):
+            return ""
+        return "of the same size" if len(nouns) > 1 else f"with as many {nouns[0]}"
 
     @property
     def documents_words(self) -> str:

@@ -51,6 +51,7 @@ class Change:
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
     Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.
+    `of` and `condition` are said before and after what changed, once for all modes.
     """
 
     what: str
@@ -58,10 +59,12 @@ class Change:
     sort: Sort
     facts: str = ""
     mode: str | None = None
+    of: str = ""
+    condition: str = ""
 
     @property
     def words(self) -> str:
-        """The change with its numbers."""
+        """What changed, with its numbers."""
         return f"{self.what} ({self.facts})" if self.facts else self.what
 
     def fit(self, mode: str, cause: Cause) -> bool:
@@ -81,7 +84,7 @@ def overall_changes(index: IndexChange, evidence: CauseEvidence, worse: Sequence
         evidence: what all lists show.
         worse: the questions that got worse, each with its cause.
     """
-    return [*_of_index(index, evidence, worse), *_of_modes(evidence, same_index=index.same_size)]
+    return [*_of_index(index, evidence, worse), *_of_modes(evidence, index.same_size)]
 
 
 def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]) -> Iterator[Change]:
@@ -123,11 +126,11 @@ def _too_few(index: IndexChange, evidence: CauseEvidence) -> str:
     )
 
 
-def _of_modes(evidence: CauseEvidence, *, same_index: bool) -> Iterator[Change]:
+def _of_modes(evidence: CauseEvidence, same_size: str) -> Iterator[Change]:
     for mode, lists in evidence.lists.items():
         yield from _of_lengths(lists, mode)
-        if same_index and lists.rescored.get("final"):
-            yield from _of_other_scores(lists, mode)
+        if same_size and lists.rescored.get("final"):
+            yield from _of_other_scores(lists, mode, same_size)
         yield from _of_weights(lists, mode)
         yield from _of_threshold(lists, mode)
         yield from _of_folders(evidence, mode)
@@ -151,7 +154,7 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
         yield Change(what="fewer chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length", mode=mode)
 
 
-def _of_other_scores(lists: ListEvidence, mode: str) -> Iterator[Change]:
+def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator[Change]:
     """Say which scores are others; of parts that count, where the weights of all are others too."""
     others = [part for part in PARTS if lists.rescored.get(part)]
     if _other_weights(lists):
@@ -159,8 +162,9 @@ def _of_other_scores(lists: ListEvidence, mode: str) -> Iterator[Change]:
     elif not others:
         others = ["final"]
     if others:
-        words = f"the same chunks have other {' and '.join(others)} scores, in an index of the same size"
-        yield Change(what=words, fits=_RANKED, sort="scores", mode=mode)
+        words = f"other {' and '.join(others)} scores"
+        of, where = "the same chunks have ", f", in an index {same_size}"
+        yield Change(what=words, fits=_RANKED, sort="scores", mode=mode, of=of, condition=where)
 
 
 def _other_weights(lists: ListEvidence) -> list[str]:

@@ -301,6 +301,31 @@ def test_a_change_of_one_mode_is_said_of_that_mode() -> None:
     assert "it fits 2 of the 3 questions" in found.likely
 
 
+def test_other_scores_of_other_parts_in_each_mode_are_one_sentence() -> None:
+    """What the modes have in common is said once, each mode with the scores that are others in it."""
+    flips = [flip for mode in ("hybrid", "vector") for flip in broken("demoted", mode=mode)]
+    both = {"hybrid": {"rescored": {"final": True, "vector": True, "lexical": True}}, "vector": MOVED}
+    found = diagnosis(flips, modes={"bm25": {}, **both})
+    assert found is not None
+    words = (
+        "the same chunks have other vector and lexical scores in mode hybrid and other lexical scores in mode vector, "
+        "in an index of the same size; it fits all 2"
+    )
+    assert words in found.likely
+    assert found.changes == (
+        "the same chunks have other vector and lexical scores in mode hybrid, in an index of the same size",
+        "the same chunks have other lexical scores in mode vector, in an index of the same size",
+    )
+
+
+def test_other_scores_in_an_index_whose_documents_alone_are_counted() -> None:
+    """An API that counts no chunks is held to what it counts, and no more is said of its index."""
+    counted = {"vault": "v", "documents": 9}
+    found = diagnosis(broken("demoted", "demoted"), before=counted, now={"chunks": None}, lists=MOVED)
+    assert found is not None
+    assert found.changes == ("the same chunks have other lexical scores, in an index with as many documents",)
+
+
 def test_a_change_of_all_modes_is_one() -> None:
     """What changed in several modes is one change, and explains the questions of all of them together."""
     flips = [flip for mode in ("bm25", "hybrid", "vector") for flip in broken("below-threshold", mode=mode)]

@@ -79,17 +79,25 @@ def test_what_is_said_of_its_size(now: dict[str, Any], documents: str, chunks: s
 @pytest.mark.parametrize(
     ("now", "lost", "same_size"),
     [
-        ({}, 0, True),
-        ({"documents": 7}, 2, False),
-        ({"documents": 10}, -1, False),
-        ({"chunks": 91}, 0, False),
-        ({"chunks": None}, 0, False),
-        ({"vault": None, "documents": 7}, 0, False),
+        ({}, 0, "of the same size"),
+        ({"documents": 7}, 2, ""),
+        ({"documents": 10}, -1, ""),
+        ({"chunks": 91}, 0, ""),
+        ({"chunks": None}, 0, ""),
+        ({"vault": None, "documents": 7}, 0, ""),
     ],
 )
-def test_what_is_counted(now: dict[str, Any], lost: int, *, same_size: bool) -> None:
+def test_what_is_counted(now: dict[str, Any], lost: int, same_size: str) -> None:
     """Documents are lost, and sizes the same, where both sides tell them of the same notes."""
     assert (change(**now).lost, change(**now).same_size) == (lost, same_size)
+
+
+def test_the_size_of_an_index_that_is_counted_by_half() -> None:
+    """An API that counts only documents, or only chunks, has an index with as many of those; no more is said of it."""
+    for noun in ("documents", "chunks"):
+        side = {"vault": "v", noun: 9}
+        assert IndexChange(side, side).same_size == f"with as many {noun}"
+    assert IndexChange({"vault": "v"}, {"vault": "v"}).same_size == ""
 
 
 @pytest.mark.parametrize(
