@@ -68,7 +68,7 @@ def _others(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
     key = _key(pairs)
     overlaps = sorted((rank_biased_overlap(_ranking(a, key), _ranking(b, key)), name) for name, a, b in pairs)
     mean = sum(overlap for overlap, _ in overlaps) / len(overlaps)
-    by_notes = ", by notes, as chunks have other ids" if key == "note" else ""
+    by_notes = ", by notes, as chunks have other ids" if key == "note" and _have_ids(pairs) else ""
     summary = f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(overlaps), 'question')}{by_notes}"
     named = overlaps if mean < ALIKE else []
     return summary, {name: f"{name}: overlap {fixed(overlap, 2)}" for overlap, name in named if overlap < ALIKE}
@@ -121,6 +121,13 @@ def _key(pairs: Sequence[_Pair]) -> str:
     now = [entry for _, _, entries in pairs for entry in entries]
     same = {entry.chunk for entry in before} & {entry.chunk for entry in now} - {""}
     return "chunk" if same and not renumbered(before, now) else "note"
+
+
+def _have_ids(pairs: Sequence[_Pair]) -> bool:
+    """Say whether chunks of both sides have ids: where nothing comes back, none has another."""
+    before = {entry.chunk for _, entries, _ in pairs for entry in entries}
+    now = {entry.chunk for _, _, entries in pairs for entry in entries}
+    return bool(before - {""} and now - {""})
 
 
 def _ranking(entries: Sequence[ListEntry], key: str) -> list[list[str]]:

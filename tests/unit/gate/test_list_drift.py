@@ -148,6 +148,12 @@ def test_ids_that_are_numbered_anew() -> None:
     assert finding.examples[0].endswith(" on average of 1 question, by notes, as chunks have other ids")
 
 
+def test_nothing_that_comes_back_has_no_other_ids() -> None:
+    """Where no question gets a chunk any more, nothing is said of ids: there are none to tell apart."""
+    (finding,) = drift(listed(entries("abc")), listed(()))
+    assert finding.examples[0] == "rank-biased overlap 0.00 on average of 1 question"
+
+
 def test_ids_that_are_not_told_are_no_places() -> None:
     """An API that tells neither chunks nor notes by name has empty lists of names, which are alike."""
     nameless = tuple(replace(entry, chunk="", note="") for entry in entries("ab"))
