@@ -70,3 +70,27 @@ def test_nothing_to_judge(project: LabelProject) -> None:
     assert done.code == 2
     assert "no run directory" in done.err
     assert "raggate check" in done.err
+
+
+@pytest.mark.parametrize("name", ["a" * 61, "ann\nbob", "\x1b[2J", " "])
+def test_a_name_that_no_grade_could_be_kept_by(project: LabelProject, name: str) -> None:
+    """It is refused before anybody has judged anything, not at the first key."""
+    arguments = ["label", "runs/20260102_030405", "--as", name, "--terminal"]
+    done = called(lambda: sys.exit(main.run_command(arguments)), at=project.root, environment={})
+    assert (done.code, done.out) == (2, "")
+    assert "--as" in done.err
+    assert "Give a name of at most 60 characters" in done.err
+
+
+def test_where_there_is_no_git(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who judges is then whom the system names, and asked for where it names nobody."""
+    monkeypatch.setenv("PATH", str(project.root))
+    arguments = ["label", "runs/20260102_030405", "--terminal", "--proposals", "0"]
+
+    def started(environment: dict[str, str]) -> Done:
+        with mock.patch.object(click, "prompt", side_effect=["3", "q"]):
+            return called(lambda: sys.exit(main.run_command(arguments)), at=project.root, environment=environment)
+
+    assert "who judges is not known" in started({}).err
+    assert started({"USER": "carol"}).code == 0
+    assert '"by":"carol"' in project.journal.read_text()

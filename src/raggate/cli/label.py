@@ -57,7 +57,7 @@ def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: P
         seed=flags["seed"],
         again=flags["again"],
     )
-    annotator = flags["annotator"] or _who(environment)
+    annotator = _checked(flags["annotator"] or _who(environment))
     session = open_session(request, sources, console.say)
     with session.journal:
         _say_pool(session)
@@ -71,11 +71,30 @@ def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: P
 
 
 def _who(environment: Mapping[str, str]) -> str:
-    done = subprocess.run(["git", "config", "user.name"], capture_output=True, text=True, check=False)
-    name = " ".join((done.stdout.strip() or environment.get("USER", "")).split())
+    try:
+        done = subprocess.run(["git", "config", "user.name"], capture_output=True, check=False)
+        own = done.stdout.decode("utf-8", "replace").strip()
+    except OSError:
+        # no git here
+        own = ""
+    name = " ".join((own or environment.get("USER", "")).split())
     if not name:
         raise UsageError("--as: who judges is not known", hint="Give a name; grades are kept by it.")
     return name[:60]
+
+
+def _checked(name: str) -> str:
+    from pydantic import TypeAdapter, ValidationError
+
+    from raggate.labelling.decisions import LONGEST_NAME, Name
+
+    try:
+        return TypeAdapter(Name).validate_python(name)
+    except ValidationError:
+        raise UsageError(
+            f"--as: {name[:LONGEST_NAME]!r} cannot be the name of who judges",
+            hint=f"Give a name of at most {LONGEST_NAME} characters, without control characters.",
+        ) from None
 
 
 def _say_pool(session: Session) -> None:

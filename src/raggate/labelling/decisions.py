@@ -23,7 +23,7 @@ LONGEST_NAME = 60
 
 Kind = Literal["grade", "skip", "settle", "set", "accept", "reject", "reopen", "draft", "written"]
 Key = Literal["must_pass", "category", "difficulty"]
-Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\x00-\x1f\x7f]*\S[^\x00-\x1f\x7f]*$")]
+Name = Annotated[str, Field(min_length=1, max_length=LONGEST_NAME, pattern=r"^[^\p{Cc}]*[^\s\p{Cc}][^\p{Cc}]*$")]
 _Label = Annotated[str, Field(max_length=200)]
 
 

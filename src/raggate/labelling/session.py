@@ -32,7 +32,7 @@ from raggate.pipeline.request import Request
 from raggate.text.files import read_file, write_file
 
 FOLDER = ".raggate/labels"
-"""Where the journal lies, below the configuration."""
+"""Where journals lie, below the configuration, each by the path of its golden set."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -198,7 +198,9 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
         UsageError: for what cannot be read, and when another process has the journal open.
     """
     bench = authoring.open_golden(request)
-    run_directory.check_place(request.root, FOLDER)
+    # by the whole path: golden sets of two suites often have the same file name
+    journal = Path(FOLDER, bench.settings.golden)
+    run_directory.check_place(request.root, str(journal.parent))
     stem = bench.path.stem
     files = {
         "golden": bench.path,
@@ -214,7 +216,7 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
         unknown = returned.of_baseline(request.root / name, name, lists, bench.golden, say)
     session = Session(
         bench=bench,
-        journal=Journal(request.root / FOLDER / f"{stem}.jsonl", f"{FOLDER}/{stem}.jsonl"),
+        journal=Journal(request.root / journal, str(journal)),
         files=files,
         names=names,
         lists=lists,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from labelling_project import DOUGH, LabelProject, grade, make_label_project
+from labelling_project import CONFIG, DOUGH, LabelProject, grade, make_label_project
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
 from raggate.labelling import journal as journals
@@ -123,6 +123,20 @@ def test_one_process_at_a_time(project: LabelProject) -> None:
     with pytest.raises(UsageError, match="another `raggate label` has it open"):
         project.open()
     project_again(project, session).journal.close()
+
+
+def test_golden_sets_of_the_same_file_name(project: LabelProject) -> None:
+    """Those of two suites have a journal each: what is decided on one says nothing of the other's questions."""
+    sentences = {}
+    for folder in ("a", "b"):
+        (project.root / folder).mkdir()
+        (project.root / folder / "golden.jsonl").write_bytes(project.golden.read_bytes())
+        (project.root / "raggate.yml").write_text(CONFIG.replace("golden.jsonl", f"{folder}/golden.jsonl"))
+        with (session := project.open()).journal:
+            if folder == "a":
+                session.decide([grade("q1", OVEN, 3)])
+            sentences[folder] = session.plan().sentences
+    assert sentences == {"a": (f"q1: bread.md {OVEN}: not judged → grade 3",), "b": ()}
 
 
 def test_a_golden_set_that_changed_meanwhile(project: LabelProject) -> None:
@@ -243,7 +257,7 @@ def test_links(project: LabelProject, tmp_path: Path) -> None:
     session.journal.close()
     assert project.golden.is_symlink()
     assert load(real.read_bytes(), "x").cases[0].gold_supports[1].grade == 3
-    own = tmp_path / ".raggate" / "labels" / "elsewhere.jsonl"
+    own = project.journal
     own.unlink()
     own.symlink_to(tmp_path / "victim")
     with pytest.raises(UsageError, match="cannot write"):
