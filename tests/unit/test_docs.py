@@ -96,12 +96,30 @@ def test_every_command_exists() -> None:
     assert [f"{page.name}: {line} ({word})" for page, line in lines if (word := unknown(line))] == []
 
 
+def test_every_exit_code_is_named() -> None:
+    """README and verdicts.md have a row for every exit code; the help and the outputs of the action name it."""
+    lists = {
+        "README.md": r"^\| {} \| ",
+        "docs/verdicts.md": r"^\| [^|]+ \| {} \| ",
+        "action.yml": r"exit code of the verdict.*?\b{}\b",
+        "docs/cli.md": r"verdict as exit code:.*?\b{} [a-z]",
+    }
+    missing = [
+        (name, code.name)
+        for name, row in lists.items()
+        for code in ExitCode
+        if not re.search(row.format(int(code)), (ROOT / name).read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
+    ]
+    assert missing == []
+
+
 def test_what_the_how_tos_say_of_codes_and_defaults() -> None:
     """The exit codes and the tolerance that the how-tos name are the program's."""
     red = (DOCS / "red-pull-request.md").read_text(encoding="utf-8")
     names = {"regression": ExitCode.REGRESSION, "cannot tell": ExitCode.CANNOT_TELL, "usage error": ExitCode.USAGE}
     for name, code in {**names, "invariant broken": ExitCode.INVARIANT}.items():
         assert f"{name} (exit {code})" in red
+    assert f"Exit {ExitCode.PARTIAL} says that only" in red
     assert f"Exit {ExitCode.INTERNAL} is a bug" in red
     assert f"Exit {ExitCode.INTERRUPTED} is a cancelled run" in red
     assert f"`gate.tolerance` is {DEFAULT_TOLERANCE}:" in (DOCS / "tolerances.md").read_text(encoding="utf-8")
