@@ -49,7 +49,7 @@ class Plan:
 
     @property
     def files(self) -> tuple[FileChange, ...]:
-        """Give the files that change, the golden set last: who reads it finds the labels there already."""
+        """Give the files that change, the golden set last."""
         return tuple(file for file in (self.labels, self.proposals, self.golden) if file.before != file.after)
 
     @property

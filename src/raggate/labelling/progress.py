@@ -16,6 +16,7 @@ class Progress:
 
     Attributes:
         votes: all votes there are: those of the label file, and what was changed since.
+        stored: passages that the label file has a vote on.
         touched: passages that somebody graded since the last writing: those that change the golden set.
         settled: the grade that was settled on where people differ, since the last writing.
         keys: what was set of a question since the last writing.
@@ -25,6 +26,7 @@ class Progress:
     """
 
     votes: Labels = field(default_factory=dict)
+    stored: frozenset[Unit] = frozenset()
     touched: dict[Unit, None] = field(default_factory=dict)
     settled: dict[Unit, int] = field(default_factory=dict)
     keys: dict[str, dict[Key, bool | str]] = field(default_factory=dict)
@@ -53,8 +55,7 @@ class Progress:
         elif decision.do == "skip":
             self.skipped.setdefault(decision.by, set()).add(unit)
         elif decision.grade is None:
-            self.votes.get(unit, {}).pop(decision.by, None)
-            self.touched[unit] = None
+            self._take_back(decision.by, unit)
         else:
             vote = Vote(decision.grade, decision.misleading, decision.at)
             self.votes.setdefault(unit, {})[decision.by] = vote
@@ -62,6 +63,16 @@ class Progress:
             self.touched[unit] = None
             # who grades anew disagrees with what was settled before
             self.settled.pop(unit, None)
+
+    def _take_back(self, name: str, unit: Unit) -> None:
+        votes = self.votes.get(unit, {})
+        votes.pop(name, None)
+        self.touched[unit] = None
+        if not votes:
+            self.votes.pop(unit, None)
+            if unit not in self.stored:
+                # as if nobody had graded it: what the golden set says of it is from elsewhere, and stays
+                self.touched.pop(unit)
 
     def _close(self) -> None:
         for decided in (self.touched, self.settled, self.keys, self.proposals, self.drafts):
@@ -78,7 +89,7 @@ def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision]) -> Pro
     What came before stands in the files, where somebody may have edited it since. After a crash between writing and
     noting that, decisions are taken again, which changes nothing.
     """
-    state = Progress(votes={unit: dict(votes) for unit, votes in labels.items()})
+    state = Progress(votes={unit: dict(votes) for unit, votes in labels.items()}, stored=frozenset(labels))
     for decision in since_writing(decisions):
         state.take(decision)
     return state

@@ -140,7 +140,8 @@ class Session:
                 "somebody decided more meanwhile: nothing was written", hint="Look at the difference again."
             )
         authoring.check_content(self.bench, whole.golden.after)
-        for file, key in ((whole.labels, "labels"), (whole.proposals, "proposals"), (whole.golden, "golden")):
+        # the golden set first: a grade that was taken back counts there as long as the label file still has it
+        for file, key in ((whole.golden, "golden"), (whole.labels, "labels"), (whole.proposals, "proposals")):
             if file.before != file.after:
                 write_file(self.files[key], file.after)
         done = Decision(at=now(), by=annotator, do="written")

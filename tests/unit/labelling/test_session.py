@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 from pathlib import Path
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 from labelling_project import CONFIG, DOUGH, LabelProject, grade, make_label_project
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
-from raggate.labelling import journal as journals
+from raggate.labelling import journal as journals, session as sessions
 from raggate.labelling.decisions import Decision, Where
 from raggate.labelling.session import Session
 from raggate.pipeline import rerun, run_directory
@@ -123,6 +124,46 @@ def test_one_process_at_a_time(project: LabelProject) -> None:
     with pytest.raises(UsageError, match="another `raggate label` has it open"):
         project.open()
     project_again(project, session).journal.close()
+
+
+def test_a_grade_that_is_taken_back(project: LabelProject) -> None:
+    """What the golden set said of a passage before anybody graded it stays; what came of the grade goes again."""
+    session = project.open(again=True)
+    session.decide([grade("q1", "# Bread > ## Dough", 0), grade("q1", "# Bread > ## Dough", None)])
+    assert (session.plan().sentences, session.plan().edits.refused) == ((), {})
+    session.decide([grade("q1", OVEN, 3)])
+    write(session)
+    session.decide([grade("q1", OVEN, None)])
+    assert session.plan().sentences == (f"q1: bread.md {OVEN}: grade 3 → not judged",)
+    write(session)
+    assert project.cases()["q1"]["gold_supports"] == [DOUGH]
+    assert project.labels.read_text() == ""
+
+
+def test_a_crash_between_two_files(project: LabelProject, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever was written of three files, the next start plans the rest, with a grade that was taken back."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3), grade("q2", OVEN, 2)])
+    write(session)
+    session.decide([grade("q1", OVEN, None), grade("q2", OVEN, 0)])
+
+    done: list[Path] = []
+
+    def full(path: Path, data: bytes) -> None:
+        if done:
+            raise CannotTell("No space left on device")
+        path.write_bytes(data)
+        done.append(path)
+
+    monkeypatch.setattr(sessions, "write_file", full)
+    with pytest.raises(CannotTell):
+        write(session)
+    monkeypatch.undo()
+    session = project_again(project, session)
+    write(session)
+    assert project.cases()["q1"]["gold_supports"] == [DOUGH]
+    assert project.cases()["q2"]["not_relevant"] == [{"rel_path": "bread.md", "heading_path": OVEN}]
+    assert [json.loads(line)["grade"] for line in project.labels.read_text().splitlines()] == [0]
 
 
 def test_golden_sets_of_the_same_file_name(project: LabelProject) -> None:
