@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from histories import history, revision
 from pages import Elements, data_of
 from project import Project
 from raggate.models.trend import TrendPoint
@@ -82,6 +83,18 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     assert points.keys() == {"run1", "run4"}
     assert points["run1"].values == {"hybrid": {"hit_at_5": 0.75, "count": 4.0}}
     assert points["run4"].values == {}
+
+
+def test_versions_of_another_suite_are_left_out() -> None:
+    """A file that was the baseline of another suite is no point; one that names none may be of another tool."""
+    versions = [revision(number, {"hit_at_5": 0.5}) for number in (1, 2, 3)]
+    named = [
+        replace(version, baseline=replace(version.baseline, scorecard=replace(version.baseline.scorecard, suite=suite)))
+        for version, suite in zip(versions, ("small", "other", ""), strict=True)
+        if version.baseline is not None
+    ]
+    points = list(trend.of_history(history(*named), "small", every))
+    assert [point.name for point in points] == ["1" * 8, "3" * 8]
 
 
 class TestPlots:

@@ -10,7 +10,8 @@ from typing import Any
 from raggate.errors import RaggateError
 from raggate.gate import history
 from raggate.inputs.trusted import Inputs
-from raggate.models.history import Revision
+from raggate.models.baseline import Baseline
+from raggate.models.history import History, Revision
 from raggate.models.scorecard import OVERALL
 from raggate.models.trend import TrendPoint
 from raggate.pipeline.request import Request
@@ -59,14 +60,20 @@ def of_baseline(request: Request, inputs: Inputs, wanted: Wanted) -> Iterator[Tr
     except RaggateError:
         # without git, or with a baseline that no commit has yet
         return
-    yield from filter(None, (_of_revision(revision, wanted) for revision in past.revisions))
+    yield from of_history(past, inputs.config.suite, wanted)
 
 
-def _of_revision(revision: Revision, wanted: Wanted) -> TrendPoint | None:
-    if revision.baseline is None:
-        return None
-    measured = revision.baseline.provenance.get("measured")
-    scorecard = revision.baseline.scorecard
+def of_history(past: History, suite: str, wanted: Wanted) -> Iterator[TrendPoint]:
+    """Give the versions of a suite, newest first; those that cannot be read or are of another suite are left out."""
+    for revision in past.revisions:
+        # a metrics file of another tool need not name its suite
+        if revision.baseline is not None and revision.baseline.scorecard.suite in {suite, ""}:
+            yield _of_revision(revision, revision.baseline, wanted)
+
+
+def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> TrendPoint:
+    measured = baseline.provenance.get("measured")
+    scorecard = baseline.scorecard
     means = {
         mode: {metric: value.value for metric, value in slices.get(OVERALL, {}).items() if value.value is not None}
         for mode, slices in scorecard.slices.items()

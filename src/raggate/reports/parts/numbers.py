@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from raggate.config.schema import DEFAULT_COMPOSITE
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import figures, metric_words
+from raggate.reports.parts import figures, metric_words, sparkline
 from raggate.reports.parts.formatting import undecided
 from raggate.reports.parts.reasons import first_cause, greeted
 from raggate.scoring.metrics import METRICS
@@ -43,9 +43,10 @@ def _figures(review: Review, mode: str) -> Iterator[str]:
         if row.delta.mode == mode and row.delta.slice == OVERALL and row.delta.current.value is not None
     }
     values = review.scorecard.slices[mode].get(OVERALL, {})
-    for metric in _wanted(review, mode, rows)[:MOST]:
+    for place, metric in enumerate(_wanted(review, mode, rows)[:MOST]):
         if metric in rows:
-            yield f"{figures.title(metric)} {_moved(rows[metric])}"
+            past = _past(review, rows[metric]) if place == 0 else ""
+            yield f"{figures.title(metric)} {_moved(rows[metric])}{past}"
         elif metric in values and _measured(values[metric]):
             yield f"{figures.title(metric)} {figures.value(metric, values[metric])}"
 
@@ -71,6 +72,14 @@ def _moved(row: GatedMetric) -> str:
     whole = metric_words.whole_of(delta)
     value = "" if whole is None else f"; {figures.value(delta.metric, whole)} over all {whole.n}"
     return f"{figures.course(delta)} ({figures.change(delta)}{value})"
+
+
+def _past(review: Review, row: GatedMetric) -> str:
+    """Draw the versions of the baseline that a pass goes on from."""
+    if review.verdict.outcome != "pass" or row.delta.baseline.value is None:
+        return ""
+    bars = sparkline.of_baselines(review, row.delta.mode, row.delta.metric)
+    return f" {bars}" if bars else ""
 
 
 def _questions(review: Review) -> str:
