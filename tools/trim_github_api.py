@@ -19,20 +19,24 @@ OLDEST_SERVER = (3, 17)
 OPERATIONS = frozenset(
     """
     actions/download-artifact actions/get-workflow-run actions/get-workflow-run-attempt
-    actions/list-jobs-for-workflow-run actions/list-workflow-run-artifacts
+    actions/list-jobs-for-workflow-run actions/list-workflow-run-artifacts actions/list-workflow-runs
+    actions/re-run-workflow
     checks/create checks/list-for-ref checks/update
     git/create-blob git/create-commit git/create-ref git/create-tree git/get-blob git/get-commit git/get-ref
     git/get-tree git/list-matching-refs git/update-ref
     issues/add-labels issues/create-comment issues/delete-comment issues/get-comment issues/list-comments
     issues/update-comment
     pulls/create pulls/get pulls/list pulls/update
+    reactions/create-for-issue-comment
     repos/compare-commits-with-basehead repos/create-or-update-file-contents repos/get repos/get-branch
-    repos/get-commit repos/get-content repos/list-pull-requests-associated-with-commit
+    repos/get-collaborator-permission-level repos/get-commit repos/get-content
+    repos/list-pull-requests-associated-with-commit
     users/get-authenticated
 """.split()
 )
 EVENTS = (
     *("pull_request", "pull_request_target", "push", "merge_group", "workflow_run", "workflow_dispatch", "schedule"),
+    "issue_comment",
 )
 # maps from names that somebody chose: a property may well be called `description`
 NAMED = {"properties", "paths", "responses", "headers", "content", "schemas", "parameters", "patternProperties"}

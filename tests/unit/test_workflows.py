@@ -24,6 +24,7 @@ BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MAY_WRITE = {
     "rag-gate": {"pull-requests"},
     "rag-gate-report": {"pull-requests"},
+    "rag-gate-command": {"actions", "pull-requests"},
     "promote-baseline": {"contents", "pull-requests"},
     "release": {"attestations", "contents", "id-token", "packages"},
     "codeql": {"security-events"},

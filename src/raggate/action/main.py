@@ -116,6 +116,10 @@ def _perform(runner: Runner, state: StepState) -> int:
             from raggate.action.promote import promote_baseline
 
             return promote_baseline(inputs, started_by, repository, runner, state)
+        if inputs["command"] == "respond":
+            from raggate.action.respond import respond
+
+            return respond(inputs, started_by, repository, runner, state)
         return steps.gate(inputs, started_by, repository, runner, state)
 
 

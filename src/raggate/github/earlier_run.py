@@ -12,7 +12,7 @@ from typing import Any
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github import eligibility, untrusted_run, workflow_files
-from raggate.github.rest import artifacts
+from raggate.github.rest import artifacts, runs
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
@@ -79,7 +79,7 @@ def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> tupl
     eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,
-        attempt=_attempt(record),
+        attempt=runs.attempt_of(record),
         event=str(record["event"]),
         commit=str(record["head_sha"]),
         url=address(record.get("html_url")),
@@ -135,7 +135,7 @@ def _check_origin(record: Mapping[str, Any], selector: RunSelector, home: str) -
 
 def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
     """Check how the run ended, that no later attempt replaced the one that is meant, and its age."""
-    latest = _attempt(record)
+    latest = runs.attempt_of(record)
     if selector.attempt is not None and selector.attempt != latest:
         raise _refusal(selector, f"attempt {selector.attempt} is not its latest, which is {latest}")
     if record.get("status") != "completed":
@@ -165,7 +165,7 @@ def _check_commit(repository: Repository, record: Mapping[str, Any], selector: R
 
 def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> Artifact:
     """Find the artifact of the latest attempt. The run still has those of earlier ones, whatever they ended with."""
-    latest = _attempt(record)
+    latest = runs.attempt_of(record)
     since = str(record.get("run_started_at") or "")
     if not since and latest > 1:
         raise _refusal(selector, f"GitHub does not say when its attempt {latest} began", hint=_SAME)
@@ -195,11 +195,6 @@ def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
         return untrusted_run.read(files)
     except UsageError as error:
         raise _refusal(selector, f"the run directory in its artifact cannot be read: {error.message}") from None
-
-
-def _attempt(record: Mapping[str, Any]) -> int:
-    attempt = record.get("run_attempt")
-    return attempt if type(attempt) is int else 1
 
 
 def _full_name(repository: object) -> str:

@@ -10,7 +10,7 @@ from raggate.text.quote import quoted
 INPUT = "workflow"
 """The action's input that names the file."""
 DEFAULT = "rag-gate.yml"
-_FOLDER = ".github/workflows/"
+FOLDER = ".github/workflows/"
 _FILE = re.compile(r"[^/\\\s]{1,200}\.ya?ml")
 _MERGE = re.compile(r"refs/pull/[1-9][0-9]{0,18}/(?:merge|head)")
 
@@ -21,9 +21,9 @@ def check_name(workflow: str) -> None:
     Raises:
         UsageError: naming the input.
     """
-    if not _FILE.fullmatch(workflow.removeprefix(_FOLDER)):
+    if not _FILE.fullmatch(workflow.removeprefix(FOLDER)):
         raise UsageError(
-            f"input {INPUT!r}: expected the name of a file in {_FOLDER}, such as {DEFAULT}; found {quoted(workflow)}"
+            f"input {INPUT!r}: expected the name of a file in {FOLDER}, such as {DEFAULT}; found {quoted(workflow)}"
         )
 
 
@@ -39,7 +39,7 @@ def is_of(path: str, workflow: str, branch: str) -> bool:
         workflow: the name of the file that is expected, or its path.
         branch: the head branch of the run.
     """
-    expected = f"{_FOLDER}{workflow.removeprefix(_FOLDER)}"
+    expected = f"{FOLDER}{workflow.removeprefix(FOLDER)}"
     if path == expected:
         return True
     if not path.startswith(f"{expected}@"):

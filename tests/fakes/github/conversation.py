@@ -177,6 +177,30 @@ def _comment_shown(call: Call, comment: Comment) -> dict[str, Any]:
     return call.filled("issue-comment", shapes.comment(comment, call.repository, call.api_url))
 
 
+def react(call: Call) -> Response:
+    """Answer POST of a reaction: one that is there already stays the only one of its kind."""
+    reaction = (_comment(call).id, call.login, call.body["content"])
+    known = reaction in call.repository.reactions
+    if not known:
+        call.repository.reactions.append(reaction)
+    values = {
+        "id": call.repository.reactions.index(reaction) + 1,
+        "user": shapes.account(call.login),
+        "content": reaction[2],
+        "created_at": call.world.now(),
+    }
+    return Response(200 if known else 201, call.filled("reaction", values))
+
+
+def get_permission(call: Call) -> Response:
+    """Answer GET of a person's permission: the coarse one of old, and the name of the role."""
+    login = call.parameters["username"]
+    role = call.repository.roles.get(login, "none" if call.repository.private else "read")
+    coarse = {"maintain": "write", "triage": "read"}.get(role, role)
+    user = {**shapes.account(login), "role_name": role}
+    return Response(200, {"permission": coarse, "role_name": role, "user": call.filled("nullable-collaborator", user)})
+
+
 def add_labels(call: Call) -> Response:
     """Answer POST labels: a list, or an object with one."""
     pull = _pull(call, "issue_number")
@@ -210,6 +234,8 @@ OPERATIONS = {
     "issues/update-comment": update_comment,
     "issues/delete-comment": delete_comment,
     "issues/add-labels": add_labels,
+    "reactions/create-for-issue-comment": react,
+    "repos/get-collaborator-permission-level": get_permission,
     "users/get-authenticated": get_authenticated,
     "repos/get": get_repository,
 }

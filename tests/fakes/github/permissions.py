@@ -33,12 +33,15 @@ NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
         actions/download-artifact actions/list-jobs-for-workflow-run""".split(),
         (("actions", "read"),),
     ),
-    "repos/get": (("metadata", "read"),),
+    "actions/list-workflow-runs": (("actions", "read"),),
+    "actions/re-run-workflow": (("actions", "write"),),
+    "reactions/create-for-issue-comment": (("issues", "write"), ("pull_requests", "write")),
+    **dict.fromkeys("repos/get repos/get-collaborator-permission-level".split(), (("metadata", "read"),)),
 }
 MINIMIZE = (("issues", "write"), ("pull_requests", "write"))
 FORBIDDEN = "Resource not accessible by integration"
 # answers nobody who is not signed in, whatever the repository
-SIGNED_IN = {"actions/download-artifact"}
+SIGNED_IN = {"actions/download-artifact", "repos/get-collaborator-permission-level"}
 
 
 def authorise(call: Call, route: Route) -> None:

@@ -46,6 +46,33 @@ def _run_shown(call: Call, run: dict[str, Any]) -> dict[str, Any]:
     return call.filled("workflow-run", values)
 
 
+def list_runs(call: Call) -> Response:
+    """Answer GET runs of a workflow file, newest first, of one commit or event where the query names it."""
+    query, file = call.request.query, call.parameters["workflow_id"]
+    latest = [attempts[-1] for attempts in call.repository.runs.values()]
+    files = {run["path"].partition("@")[0].rpartition("/")[2] for run in latest}
+    if file not in files:
+        raise Refusal(404, "Not Found")
+    found = [run for run in latest if run["path"].partition("@")[0].endswith(f"/{file}")]
+    for name in ("head_sha", "event"):
+        if name in query:
+            found = [run for run in found if run[name] == query[name]]
+    page, headers = call.page(sorted(found, key=lambda run: run["id"], reverse=True))
+    shown = [_run_shown(call, run) for run in page]
+    return Response(200, {"total_count": len(found), "workflow_runs": shown}, headers)
+
+
+def rerun(call: Call) -> Response:
+    """Answer POST rerun: a further attempt of a run that has ended."""
+    run = _attempts(call)[-1]
+    if run["status"] != "completed":
+        raise Refusal(403, "This workflow is already running")
+    again = {name: value for name, value in run.items() if name not in {"run_attempt", "id", "head_sha"}}
+    again |= {"status": "queued", "conclusion": None, "run_started_at": call.world.now()}
+    call.repository.add_run(run["id"], head_sha=run["head_sha"], **again)
+    return Response(201, {})
+
+
 def list_jobs(call: Call) -> Response:
     """Answer GET jobs of a run: those of the latest attempt, or all."""
     latest = _attempts(call)[-1]["run_attempt"]
@@ -166,6 +193,8 @@ def list_checks(call: Call) -> Response:
 OPERATIONS = {
     "actions/get-workflow-run": get_run,
     "actions/get-workflow-run-attempt": get_attempt,
+    "actions/list-workflow-runs": list_runs,
+    "actions/re-run-workflow": rerun,
     "actions/list-jobs-for-workflow-run": list_jobs,
     "actions/list-workflow-run-artifacts": list_artifacts,
     "actions/download-artifact": download_artifact,

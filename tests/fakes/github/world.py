@@ -35,6 +35,8 @@ class Repository:
     jobs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     artifacts: dict[int, Artifact] = field(default_factory=dict)
     check_runs: dict[int, dict[str, Any]] = field(default_factory=dict)
+    reactions: list[tuple[int, str, str]] = field(default_factory=list)
+    roles: dict[str, str] = field(default_factory=dict)
     actions_may_open_pulls: bool = True
 
     @property

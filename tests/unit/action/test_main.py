@@ -455,6 +455,8 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name:
     [
         ({"INPUT_COMMAND": "comment"}, "github-token is empty"),
         ({"INPUT_COMMAND": "comment", "INPUT_GITHUB-TOKEN": "x" * 20}, "needs the event workflow_run, not push"),
+        ({"INPUT_COMMAND": "respond"}, "github-token is empty"),
+        ({"INPUT_COMMAND": "respond", "INPUT_GITHUB-TOKEN": "x" * 20}, "needs the event issue_comment, not push"),
     ],
 )
 def test_comment_is_for_its_event(tmp_path: Path, environment: dict[str, str], message: str) -> None:

@@ -21,7 +21,7 @@ _SETTING = (
 )
 # path below /repos/owner/name -> the scope of `permissions:` that its methods need; the first match counts
 _SCOPES = (
-    (re.compile(r"/issues/(\d+/comments|comments/\d+)"), "pull-requests"),
+    (re.compile(r"/issues/(\d+/comments|comments/\d+(/reactions)?)"), "pull-requests"),
     (re.compile(r"/pulls(/.*)?|/commits/[^/]+/pulls"), "pull-requests"),
     (re.compile(r"/issues(/.*)?"), "issues"),
     (re.compile(r"/check-(runs|suites)(/.*)?|/commits/[^/]+/check-(runs|suites)"), "checks"),

@@ -60,6 +60,17 @@ def find_all(repository: Repository, *, head_sha: str, head_repository: str, hea
     return tuple(by_number[number] for number in sorted(by_number))
 
 
+def find(repository: Repository, number: int) -> Pull | None:
+    """Give a pull request as GitHub shows it now; None when it is not open.
+
+    Raises:
+        GitHubError: when GitHub refuses, or does not answer in time.
+    """
+    item = repository.github.get(f"{repository.path}/pulls/{number}")
+    pull = _pull(item, repository.name)
+    return pull if pull is not None and item.get("state") == "open" and pull.number == number else None
+
+
 def _listed(repository: Repository, sha: str, head_repository: str, branch: str) -> Iterator[Any]:
     base, github = repository.path, repository.github
     owner = head_repository.partition("/")[0]

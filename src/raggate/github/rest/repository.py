@@ -57,6 +57,21 @@ class Repository:
             raise unexpected("a comparison of two commits")
         return status in {"ahead", "identical"}
 
+    def may_write(self, login: str) -> bool:
+        """Tell whether a person may write to it, by the role they have now.
+
+        GitHub gives a role that maintains as one that writes, and one of the organisation's own as what it builds on.
+        """
+        try:
+            held = fields(self.github.get(f"{self.path}/collaborators/{quote(login, safe='')}/permission"))
+        except GitHubError as error:
+            if error.status == 404:
+                return False
+            raise
+        person = fields(held.get("user"))
+        same = str(person.get("login")).lower() == login.lower() and person.get("type") == "User"
+        return same and held.get("permission") in {"admin", "write"}
+
     def workflow_run(self, run: int) -> dict[str, Any]:
         """Give what GitHub says of a workflow run by its id; nothing when that is no object."""
         return fields(self.github.get(f"{self.path}/actions/runs/{run}"))

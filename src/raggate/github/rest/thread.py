@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from raggate.github.rest.exchange import address, encodable
 from raggate.github.rest.failures import GitHubError, unexpected
@@ -121,6 +121,15 @@ class Thread:
         """Delete a comment, if it is still there."""
         try:
             self._github.send("DELETE", f"{self._comments}/{comment_id}")
+        except GitHubError as error:
+            if error.status not in _GONE:
+                raise
+
+    def react(self, comment_id: int, content: Literal["eyes", "+1", "-1"]) -> None:
+        """React to any comment of the conversation, if it is still there. A reaction that is there already stays."""
+        try:
+            path = f"{self._comments}/{comment_id}/reactions"
+            self._github.send("POST", path, {"content": content}, repeatable=True)
         except GitHubError as error:
             if error.status not in _GONE:
                 raise

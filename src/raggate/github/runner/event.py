@@ -5,17 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from raggate.errors import UsageError
-from raggate.text.jsonio import parse_object
-from raggate.text.quote import cut
-
-MOST_EVENT_BYTES = 32 << 20
-"""GitHub sends no event larger than 25 MB."""
+from raggate.github.runner import payload
+from raggate.github.runner.payload import Part
 
 _REQUIRED = (
     "GITHUB_EVENT_NAME",
@@ -29,10 +24,9 @@ _REQUIRED = (
 )
 _NAME = re.compile(r"[a-z][a-z_]{0,63}")
 _REPOSITORY = re.compile(r"(?!\.\.?/)[A-Za-z0-9._-]{1,100}/(?!\.\.?$)[A-Za-z0-9._-]{1,100}")
-_SHA = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}", re.IGNORECASE)
+# of people, who have no brackets in theirs; companies that make the accounts put an underscore in
+_LOGIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,99}")
 _COUNT = re.compile(r"[1-9][0-9]{0,18}")
-_MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]{1,6})?Z")
-_LONGEST = 1024
 # they check out the merge of a pull request, as its own event does
 _REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
 
@@ -57,6 +51,25 @@ class SourceRun:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class WrittenComment:
+    """A comment that was just written on a pull request, as it was when it was written.
+
+    Attributes:
+        id: by which GitHub knows it.
+        number: of the pull request.
+        author: login of who wrote it; empty when that is no person.
+        person: whether a person wrote it: no bot, and no app in a person's name.
+        body: text of anybody's, of many lines.
+    """
+
+    id: int
+    number: int
+    author: str
+    person: bool
+    body: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
     """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
 
@@ -75,6 +88,7 @@ class Event:
         graphql_url: empty when the runner names none.
         triggering_actor: empty when the runner names none.
         source_run: for `workflow_run`.
+        comment: for `issue_comment`, where it was written just now and on a pull request.
         inputs: of `workflow_dispatch`; user text.
     """
 
@@ -96,6 +110,7 @@ class Event:
     open: bool = False
     from_fork: bool = False
     source_run: SourceRun | None = None
+    comment: WrittenComment | None = None
     inputs: Mapping[str, str] = field(default_factory=dict)
 
     @property
@@ -125,14 +140,14 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         raise UsageError(
             f"not in the environment: {', '.join(missing)}", hint="A runner of GitHub Actions sets these variables."
         )
-    variables = _Part(environment)
+    variables = Part(environment)
     name = variables.matched("GITHUB_EVENT_NAME", _NAME, "the name of an event")
     privileged = name == "pull_request_target"
     if privileged and not allow_pull_request_target:
         raise _refusal()
     if privileged or name in _REVIEWS:
         name = "pull_request"
-    payload = _payload(Path(environment["GITHUB_EVENT_PATH"]))
+    content = payload.read(Path(environment["GITHUB_EVENT_PATH"]))
     known: dict[str, Any] = {
         "name": name,
         "privileged": privileged,
@@ -143,7 +158,7 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         "api_url": variables.url("GITHUB_API_URL"),
         "graphql_url": variables.url("GITHUB_GRAPHQL_URL"),
         "triggering_actor": environment.get("GITHUB_TRIGGERING_ACTOR") or environment.get("GITHUB_ACTOR", ""),
-        "default_branch": payload.part("repository", optional=True).text("default_branch"),
+        "default_branch": content.part("repository", optional=True).text("default_branch"),
         "head": variables.commit("GITHUB_SHA"),
         "head_ref": environment.get("GITHUB_REF", "").removeprefix("refs/heads/"),
     }
@@ -152,16 +167,17 @@ def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> 
         "merge_group": _merge_group,
         "workflow_run": _workflow_run,
         "workflow_dispatch": _dispatch,
+        "issue_comment": _issue_comment,
     }.get(name)
-    return Event(**(known | (extra(payload) if extra else {})))
+    return Event(**(known | (extra(content) if extra else {})))
 
 
-def _pull_request(payload: _Part) -> dict[str, Any]:
-    pull = payload.part("pull_request")
+def _pull_request(content: Part) -> dict[str, Any]:
+    pull = content.part("pull_request")
     base, head = pull.part("base"), pull.part("head")
     repositories = [side.part("repo", optional=True).text("full_name") for side in (base, head)]
     return {
-        "number": (payload if "number" in payload.values else pull).count("number"),
+        "number": (content if "number" in content.values else pull).count("number"),
         "base": base.commit("sha"),
         "head": head.commit("sha"),
         "base_ref": base.text("ref"),
@@ -172,8 +188,8 @@ def _pull_request(payload: _Part) -> dict[str, Any]:
     }
 
 
-def _merge_group(payload: _Part) -> dict[str, Any]:
-    group = payload.part("merge_group")
+def _merge_group(content: Part) -> dict[str, Any]:
+    group = content.part("merge_group")
     return {
         "base": group.commit("base_sha"),
         "head": group.commit("head_sha"),
@@ -182,8 +198,8 @@ def _merge_group(payload: _Part) -> dict[str, Any]:
     }
 
 
-def _workflow_run(payload: _Part) -> dict[str, Any]:
-    run = payload.part("workflow_run")
+def _workflow_run(content: Part) -> dict[str, Any]:
+    run = content.part("workflow_run")
     head = run.part("head_repository", optional=True)
     return {
         "source_run": SourceRun(
@@ -195,112 +211,35 @@ def _workflow_run(payload: _Part) -> dict[str, Any]:
             head_repository=head.matched("full_name", _REPOSITORY, "owner/name") if head.values else "",
             conclusion=run.text("conclusion"),
             run_started_at=run.moment("run_started_at"),
-            path=run.text("path") or payload.part("workflow", optional=True).text("path"),
+            path=run.text("path") or content.part("workflow", optional=True).text("path"),
         )
     }
 
 
-def _dispatch(payload: _Part) -> dict[str, Any]:
-    inputs = payload.part("inputs", optional=True)
+def _issue_comment(content: Part) -> dict[str, Any]:
+    """Read a comment. One that was edited or deleted, or stands below an issue, asks for nothing."""
+    issue = content.part("issue", optional=True)
+    if content.text("action") != "created" or not issue.part("pull_request", optional=True).values:
+        return {}
+    comment = content.part("comment")
+    author = comment.part("user", optional=True)
+    by_app = bool(comment.part("performed_via_github_app", optional=True).values)
+    login = author.text("login")
+    person = author.text("type") == "User" and not by_app and _LOGIN.fullmatch(login) is not None
+    body = comment.values.get("body")
+    written = WrittenComment(
+        id=comment.count("id"),
+        number=issue.count("number"),
+        author=login if person else "",
+        person=person,
+        body=body if isinstance(body, str) else "",
+    )
+    return {"comment": written}
+
+
+def _dispatch(content: Part) -> dict[str, Any]:
+    inputs = content.part("inputs", optional=True)
     return {"inputs": {name: inputs.input_text(name) for name in inputs.values}}
-
-
-@dataclass(frozen=True, slots=True)
-class _Part:
-    """The variables, or an object of the event file and the keys that lead to it. Null is as good as missing."""
-
-    values: Mapping[str, Any]
-    keys: tuple[str, ...] = ()
-
-    def where(self, key: str) -> str:
-        return cut(".".join((*self.keys, key)))
-
-    def part(self, key: str, *, optional: bool = False) -> _Part:
-        value = self.values.get(key)
-        if value is None and optional:
-            value = {}
-        if not isinstance(value, dict):
-            raise _wrong(self.where(key), "an object", value)
-        return _Part(value, (*self.keys, key))
-
-    def text(self, key: str) -> str:
-        value = self.values.get(key)
-        if value is None:
-            return ""
-        if not isinstance(value, str) or len(value) > _LONGEST or "\n" in value or "\r" in value or "\0" in value:
-            raise _wrong(self.where(key), f"one line of at most {_LONGEST} characters", value)
-        return value
-
-    def moment(self, key: str) -> str:
-        """Give a point in time in UTC, to the second; empty for none."""
-        if self.values.get(key) is None:
-            return ""
-        text = self.matched(key, _MOMENT, "a time such as 2026-01-01T00:00:00Z")
-        try:
-            moment = datetime.fromisoformat(text)
-        except ValueError:
-            raise _wrong(self.where(key), "a time such as 2026-01-01T00:00:00Z", text) from None
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
-
-    def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
-        value = self.values.get(key)
-        if not isinstance(value, str) or not pattern.fullmatch(value):
-            raise _wrong(self.where(key), expected, value)
-        return value
-
-    def url(self, key: str) -> str:
-        """Give a URL without a slash at its end; empty for none."""
-        text = self.values.get(key) or ""
-        if text and not _is_url(text):
-            raise _wrong(self.where(key), "a URL with http or https", text)
-        return text.rstrip("/")
-
-    def commit(self, key: str) -> str:
-        return self.matched(key, _SHA, "the hash of a commit").lower()
-
-    def count(self, key: str) -> int:
-        value = self.values.get(key)
-        if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-            raise _wrong(self.where(key), "a number from 1", value)
-        return value
-
-    def input_text(self, key: str) -> str:
-        value = self.values[key]
-        if isinstance(value, bool):
-            return str(value).lower()
-        if value is not None and not isinstance(value, str | int | float):
-            raise _wrong(self.where(key), "text", value)
-        return "" if value is None else str(value)
-
-
-def _payload(path: Path) -> _Part:
-    where = f"the event file {cut(path)} (GITHUB_EVENT_PATH)"
-    try:
-        if not path.is_file():
-            raise UsageError(f"{where} is no file")
-        with path.open("rb") as file:
-            data = file.read(MOST_EVENT_BYTES + 1)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{where} cannot be read: {error}") from error
-    if len(data) > MOST_EVENT_BYTES:
-        raise UsageError(f"{where} is larger than {MOST_EVENT_BYTES} bytes")
-    return _Part(parse_object(data, where))
-
-
-def _is_url(text: str) -> bool:
-    if re.search(r"[@?#\s\x00-\x20]", text) or not text.isascii():
-        return False
-    try:
-        url = urlsplit(text)
-        return url.scheme in {"http", "https"} and bool(url.hostname) and url.port != 0
-    except ValueError:
-        return False
-
-
-def _wrong(where: str, expected: str, value: object) -> UsageError:
-    actual = "nothing" if value is None else cut(repr(value), limit=80)
-    source = "" if where.startswith("GITHUB_") else "the event's "
-    return UsageError(f"{source}{where}: expected {expected}; found {actual}")
 
 
 def _refusal() -> UsageError:

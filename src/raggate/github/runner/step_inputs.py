@@ -47,7 +47,7 @@ DEFAULTS: Mapping[str, str] = {
 """Name -> default, as in action.yml. An input whose default is empty may be left empty."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "command": ("check", "comment", "promote"),
+    "command": ("check", "comment", "promote", "respond"),
     "fail-on": ("regression", "cannot-tell", "never"),
     "store-full-text": ("true", "false"),
     "comment": ("always", "on-change", "never"),

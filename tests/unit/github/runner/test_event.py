@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate.github.runner import event
+from raggate.github.runner import event, payload as payloads
 
 EVENTS = Path(__file__).parents[3] / "fakes" / "github" / "events"
 PAYLOADS = sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json"))
@@ -52,7 +52,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_there_are_payloads() -> None:
-    """All of GitHub's examples of five events are there to be read."""
+    """All of GitHub's examples of six events are there to be read."""
     assert len(PAYLOADS) >= 40
     assert {name.split("/")[0] for name in PAYLOADS} == {
         "pull_request",
@@ -60,6 +60,7 @@ def test_there_are_payloads() -> None:
         "merge_group",
         "workflow_run",
         "workflow_dispatch",
+        "issue_comment",
     }
 
 
@@ -169,6 +170,49 @@ def test_a_review_is_of_its_pull_request(file: Path, name: str) -> None:
     assert found == read(file, "pull_request", content)
 
 
+def written(**about: Any) -> dict[str, Any]:
+    """Give the event of a comment on a pull request, changed in its comment."""
+    content = payload("issue_comment/01-created.json")
+    content["issue"]["pull_request"] = {"url": "https://api.github.com/repos/octo/notes/pulls/1"}
+    content["comment"] |= {"body": "/raggate recheck\nplease", "user": {"login": "ada", "type": "User"}, **about}
+    return content
+
+
+def test_a_comment_on_a_pull_request(file: Path) -> None:
+    """A comment keeps its lines, and does not make the event one of its pull request, which would be gated."""
+    content = written()
+    found = read(file, "issue_comment", content)
+    comment = event.WrittenComment(
+        id=content["comment"]["id"], number=1, author="ada", person=True, body="/raggate recheck\nplease"
+    )
+    assert (found.comment, found.number, found.comments, found.base) == (comment, None, False, None)
+
+
+@pytest.mark.parametrize(
+    "about",
+    [
+        {"user": {"login": "helper[bot]", "type": "Bot"}},
+        {"user": {"login": "helper[bot]", "type": "User"}},
+        {"user": {"login": "team", "type": "Organization"}},
+        {"user": {"login": "../../x", "type": "User"}},
+        {"user": None},
+        {"performed_via_github_app": {"id": 1}},
+    ],
+)
+def test_a_comment_that_no_person_wrote(file: Path, about: dict[str, Any]) -> None:
+    """What a bot wrote, an app in a person's name, or nobody any more, is not a person's."""
+    found = read(file, "issue_comment", written(**about)).comment
+    assert found is not None
+    assert (found.person, found.author) == (False, "")
+
+
+def test_a_comment_that_asks_for_nothing(file: Path) -> None:
+    """An edited or deleted comment, and one below an issue, is none that was just written on a pull request."""
+    assert read(file, "issue_comment", payload("issue_comment/01-created.json")).comment is None
+    for action in ("edited", "deleted"):
+        assert read(file, "issue_comment", written() | {"action": action}).comment is None
+
+
 @pytest.mark.parametrize("name", ["schedule", "release", "repository_dispatch", "issue_comment"])
 def test_other_events_gate_like_a_push(file: Path, name: str) -> None:
     """Any other event has the commit of the runner, nothing to compare with, and no comment."""
@@ -259,7 +303,7 @@ def test_files_that_are_no_event(file: Path, data: bytes) -> None:
 
 def test_an_event_file_without_end(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file beyond any event's size is not read on."""
-    monkeypatch.setattr(event, "MOST_EVENT_BYTES", 10)
+    monkeypatch.setattr(payloads, "MOST_EVENT_BYTES", 10)
     with pytest.raises(UsageError, match="larger than 10 bytes"):
         read(file, "push", {"action": "0123456789"})
 

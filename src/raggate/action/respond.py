@@ -1,0 +1,35 @@
+"""The step that answers a command in a comment of a pull request."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from raggate.cli.console import say
+from raggate.errors import UsageError
+from raggate.github import respond as responding
+from raggate.github.fork_comment import ForkRun
+from raggate.github.rest.repository import Repository
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState
+from raggate.interop.systems import SYSTEMS
+
+
+def respond(
+    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
+) -> int:
+    """Do what the comment asks for. Green when it was answered, also where the answer is no.
+
+    Raises:
+        UsageError: without a token, and for another event than `issue_comment`.
+        GitHubError: when GitHub refuses to be asked or told.
+    """
+    if repository is None:
+        raise UsageError("the input github-token is empty, and `command: respond` needs it")
+    config = runner.workspace / inputs["config"]
+    about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
+    gate = ForkRun(event=event, config_file=config, workspace=runner.workspace, **about, systems=SYSTEMS)
+    response = responding.respond(repository, gate, token=inputs["github-token"], login=inputs["token-login"])
+    state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
+    state.summary = f"{response.message}.\n"
+    say(response.message)
+    return response.code

@@ -1,0 +1,268 @@
+"""Commands in comments of a pull request: who may give them, what they do, and that each is answered once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from fakes.github_api import BOT, COMMIT_THEN_DROP, FakeGitHub, Repository, status
+from raggate.errors import CannotTell, UsageError
+from raggate.github import respond as responding
+from raggate.github.fork_comment import ForkRun
+from raggate.github.respond import Response
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.github.runner.event import Event, WrittenComment
+from raggate.interop.systems import SYSTEMS
+
+NAME = "octo/notes"
+RECHECK = "/raggate recheck"
+GRANTED = {"actions": "write", "contents": "read", "pull-requests": "write"}
+
+
+@dataclass
+class Conversation:
+    """A pull request on a fake, whose gate has run, and people with roles."""
+
+    fake: FakeGitHub
+    repository: Repository
+    workspace: Path
+    permissions: dict[str, str] = field(default_factory=lambda: dict(GRANTED))
+    comment: int = 0
+
+    def say(self, body: str, *, by: str = "ada", person: bool = True) -> Response:
+        """Let somebody comment, and the workflow that this starts respond."""
+        self.comment = self.repository.add_comment(7, by, body).id
+        return self.respond(body, by=by, person=person)
+
+    def respond(self, body: str, *, by: str = "ada", person: bool = True, name: str = "issue_comment") -> Response:
+        """Respond to the last comment, as the workflow that GitHub starts for it does, the first time or again."""
+        written = WrittenComment(id=self.comment, number=7, author=by, person=person, body=body)
+        happened = Event(
+            name=name,
+            repository=NAME,
+            run_id=10,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            triggering_actor=by,
+            default_branch="main",
+            head=self.repository.head,
+            head_ref="main",
+            comment=written,
+        )
+        gate = ForkRun(
+            event=happened,
+            config_file=self.workspace / "raggate.yml",
+            workspace=self.workspace,
+            artifact="raggate-run",
+            systems=SYSTEMS,
+        )
+        token = self.fake.token(self.permissions)
+        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+            return responding.respond(GitHubRepository(github, NAME), gate, token=token, login="")
+
+    @property
+    def replies(self) -> list[str]:
+        """What raggate wrote, without the line that does not show."""
+        return [one.body.partition("\n")[2] for one in self.repository.comments_of(7) if one.login == BOT]
+
+    @property
+    def reactions(self) -> list[str]:
+        """How raggate reacted to the last comment."""
+        return [
+            content for comment, login, content in self.repository.reactions if (comment, login) == (self.comment, BOT)
+        ]
+
+    @property
+    def attempts(self) -> int:
+        """How often the gate has run."""
+        return len(self.repository.runs[9])
+
+
+@pytest.fixture
+def talk(tmp_path: Path) -> Iterator[Conversation]:
+    """Open a pull request whose gate has run once, in a repository where ada writes and eve reads."""
+    with FakeGitHub() as fake:
+        repository = fake.add_repository(NAME)
+        repository.roles |= {"ada": "write", "mai": "maintain", "root": "admin", "tri": "triage", "eve": "read"}
+        head = repository.add_commit({"README": "change"}, [repository.head], branch="change")
+        repository.add_pull(7, head_sha=head, login="eve")
+        repository.add_run(9, head_sha=head, head_branch="change", conclusion="failure")
+        yield Conversation(fake, repository, tmp_path)
+        fake.assert_clean()
+
+
+class TestWho:
+    """Who may give a command, by the role that GitHub tells of."""
+
+    @pytest.mark.parametrize("who", ["ada", "mai", "root"])
+    def test_who_may_write(self, talk: Conversation, who: str) -> None:
+        """Whoever writes, maintains or administers may; the comment gets eyes first, then a thumb."""
+        assert talk.say(RECHECK, by=who).code == 0
+        assert (talk.attempts, talk.reactions) == (2, ["eyes", "+1"])
+
+    @pytest.mark.parametrize("who", ["eve", "tri", "stranger"])
+    def test_who_may_not(self, talk: Conversation, who: str) -> None:
+        """Nobody else starts anything or gets raggate to write: one thumb down, also for the author of the change."""
+        assert "may not write" in talk.say(RECHECK, by=who).message
+        assert (talk.attempts, talk.reactions, talk.replies) == (1, ["-1"], [])
+
+    def test_no_person(self, talk: Conversation) -> None:
+        """A bot is not even reacted to, so that no two talk to each other for ever, whatever its role is."""
+        talk.repository.roles["helper"] = "admin"
+        talk.say(RECHECK, by="helper", person=False)
+        assert talk.fake.requests == []
+
+    def test_another_person_than_was_asked_about(self, talk: Conversation) -> None:
+        """The role of an account that is none of a person's counts for nothing, though it may write."""
+        talk.repository.roles["helper[bot]"] = "admin"
+        assert "may not write" in talk.say(RECHECK, by="helper[bot]").message
+
+    def test_a_role_that_cannot_be_asked_for(self, talk: Conversation) -> None:
+        """Where GitHub does not tell the role, nothing is done."""
+        talk.fake.fail_next("repos/get-collaborator-permission-level", *[status(500)] * 4)
+        with pytest.raises(CannotTell):
+            talk.say(RECHECK)
+        assert (talk.attempts, talk.replies) == (1, [])
+
+
+class TestOnce:
+    """A comment is answered once, whatever is delivered twice or breaks."""
+
+    def test_delivered_again(self, talk: Conversation) -> None:
+        """The workflow of a comment that was answered does nothing when it runs again."""
+        first = talk.say(RECHECK)
+        talk.repository.runs[9][-1]["status"] = "completed"
+        again = talk.respond(RECHECK)
+        assert "answered before" in again.message
+        assert (again.url, talk.attempts, len(talk.replies)) == (first.url, 2, 1)
+
+    def test_a_reply_that_somebody_else_wrote(self, talk: Conversation) -> None:
+        """Nobody can keep a command from being answered by writing what looks like its reply."""
+        talk.comment = talk.repository.add_comment(7, "ada", RECHECK).id
+        talk.repository.add_comment(7, "eve", f"<!-- raggate:reply {talk.comment} -->\nno")
+        talk.respond(RECHECK)
+        assert talk.attempts == 2
+
+    @pytest.mark.parametrize("operation", ["actions/re-run-workflow", "issues/create-comment"])
+    def test_an_answer_that_is_lost(self, talk: Conversation, operation: str) -> None:
+        """Where GitHub did it and its answer is lost on the way, it is not done a second time."""
+        talk.fake.fail_next(operation, COMMIT_THEN_DROP)
+        assert talk.say(RECHECK).code == 0
+        assert (talk.attempts, len(talk.replies), talk.reactions) == (2, 1, ["eyes", "+1"])
+
+    def test_a_comment_that_is_deleted(self, talk: Conversation) -> None:
+        """A command whose comment is gone by the time is carried out all the same, and answered."""
+        talk.fake.before(
+            "reactions/create-for-issue-comment", lambda _: talk.repository.comments.pop(talk.comment, None)
+        )
+        talk.say(RECHECK)
+        assert (talk.attempts, len(talk.replies)) == (2, 1)
+
+
+def another_commit(talk: Conversation) -> None:
+    """Push to the pull request."""
+    talk.repository.pulls[7].head_sha = talk.repository.add_commit({"README": "more"}, [talk.repository.head])
+
+
+def closed(talk: Conversation) -> None:
+    """Close the pull request."""
+    talk.repository.pulls[7].state = "closed"
+
+
+def last(**about: object) -> Callable[[Conversation], None]:
+    """Change what GitHub says of the gate's run."""
+    return lambda talk: talk.repository.runs[9][-1].update(about)
+
+
+class TestRecheck:
+    """What `/raggate recheck` starts, and what it does not."""
+
+    def test_what_it_says(self, talk: Conversation) -> None:
+        """The reply names run, commit and attempt, and by which base commit is judged."""
+        talk.say(RECHECK)
+        head, server = talk.repository.pulls[7].head_sha, talk.fake.server_url
+        assert talk.replies == [
+            f"[Run 9]({server}/{NAME}/actions/runs/9) for [`{head[:7]}`]({server}/{NAME}/commit/{head}) starts again, "
+            "as attempt 2. The base commit that judges stays that of its first attempt: for a newer one, update the "
+            "branch.\n"
+        ]
+
+    @pytest.mark.parametrize(
+        ("change", "words"),
+        [
+            (another_commit, "The gate has not run for"),
+            (closed, "This pull request is not open."),
+            (last(status="in_progress", conclusion=None), "has not ended yet"),
+            (last(conclusion="action_required"), "waits for approval"),
+            (last(event="push"), "The gate has not run for"),
+            (
+                last(pull_requests=[{"id": 1, "number": 8, "url": "", "head": {}, "base": {}}]),
+                "The gate has not run for",
+            ),
+            (last(head_repository="octo/other"), "The gate has not run for"),
+        ],
+    )
+    def test_what_is_not_started(self, talk: Conversation, change: Callable[[Conversation], None], words: str) -> None:
+        """Only a run of the pull request's own present commit that has ended is started again."""
+        talk.fake.add_repository("octo/other")
+        change(talk)
+        assert talk.say(RECHECK).code == 0
+        assert words in talk.replies[0]
+        assert (talk.attempts, talk.reactions) == (1, ["eyes", "-1"])
+
+    def test_the_newest_run_of_the_gate(self, talk: Conversation) -> None:
+        """Of several runs for one commit the newest of the gate's own workflow is started, not another workflow's."""
+        head = talk.repository.pulls[7].head_sha
+        talk.repository.add_run(12, head_sha=head, head_branch="change")
+        talk.repository.add_run(13, head_sha=head, head_branch="change", path=".github/workflows/other.yml")
+        talk.say(RECHECK)
+        assert {run: len(attempts) for run, attempts in talk.repository.runs.items()} == {9: 1, 12: 2, 13: 1}
+
+    def test_no_such_workflow(self, talk: Conversation) -> None:
+        """Where the gate's workflow is another file, the reply says which input names it, and the step is red."""
+        talk.repository.runs[9][-1]["path"] = ".github/workflows/other.yml"
+        assert talk.say(RECHECK).code == 3
+        assert "there are no runs of a workflow file &#39;rag-gate.yml&#39;" in talk.replies[0].replace("'", "&#39;")
+        assert "input &#96;workflow&#96;" in talk.replies[0]
+
+    def test_a_token_that_may_not(self, talk: Conversation) -> None:
+        """Where the workflow lacks the permission, the reply names it, and the step is red."""
+        talk.permissions["actions"] = "read"
+        assert talk.say(RECHECK).code == 3
+        assert "actions: write" in talk.replies[0]
+        assert talk.reactions == ["eyes", "-1"]
+
+
+class TestOtherComments:
+    """What is no command."""
+
+    @pytest.mark.parametrize("body", ["Looks good", "> /raggate recheck", "/raggates"])
+    def test_not_for_raggate(self, talk: Conversation, body: str) -> None:
+        """A comment for somebody else is not even asked about."""
+        assert "nothing to do" in talk.say(body).message
+        assert talk.fake.requests == []
+
+    @pytest.mark.parametrize("body", ["/raggate rechek", "/raggate recheck @eve <b>now</b> `id`", "/raggate a\n@eve"])
+    def test_an_unknown_command(self, talk: Conversation, body: str) -> None:
+        """It is answered by the list of commands, in which nothing of the comment is repeated."""
+        talk.say(body)
+        assert "- `/raggate recheck` runs the gate again" in talk.replies[0]
+        assert "eve" not in talk.replies[0]
+        assert (talk.attempts, talk.reactions) == (1, ["eyes", "-1"])
+
+    def test_help(self, talk: Conversation) -> None:
+        """`/raggate help` is answered by the list alone, with a thumb up."""
+        talk.say("/raggate help")
+        assert talk.replies[0].startswith("- `/raggate")
+        assert talk.reactions == ["eyes", "+1"]
+
+    def test_another_event(self, talk: Conversation) -> None:
+        """A workflow on another event is told where the whole workflow stands."""
+        with pytest.raises(UsageError, match="issue_comment, not workflow_run"):
+            talk.respond(RECHECK, name="workflow_run")

@@ -1,0 +1,76 @@
+"""Which comments are commands: hostile text in, one of few commands or a reason out."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.github.comment_commands import MOST_CHARACTERS, TAKES, Command, Unclear, parse
+
+
+@pytest.mark.parametrize(
+    ("body", "command"),
+    [
+        ("/raggate recheck", Command(name="recheck")),
+        ("/raggate   recheck \r\n", Command(name="recheck")),
+        ("/raggate help", Command(name="help")),
+        ("/raggate", Command(name="help")),
+        ("/raggate \n", Command(name="help")),
+    ],
+)
+def test_commands(body: str, command: Command) -> None:
+    """A command is the whole comment; white space behind it does not count."""
+    assert parse(body) == command
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "",
+        "recheck",
+        " /raggate recheck",
+        "> /raggate recheck",
+        "please /raggate recheck",
+        "/raggates",
+        "/RAGGATE recheck",
+    ],
+)
+def test_a_comment_for_somebody_else(body: str) -> None:
+    """A comment that only mentions raggate, or quotes a command, asks for nothing."""
+    assert parse(body) is None
+
+
+@pytest.mark.parametrize(
+    ("body", "why"),
+    [
+        ("/raggate rechek", "There is no such command."),
+        ("/raggate Recheck", "There is no such command."),
+        ("/raggate recheck; rm -rf /", "There is no such command."),
+        ("/raggate recheck $(id)", "Nothing follows `recheck`."),
+        ("/raggate\trecheck", "A command is the whole comment, on one line without characters that do not show."),
+        (
+            "/raggate recheck\n/raggate help",
+            "A command is the whole comment, on one line without characters that do not",
+        ),
+        ("/raggate re\u200bcheck", "A command is the whole comment, on one line without characters that do not show."),
+        ("/raggate \u202erecheck", "A command is the whole comment, on one line without characters that do not show."),
+        ("/raggate " + "x" * MOST_CHARACTERS, f"A command has at most {MOST_CHARACTERS} characters."),
+    ],
+)
+def test_what_is_no_command(body: str, why: str) -> None:
+    """A comment for raggate that is none of the commands to the letter does nothing and says why."""
+    answer = parse(body)
+    assert isinstance(answer, Unclear)
+    assert answer.why.startswith(why)
+
+
+@given(st.text(max_size=60).map("/raggate {}".format) | st.text(max_size=20).map("/raggate recheck{}".format))
+def test_no_text_gets_through(body: str) -> None:
+    """Whatever follows, a command is one of those there are, and what follows it one printable line."""
+    answer = parse(body)
+    if isinstance(answer, Command):
+        assert answer.name in TAKES
+        assert answer.argument.isprintable()
+        assert bool(answer.argument) == bool(TAKES[answer.name])
+    elif isinstance(answer, Unclear):
+        assert answer.why.isascii()
