@@ -325,7 +325,8 @@ def page() -> str:
     parts = [(Path(__file__).parent / "json.md").read_text(encoding="utf-8").strip()]
     for command in commands():
         if command in {"check", "compare"}:
-            fields = "The fields of [`raggate.Verdict`](python.md#the-verdict); `run_directory` as text."
+            verdict = "[`raggate.Verdict`](python.md#the-verdict)"
+            fields = f"The fields of {verdict} but for `passed`; `run_directory` as text."
             parts.append(f"### {command}\n\n{fields}")
         elif not RESULTS[command]:
             parts.append(f"### {command}\n\nThe document that `raggate {command} --json` prints by itself.")
