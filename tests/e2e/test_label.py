@@ -62,6 +62,8 @@ def test_judging_by_keys(page: Page, address: str, project: LabelProject) -> Non
     page.keyboard.press("p")
     kept(page)
     page.reload()
+    expect(page.locator(".question h2")).to_have_text("How hot is the oven?")
+    page.keyboard.press("ArrowUp")
     expect(page.locator(".dots button.judged")).to_have_count(3)
     page.keyboard.press("u")
     page.keyboard.press("w")
@@ -125,6 +127,93 @@ def test_an_edit_on_disk_meanwhile(page: Page, address: str, project: LabelProje
     page.click("#write")
     expect(page.locator("#written")).to_be_visible()
     assert b"How warm" in project.golden.read_bytes()
+
+
+def test_keys_while_passages_are_on_their_way(page: Page, address: str, project: LabelProject) -> None:
+    """A key judges what can be seen: none counts for a passage that the server has not given yet."""
+    page.route("**/question?*id=q2*", lambda route: route.abort())
+    shown(page, address)
+    for key in "333":
+        page.keyboard.press(key)
+        page.wait_for_timeout(20)
+    expect(page.locator("#desk")).to_contain_text("not here yet")
+    for key in "00pms":
+        page.keyboard.press(key)
+    kept(page)
+    page.unroute("**/question?*id=q2*")
+    expect(page.locator(".question h2")).to_have_text("How hot is the oven?", timeout=10_000)
+    assert [json.loads(line)["case"] for line in project.journal.read_text().splitlines()] == ["q1"] * 3
+
+
+def test_whoever_comes_back_finds_what_they_left(page: Page, address: str) -> None:
+    """Looking at another window moves no passage and takes no word; a reload begins where something is to judge."""
+    back = "document.dispatchEvent(new Event('visibilitychange'))"
+    shown(page, address)
+    first = page.locator(".place b").inner_text()
+    page.keyboard.press("ArrowRight")
+    expect(page.locator(".place b")).not_to_have_text(first)
+    here = page.locator(".place b").inner_text()
+    with page.expect_response("**/question?*id=q1*"):
+        page.evaluate(back)
+    page.wait_for_timeout(100)
+    expect(page.locator(".place b")).to_have_text(here)
+    page.keyboard.press("c")
+    page.keyboard.type("bak")
+    page.evaluate(back)
+    page.keyboard.type("ing")
+    expect(page.locator("#set-category")).to_have_value("baking")
+    page.keyboard.press("Escape")
+    for key in "111":
+        page.keyboard.press(key)
+        page.wait_for_timeout(20)
+    kept(page)
+    page.reload()
+    expect(page.locator(".question h2")).to_have_text("How hot is the oven?")
+
+
+def test_the_end(page: Page, address: str, project: LabelProject) -> None:
+    """After the last passage the page says so and takes no more grades; what was skipped can be shown again."""
+    shown(page, address)
+    for key in "11111s":
+        page.keyboard.press(key)
+        page.wait_for_timeout(20)
+    expect(page.locator("#end")).to_contain_text("seen every passage, and skipped 1")
+    page.keyboard.press("0")
+    page.click("#end button:last-child")
+    page.keyboard.press("2")
+    expect(page.locator("#end")).to_contain_text("judged every passage")
+    kept(page)
+    acts = [json.loads(line) for line in project.journal.read_text().splitlines()]
+    assert [act.get("grade") for act in acts] == [1, 1, 1, 1, 1, None, 2]
+
+
+def test_one_that_is_refused_takes_no_others_with_it(page: Page, project: LabelProject) -> None:
+    """Of what was decided while raggate did not answer, all is kept but what it refuses, and that is told."""
+    session = project.open(proposals=1)
+    with session.journal, served(session) as address:
+        page.route("**/decide", lambda route: route.abort())
+        shown(page, address)
+        page.keyboard.press("1")
+        page.click("#tab-proposals")
+        page.click(".proposal .primary")
+        page.click("#tab-judge")
+        page.keyboard.press("2")
+        expect(page.locator("#saved")).to_have_text("3 not kept yet")
+        session.kept = []
+        page.unroute("**/decide")
+        kept(page)
+        expect(page.locator("#problem")).to_contain_text("no proposal")
+    assert [json.loads(line)["grade"] for line in project.journal.read_text().splitlines()] == [1, 2]
+
+
+def test_a_page_of_an_earlier_start(page: Page, address: str) -> None:
+    """A page whose address is not valid any more says so, and what it holds is not told as kept."""
+    why = "raggate: open the address that `raggate label` printed, with its token"
+    page.route("**/decide", lambda route: route.fulfill(status=403, body=why, content_type="text/plain"))
+    shown(page, address)
+    page.keyboard.press("1")
+    expect(page.locator("#problem")).to_have_text(why)
+    expect(page.locator("#saved")).to_have_text("1 not kept yet")
 
 
 def start(project: LabelProject) -> tuple[subprocess.Popen[str], str]:

@@ -23,20 +23,20 @@
   const tag = (text, kind = "") => make("span", { class: `tag ${kind}` }, text);
 
   /* ---- the server ---- */
-  async function ask(path, parameters = {}) {
-    const answer = await fetch(`${path}?${new URLSearchParams({ by: state.by, ...parameters })}`);
-    const value = await answer.json();
+  const REFUSED = 409, TOO_LARGE = 413;
+  const SILENT = "raggate does not answer: what is not kept yet is in this page alone, which tries again. If raggate was ended, start it and open its new address; all that was kept is there.";
+  async function answered(path, options) {
+    let answer;
+    try { answer = await fetch(path, options); } catch { throw new Error(SILENT); }
+    const json = answer.headers.get("content-type")?.startsWith("application/json");
+    const value = json ? await answer.json() : { problem: await answer.text() };
     if (!answer.ok) throw Object.assign(new Error(value.problem), { hint: value.hint, status: answer.status });
     return value;
   }
-  async function send(path, body, keepalive = false) {
-    const answer = await fetch(path, {
-      method: "POST", keepalive, headers: { "content-type": "application/json" }, body: JSON.stringify(body),
-    });
-    const value = await answer.json();
-    if (!answer.ok) throw Object.assign(new Error(value.problem), { hint: value.hint, status: answer.status });
-    return value;
-  }
+  const ask = (path, parameters = {}) => answered(`${path}?${new URLSearchParams({ by: state.by, ...parameters })}`);
+  const send = (path, body, keepalive = false) => answered(path, {
+    method: "POST", keepalive, headers: { "content-type": "application/json" }, body: JSON.stringify(body),
+  });
   function problem(error) {
     $("problem").hidden = !error;
     if (error) $("problem").textContent = [error.message, error.hint].filter(Boolean).join(" ");
@@ -50,31 +50,34 @@
     showSaved();
     flush();
   }
+  const MOST = 200;
+  let most = MOST, refusal = null;
   async function flush() {
     if (sending || !queue.length) return;
     sending = true;
     const by = queue[0].by;
     let count = queue.findIndex((item) => item.by !== by);
-    count = Math.min(count < 0 ? queue.length : count, 200);
+    count = Math.min(count < 0 ? queue.length : count, most);
     try {
       await send("decide", { by, acts: queue.slice(0, count).map((item) => item.act) });
       queue.splice(0, count);
-      problem(null);
+      problem(refusal);
     } catch (error) {
-      problem(error.status ? error : new Error("raggate does not answer: what you do is not kept yet. Start it again, or leave this page open."));
-      if (error.status && error.status < 500) {
-        queue.splice(0, count);
-        sending = false;
-        await load();
+      if (![REFUSED, TOO_LARGE].includes(error.status)) {
+        problem(error);
+        setTimeout(() => { sending = false; flush(); }, 1000);
+        showSaved(true);
         return;
       }
-      setTimeout(() => { sending = false; flush(); }, 1000);
-      showSaved(true);
-      return;
+      /* one that is refused takes no others with it */
+      if (count > 1) most = 1;
+      else { queue.shift(); problem(refusal = error); }
     }
     sending = false;
     showSaved();
-    flush();
+    if (queue.length) { flush(); return; }
+    most = MOST;
+    if (refusal) { refusal = null; await load(); }
   }
   function showSaved(failed = false) {
     const waiting = queue.length + drafts.size;
@@ -105,12 +108,15 @@
   async function load() {
     try {
       const value = await ask("overview");
-      const here = state.questions[state.at]?.id;
+      const here = question()?.id, mark = passage()?.id;
       Object.assign(state, value);
       texts.clear();
-      state.at = Math.max(state.questions.findIndex((question) => question.id === here), 0);
+      const first = state.questions.findIndex(here === undefined ? openIn : (item) => item.id === here);
+      state.at = Math.max(first, 0);
       $("who").value = state.by;
-      showAll();
+      /* whoever comes back finds what they left */
+      const at = question()?.passages.findIndex((item) => item.id === mark) ?? -1;
+      showAll(at < 0 ? null : at);
     } catch (error) { problem(error); }
   }
   const question = () => state.questions[state.at];
@@ -165,18 +171,31 @@
     return texts.get(item.id);
   }
   let shown = 0;
+  /* a key judges what can be seen, never what is still on its way */
+  let onDesk = false;
   async function showJudge() {
+    onDesk = false;
     showList();
     showMeter();
     const item = question();
     const turn = ++shown;
     if (!item) { $("desk").replaceChildren(make("p", { class: "empty soft" }, "The golden set has no question yet: take some from the proposals.")); return; }
     let value;
-    try { value = await textsOf(item); } catch (error) { texts.delete(item.id); problem(error); return; }
+    try { value = await textsOf(item); } catch (error) { texts.delete(item.id); late(turn, error); return; }
     if (turn !== shown) return;
     const next = state.questions[state.at + 1];
     if (next) textsOf(next).catch(() => texts.delete(next.id));
+    const inside = $("desk").contains(document.activeElement);
     $("desk").replaceChildren(head(item), item.passages.length ? card(item, value) : nothing(item), gold(value));
+    onDesk = true;
+    /* the button that was pressed is gone: a reader goes on with the text */
+    if (inside) $("desk").querySelector(".passage .text")?.focus({ preventScroll: true });
+  }
+  function late(turn, error) {
+    if (turn !== shown) return;
+    problem(error);
+    $("desk").replaceChildren(make("p", { class: "panel empty soft" }, "The passages of this question are not here yet."));
+    if (!error.status) setTimeout(() => { if (turn === shown && state.view === "judge") showJudge(); }, 1000);
   }
   function head(item) {
     const pass = make("button", { "aria-pressed": String(item.must_pass), onclick: mustPass }, item.must_pass ? "★ must pass " : "☆ must pass ", key("p"));
@@ -204,7 +223,7 @@
     keep({ do: "set", case: item.id, key: name, value });
     showJudge();
   }
-  function mustPass() { const item = question(); if (item) set(item, "must_pass", !item.must_pass); }
+  function mustPass() { const item = question(); if (item && onDesk) set(item, "must_pass", !item.must_pass); }
   function nothing(item) {
     return make("div", { class: "panel empty soft" }, item.answerable
       ? "Every passage that came back for this question is judged."
@@ -226,8 +245,8 @@
       make("div", { class: "dots", role: "group", "aria-label": "Passages" }, ...dots),
       make("article", { class: "panel passage" },
         make("div", { class: "place" }, make("b", {}, text.heading || text.note), text.heading ? text.note : null),
-        make("div", { class: "text", tabIndex: 0 }, text.text),
-        make("div", { class: "grades" }, ...grades),
+        make("div", { class: "text", tabIndex: 0, role: "group", "aria-label": `Passage ${state.passage + 1} of ${item.passages.length}` }, text.text),
+        make("div", { class: "grades", role: "group", "aria-label": "Grade" }, ...grades),
         make("div", { class: "bar under" },
           make("button", { "aria-pressed": String(mark.misleading), onclick: misleading }, "misleading ", key("m")),
           make("button", { onclick: skip }, "skip ", key("s")),
@@ -244,7 +263,7 @@
   }
   function judge(grade, misled = false) {
     const item = question(), mark = passage();
-    if (!mark) return;
+    if (!mark || !onDesk) return;
     state.undo.push({ do: "grade", case: item.id, passage: mark.id, grade: mark.grade, misleading: mark.misleading });
     Object.assign(mark, { grade, misleading: misled, skipped: false });
     keep({ do: "grade", case: item.id, passage: mark.id, grade, misleading: misled });
@@ -252,11 +271,11 @@
   }
   function misleading() {
     const mark = passage();
-    if (mark) judge(mark.grade ?? 0, !mark.misleading);
+    if (mark && onDesk) judge(mark.grade ?? 0, !mark.misleading);
   }
   function skip() {
     const item = question(), mark = passage();
-    if (!mark) return;
+    if (!mark || !onDesk) return;
     if (mark.grade === null) {
       mark.skipped = true;
       keep({ do: "skip", case: item.id, passage: mark.id });
@@ -270,7 +289,20 @@
     if (any >= 0) { state.passage = any; showJudge(); return; }
     const order = [...state.questions.keys()];
     const next = [...order.slice(state.at + 1), ...order.slice(0, state.at)].find((place) => openIn(state.questions[place]));
-    if (next === undefined) showJudge(); else go(next);
+    if (next === undefined) showEnd(); else go(next);
+  }
+  function showEnd() {
+    showList();
+    showMeter();
+    shown++;
+    onDesk = false;
+    const later = state.questions.flatMap((item) => item.passages).filter((item) => item.grade === null);
+    const again = () => { later.forEach((item) => { item.skipped = false; }); go(state.questions.findIndex(openIn)); };
+    $("desk").replaceChildren(make("section", { class: "panel empty", id: "end", role: "status" },
+      make("p", {}, later.length ? `You have seen every passage, and skipped ${later.length}.` : "You have judged every passage."),
+      make("div", { class: "bar" },
+        make("button", { class: "primary", onclick: () => view("review") }, "Review and write ", key("w")),
+        later.length ? make("button", { onclick: again }, "Show what was skipped") : null)));
   }
   function undo() {
     const act = state.undo.pop();
@@ -401,7 +433,7 @@
       await load();
       await showReview(`Wrote ${value.written.join(", ")}. The next check uses it; git diff shows it.`);
     } catch (error) {
-      problem(error.status ? error : new Error("raggate does not answer: nothing was written."));
+      problem(error.status ? error : new Error("raggate did not answer. What is not written is shown below."));
       await load();
       await showReview();
     }
@@ -416,9 +448,9 @@
     }
     showAll();
   }
-  function showAll() {
+  function showAll(at = null) {
     showMeter();
-    if (state.view === "judge") go(state.at, null);
+    if (state.view === "judge") go(state.at, at);
     if (state.view === "proposals") showProposals();
     if (state.view === "review") showReview();
   }
@@ -461,9 +493,13 @@
     keepDrafts();
     state.by = name;
     state.undo = [];
+    state.passage = -1;
     history.replaceState(null, "", `#${new URLSearchParams({ as: name })}`);
     await load();
   };
-  document.addEventListener("visibilitychange", () => { if (!document.hidden && !queue.length && !drafts.size) load(); });
+  document.addEventListener("visibilitychange", () => {
+    const typing = document.activeElement?.matches("input:not([type=checkbox]), textarea");
+    if (!document.hidden && !queue.length && !drafts.size && !typing) load();
+  });
   load();
 })();
