@@ -126,7 +126,11 @@ RESULTS: Mapping[str, Keys] = {
     },
     "runs": {
         "out": ("text", "where they are"),
-        "runs": ("list", "`id`, `started`, `suite`, `verdict`, `partial` (`asked`, `of`), `bytes`; the newest first"),
+        "runs": (
+            "list",
+            "`id`, `started`, `suite`, `verdict`, `partial` (`asked`, `of`), `stopped` (before all were asked), "
+            "`bytes`; the newest first",
+        ),
     },
     "runs prune": {
         "out": ("text", "where they are"),

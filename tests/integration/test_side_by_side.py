@@ -75,6 +75,17 @@ def test_stored_runs(repository: Project) -> None:
     assert len(list((repository.root / ".raggate" / "runs").iterdir())) == before
 
 
+def test_latest_is_what_it_was_before(repository: Project) -> None:
+    """The run that the other side leaves is not what `latest` means; a run is not held against itself."""
+    assert repository.command("run", "--limit", "2").code == 0
+    stored = repository.last_run().name
+    done = repository.command("diff", "HEAD", "latest", "--limit", "2")
+    assert f"head: run {stored} (run {stored})" in done.out
+    done = repository.command("diff", stored, f".raggate/runs/{stored}")
+    assert done.code == 2
+    assert "the same run on both sides is no comparison" in done.err
+
+
 def test_modes_in_a_matrix(repository: Project) -> None:
     """With several modes a table shows each metric in each of them, in both builds."""
     repository.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, fts]")

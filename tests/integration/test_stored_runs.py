@@ -68,3 +68,14 @@ def test_old_runs_are_deleted(checked: Project) -> None:
     newest = json.loads(checked.command("runs", "--json").out)["result"]["runs"][0]["id"]
     assert "1 run left" in checked.command("runs", "prune", "--keep", "1").out
     assert {path.name for path in runs.iterdir()} == {newest, "mine"}
+
+
+def test_runs_behind_a_link_stay(checked: Project) -> None:
+    """Where a link leads in place of the runs directory, nothing is deleted."""
+    runs = checked.root / ".raggate" / "runs"
+    kept = runs.rename(checked.root / "elsewhere")
+    runs.symlink_to(kept, target_is_directory=True)
+    done = checked.command("runs", "prune", "--keep", "0")
+    assert done.code == 2
+    assert "behind the symbolic link" in done.err
+    assert len(list(kept.iterdir())) == 3

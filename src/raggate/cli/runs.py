@@ -61,11 +61,13 @@ def prune(config_file: Path, *, out: Path | None, keep: int | None, older: timed
 
     Only directories that raggate made are deleted, and no link is followed.
     """
-    from raggate.pipeline import stored_runs
+    from raggate.pipeline import run_directory, stored_runs
 
     if keep is None and older is None:
         raise UsageError("runs prune: what may go?", hint="Say --keep N, --older 7d, or both.")
     place = out or out_of(config_file)
+    if out is None:
+        run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
     kept = stored_runs.stored_runs(place)
     gone = stored_runs.prunable(kept, keep=keep, older=older, now=datetime.now(UTC))
     for run in gone:
@@ -101,6 +103,7 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "suite": run.suite,
         "verdict": run.verdict or None,
         "partial": part,
+        "stopped": run.stopped,
         "bytes": run.size,
     }
 
@@ -109,6 +112,8 @@ def _cells(run: StoredRun) -> tuple[str, ...]:
     asked = "all" if run.measured else "-"
     if run.partial is not None:
         asked = f"{run.partial[0]} of {run.partial[1]}"
+    if run.stopped:
+        asked = "cut short"
     when = run.started.strftime("%Y-%m-%d %H:%M:%S")
     return (run.name, when, log_line(run.suite) or "-", log_line(run.verdict) or "-", asked, _size(run.size))
 

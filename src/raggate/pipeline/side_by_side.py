@@ -43,6 +43,9 @@ _HINT = (
     "image: or run: before it. `.` is the working tree."
 )
 
+Meant = tuple[SideKind, str]
+"""What a side is, and its name without a prefix that says so; of a stored run, its directory."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asked:
@@ -65,10 +68,13 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
         RunFailed: for a side that cannot be named, brought up or read.
     """
     with load_inputs(request) as inputs:
+        # before either is asked, which leaves a run that is the latest then
+        sides = [_meant(request, inputs, name) for name in (base, head)]
+        _refuse_one_run(*sides)
         selection = check.choose(request, inputs)
-        before = _asked(request, inputs, base, selection)
+        before = _asked(request, inputs, sides[0], selection)
         # how large its index was tells when the other's is complete
-        after = _asked(request, inputs, head, selection, baseline_of(before, selection))
+        after = _asked(request, inputs, sides[1], selection, baseline_of(before, selection))
         baseline = baseline_of(before, after.run.selection)
         review = check.evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config)
         both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))
@@ -104,11 +110,11 @@ def _reproduced(review: Review, request: Request, base: str, head: str) -> Revie
 
 
 def _asked(
-    request: Request, inputs: Inputs, name: str, selection: Selection | None, before: Baseline | None = None
+    request: Request, inputs: Inputs, meant: Meant, selection: Selection | None, before: Baseline | None = None
 ) -> Asked:
-    kind, value = _kind_of(request, inputs.config, name)
+    kind, value = meant
     if kind == "run":
-        directory = stored_runs.named(value, _out(request, inputs))
+        directory = Path(value)
         run = run_directory.read(directory)
         return _as_asked(kind, directory.name, run, score.score(run, run.config.score.k), directory)
     with _build(request, inputs.config, kind, value) as build:
@@ -116,6 +122,17 @@ def _asked(
         asking = replace(inputs, config=inputs.config.model_copy(update={"api": build.api}))
         directory, run, scorecard = measure.measure(request, asking, baseline=before, selection=selection, build=build)
         return _as_asked(kind, value, run, scorecard, directory)
+
+
+def _meant(request: Request, inputs: Inputs, name: str) -> Meant:
+    kind, value = _kind_of(request, inputs.config, name)
+    return (kind, str(stored_runs.named(value, _out(request, inputs)))) if kind == "run" else (kind, value)
+
+
+def _refuse_one_run(base: Meant, head: Meant) -> None:
+    """Refuse one stored run on both sides: it is like itself whatever it holds."""
+    if base[0] == head[0] == "run" and Path(base[1]).resolve() == Path(head[1]).resolve():
+        raise UsageError(f"{cut(base[1])}: the same run on both sides is no comparison", hint=_HINT)
 
 
 def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directory: Path) -> Asked:
@@ -128,7 +145,7 @@ def _out(request: Request, inputs: Inputs) -> Path:
     return request.out or request.root / inputs.config.out
 
 
-def _kind_of(request: Request, settings: Config, name: str) -> tuple[SideKind, str]:
+def _kind_of(request: Request, settings: Config, name: str) -> Meant:
     """Say what a name is of, and give it without a prefix that says so."""
     for prefix, kind in _KINDS:
         if name.startswith(prefix):

@@ -29,6 +29,8 @@ _SCHEMAS = {"config.json": "raggate/run/", "verdict.json": "raggate/verdict/", "
 
 _HINT = "`raggate runs` lists them; `latest` is the newest."
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
+_DECIDED = (ExitCode.PASS, ExitCode.REGRESSION, ExitCode.PARTIAL)
+"""How runs end that say of each question they were to ask whether it is broken; others may not have asked it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,7 +43,8 @@ class StoredRun:
         suite: the suite; empty when it is not known.
         verdict: the verdict; empty without one.
         measured: whether it holds answers.
-        partial: how many questions were asked, and of how many; None for a whole run.
+        partial: how many questions were to be asked, and of how many; None for a whole run.
+        stopped: whether it ended before all of them were asked.
         size: bytes of its files.
     """
 
@@ -51,6 +54,7 @@ class StoredRun:
     verdict: str
     measured: bool
     partial: tuple[int, int] | None
+    stopped: bool
     size: int
 
     @property
@@ -105,6 +109,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         verdict=cut(kind, limit=40),
         measured=config is not None and (path / "results.jsonl").is_file(),
         partial=_partial((config or _NOTHING).get("selection")),
+        stopped=(config or _NOTHING).get("stopped") is not None,
         size=sum(_sizes(path)),
     )
 
@@ -165,6 +170,8 @@ def named(name: str, out: Path) -> Path:
 def broken(out: Path, suite: str) -> Broken:
     """Say which questions of a suite were broken when they were last asked: by its newest runs, back to a whole one.
 
+    A run that could not tell adds what it saw broken, and clears no question.
+
     Raises:
         UsageError: when there is no such run, or nothing was broken.
     """
@@ -174,11 +181,15 @@ def broken(out: Path, suite: str) -> Broken:
         verdict = _own(run.directory, "verdict.json") if run.measured and run.suite == suite else None
         if verdict is None:
             continue
-        names.append(run.name)
-        fails = _fails(verdict)
+        fails, decided = _fails(verdict), verdict.get("exit_code") in _DECIDED
+        if decided or fails:
+            names.append(run.name)
+        status |= dict.fromkeys(fails - status.keys(), True)
+        if not decided:
+            # what it does not name may not have been asked, or not answered
+            continue
         asked = (verdict.get("partial") or {}).get("asked") if isinstance(verdict.get("partial"), dict) else None
-        for case in [*fails, *(asked if isinstance(asked, list) else ())]:
-            status.setdefault(str(case), case in fails)
+        status |= dict.fromkeys({*map(str, asked if isinstance(asked, list) else ())} - status.keys(), False)
         if asked is None:
             break
     if not names:
@@ -197,7 +208,8 @@ def broken(out: Path, suite: str) -> Broken:
 def _fails(verdict: Mapping[str, Any]) -> set[str]:
     """Name the questions that broke by a verdict, or must pass and do not; by a red one, those that fell too."""
     kinds = {"broke", "missed"} | ({"fell"} if verdict.get("exit_code") == ExitCode.REGRESSION else set())
-    rows = [row for key in ("flips", "fallen") for row in verdict.get(key) or () if isinstance(row, dict)]
+    lists = [value for key in ("flips", "fallen") if isinstance(value := verdict.get(key), list)]
+    rows = [row for value in lists for row in value if isinstance(row, dict)]
     return {str(row.get("case_id")) for row in rows if row.get("kind") in kinds}
 
 

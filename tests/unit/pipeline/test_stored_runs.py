@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from raggate.errors import UsageError
-from raggate.pipeline.stored_runs import broken, named, prunable, remove, stored_runs
+from raggate.pipeline.stored_runs import Broken, broken, named, prunable, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
 
@@ -119,13 +119,41 @@ def test_what_was_broken_when_it_was_last_asked(tmp_path: Path) -> None:
         broken(tmp_path, "other")
 
 
+@pytest.mark.parametrize("part", [None, {"asked": ["a", "b", "c"], "of": 9}])
+@pytest.mark.parametrize("exit_code", [3, 4, 130, None, []])
+def test_a_run_that_could_not_tell_clears_no_question(tmp_path: Path, part: Any, exit_code: Any) -> None:
+    """Cut short, it may not have asked them: what it saw broken is added to what the last whole run says."""
+    whole = {"exit_code": 1, "flips": [flip("a")], "fallen": [flip("b", "fell")]}
+    make(tmp_path, FIRST, verdict=whole)
+    make(tmp_path, SECOND, verdict={"exit_code": exit_code, "partial": part, "flips": [flip("c")]})
+    make(tmp_path, THIRD, verdict={"exit_code": exit_code, "partial": part})
+    assert broken(tmp_path, "small") == Broken(cases=frozenset("abc"), runs=(SECOND, FIRST))
+
+
+def test_runs_that_could_not_tell_say_nothing(tmp_path: Path) -> None:
+    """Where no run decided anything, none says that nothing was broken."""
+    make(tmp_path, FIRST, verdict={"exit_code": 3})
+    with pytest.raises(UsageError, match=r"no run of suite 'small' in .* has a verdict"):
+        broken(tmp_path, "small")
+
+
+def test_a_run_that_was_cut_short(tmp_path: Path) -> None:
+    """A run that stopped on the way is told from one that asked all questions."""
+    for name, stopped in ((FIRST, None), (SECOND, "the API exited")):
+        config = json.loads((make(tmp_path, name) / "config.json").read_text())
+        (tmp_path / name / "config.json").write_text(json.dumps({**config, "stopped": stopped}))
+    assert [run.stopped for run in stored_runs(tmp_path)] == [True, False]
+
+
 def test_a_pass_tolerates_what_fell(tmp_path: Path) -> None:
     """Of a run that is not red only what broke, or had to pass and did not, is broken."""
     make(tmp_path, FIRST, verdict={"fallen": [flip("c", "fell"), flip("m", "missed")], "flips": [flip("a")]})
     assert broken(tmp_path, "small").cases == {"a", "m"}
 
 
-@pytest.mark.parametrize("damage", [{"flips": "x"}, {"flips": [1, None]}, {"partial": 3}, {"partial": {"asked": {}}}])
+@pytest.mark.parametrize(
+    "damage", [{"flips": "x"}, {"flips": 5}, {"flips": [1, None]}, {"partial": 3}, {"partial": {"asked": {}}}]
+)
 def test_a_strange_verdict_breaks_nothing(tmp_path: Path, damage: dict[str, Any]) -> None:
     """A verdict of another shape names no question, and is no crash."""
     make(tmp_path, FIRST, verdict=damage)
