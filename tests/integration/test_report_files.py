@@ -63,6 +63,47 @@ def test_an_older_file_does_not_stay(project: Project) -> None:
     assert failures(project) == 1
 
 
+@pytest.mark.parametrize(
+    ("file", "said"),
+    [
+        ("raggate.yml", "is the configuration"),
+        ("./golden.jsonl", "is the golden set"),
+        ("baselines/small.json", "is the baseline"),
+        ("vault/work/new.md", "would be a note of vault 'work'"),
+        ("mine.txt", "exists, and is not a report of raggate"),
+        ("vault", "is a directory"),
+    ],
+)
+def test_files_of_others_stay(project: Project, file: str, said: str) -> None:
+    """A report to a file that is no report is refused before anything runs; the other reports say so."""
+    (project.root / "mine.txt").write_text("keep me")
+    runs = len([*(project.root / ".raggate/runs").iterdir()])
+    before = {path: path.read_bytes() for path in project.root.rglob("*") if path.is_file() and path.parent.name != "o"}
+    done = project.command("check", "--report", f"markdown={file}", "--report", "junit=o/rag.junit")
+    assert done.code == 2
+    assert f"--report: {file.removeprefix('./')!r} {said}" in done.err
+    assert "removed nor replaced" in done.err
+    assert said.split("'", maxsplit=1)[0] in (project.root / "o/rag.junit").read_text()
+    assert len([*(project.root / ".raggate/runs").iterdir()]) == runs
+    assert {path: path.read_bytes() for path in before} == before
+    assert not (project.root / "vault/work/new.md").exists()
+
+
+def test_files_of_a_stored_run_stay(project: Project) -> None:
+    """`compare` writes into no run directory and over no configuration, and removes an older report first."""
+    project.command("check")
+    run = project.last_run()
+    before = (run / "verdict.json").read_bytes()
+    for file in (str(run / "verdict.json"), "raggate.yml"):
+        done = project.command("compare", str(run), "--report", f"json={file}")
+        assert done.code == 2
+        assert "--report: " in done.err
+    assert (run / "verdict.json").read_bytes() == before
+    assert project.command("compare", str(run), "--report", "junit=o/rag.junit").code == 0
+    assert project.command("compare", str(run), "-c", "nope.yml", "--report", "junit=o/rag.junit").code == 2
+    assert not (project.root / "o/rag.junit").exists()
+
+
 def test_a_stored_run(project: Project) -> None:
     """`compare` writes them for a run that is stored."""
     project.command("check", FAKE_BEHAVIOUR="worse")

@@ -62,7 +62,7 @@ def gate(
         # told like every other way to end, on the pull request too
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
         files = report_files.parsed(inputs["reports"].splitlines(), "input 'reports'")
-        _check_inside("reports", files, runner.workspace)
+        _check_inside("reports", files.formats, runner.workspace)
         result = report_files.check(request, files)
         state.review = result.review
         console.show_review(

@@ -236,6 +236,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
     from raggate.pipeline import report_files, rerun
 
     files = report_files.parsed(reports, "--report")
+    report_files.prepare(files)
     place, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
     report_files.write(files, review)
     promoting = partial(command_line, suite=review.run.suite, policy=policy_file)

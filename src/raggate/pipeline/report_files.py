@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.errors import UsageError
 from raggate.models.verdict import Review
-from raggate.pipeline import check as pipeline
+from raggate.pipeline import check as pipeline, report_places
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.reports.formats import FORMATS
@@ -16,8 +17,13 @@ from raggate.text.files import write_file
 from raggate.text.nearest import suggestion
 from raggate.text.quote import quoted
 
-Files = Mapping[Path, str]
-"""File -> the name of its format."""
+
+@dataclass(frozen=True, slots=True)
+class Files:
+    """The files that somebody names: file -> the name of its format, and what messages call where they stand."""
+
+    formats: Mapping[Path, str]
+    name: str = "--report"
 
 
 def parsed(wanted: Sequence[str], name: str) -> Files:
@@ -38,28 +44,29 @@ def parsed(wanted: Sequence[str], name: str) -> Files:
         if form not in FORMATS:
             known = ", ".join(FORMATS)
             raise UsageError(f"{name}: no format {quoted(form)}{suggestion(form, [*FORMATS])}", hint=f"Known: {known}.")
-        if Path(file) in files:
+        if os.path.realpath(file) in map(os.path.realpath, files):
             raise UsageError(f"{name}: two reports go to {quoted(file)}", hint="Name another file for one of them.")
         files[Path(file)] = form
-    return files
+    return Files(files, name)
 
 
 def check(request: Request, files: Files) -> CheckResult:
-    """Check, and write these files: the verdict, or why there is none. An older file never stays for a newer run.
+    """Check, and write these files: the verdict, or why there is none. An older report never stays for a newer run.
 
     Raises:
-        RunFailed: as `pipeline.check`.
+        RunFailed: as `pipeline.check`, and before anything runs, when a file may not be written; see `report_places`.
         UsageError: when a file cannot be written.
     """
     prefix = _prefix(request)
-    for file in files:
-        # whatever ends this process, no older verdict is taken for the one that is missing
-        if file.is_file():
-            file.unlink()
+    refused = report_places.refusals(files.formats, report_places.taken(request) if files.formats else {})
+    allowed = {file: form for file, form in files.formats.items() if file not in refused}
+    _remove(allowed)
     try:
+        if refused:
+            raise RunFailed(_error(files.name, refused), suite="")
         result = pipeline.check(request)
     except RunFailed as failed:
-        for file, form in files.items():
+        for file, form in allowed.items():
             write_file(file, FORMATS[form].of_failure(failed.failure, prefix).encode())
         raise
     write(files, result.review, prefix)
@@ -72,8 +79,29 @@ def write(files: Files, review: Review, prefix: str = "") -> None:
     Raises:
         UsageError: when a file cannot be written.
     """
-    for file, form in files.items():
+    for file, form in files.formats.items():
         write_file(file, FORMATS[form].of_review(review, prefix).encode())
+
+
+def prepare(files: Files) -> None:
+    """Remove older reports before a stored run is compared again.
+
+    Raises:
+        UsageError: naming each file that may not be written; none is removed then.
+    """
+    if refused := report_places.refusals(files.formats, {}):
+        raise _error(files.name, refused)
+    _remove(files.formats)
+
+
+def _remove(reports: Iterable[Path]) -> None:
+    for file in reports:
+        # whatever ends this process, no older verdict is taken for the one that is missing
+        file.unlink(missing_ok=True)
+
+
+def _error(name: str, refused: Mapping[Path, str]) -> UsageError:
+    return UsageError([f"{name}: {quoted(file)} {reason}" for file, reason in refused.items()], hint=report_places.HINT)
 
 
 def _prefix(request: Request) -> str:

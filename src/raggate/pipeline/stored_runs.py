@@ -82,6 +82,11 @@ def stored_runs(out: Path) -> list[StoredRun]:
     return [run for started, path in reversed(ordered) if started is not None and (run := _run(path, started))]
 
 
+def is_run(directory: Path) -> bool:
+    """Say whether a directory is one of a run: it has such a name, or what only a run leaves."""
+    return _started(directory.name) is not None or any(_own(directory, name) for name in ("config.json", "proof.json"))
+
+
 def _order(name: str) -> tuple[str, int]:
     match = _NAME.fullmatch(name)
     return (match[1], int(match[2] or 1)) if match else ("", 0)

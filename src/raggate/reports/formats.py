@@ -1,11 +1,13 @@
 """The reports that are written where somebody asks for them, by name: `--report junit=FILE`.
 
 Each is two functions: of a verdict, and of a run without one. Both also take what stands before the paths of files,
-which are relative to the configuration. To add one, add its file and a line here.
+which are relative to the configuration. To add one, add its file and a line here, with a pattern that nothing but such
+a report matches.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
@@ -15,26 +17,55 @@ from raggate.reports import ctrf, failure, junit, markdown, otel, sarif_verdict,
 
 
 class Format(NamedTuple):
-    """How a verdict is written, how a run without one is, and for whom."""
+    """How a verdict is written, how a run without one is, for whom, and the pattern that every such report matches."""
 
     of_review: Callable[[Review, str], str]
     of_failure: Callable[[RunFailure, str], str]
     readers: str
+    mark: bytes
 
 
 FORMATS: Mapping[str, Format] = {
-    "junit": Format(junit.render, junit.render_failure, "JUnit XML: Jenkins, GitLab, Buildkite and most others"),
-    "sarif": Format(sarif_verdict.render, sarif_verdict.render_failure, "SARIF 2.1.0: code scanning, editors"),
-    "ctrf": Format(ctrf.render, ctrf.render_failure, "Common Test Report Format: dashboards, comments"),
-    "otel": Format(otel.render, otel.render_failure, "OpenTelemetry events as OTLP JSON lines: a collector"),
+    "junit": Format(
+        junit.render,
+        junit.render_failure,
+        "JUnit XML: Jenkins, GitLab, Buildkite and most others",
+        rb'\A<\?xml[^>]*>\s*<testsuites name="raggate" ',
+    ),
+    "sarif": Format(
+        sarif_verdict.render,
+        sarif_verdict.render_failure,
+        "SARIF 2.1.0: code scanning, editors",
+        rb'\A\{\n  "\$schema": "[^"\n]*/sarif-schema-2\.1\.0\.json",\n(?s:.*)\n          "name": "raggate",\n',
+    ),
+    "ctrf": Format(
+        ctrf.render,
+        ctrf.render_failure,
+        "Common Test Report Format: dashboards, comments",
+        rb'\A\{\n  "generatedBy": "raggate",\n  "reportFormat": "CTRF",\n',
+    ),
+    "otel": Format(
+        otel.render,
+        otel.render_failure,
+        "OpenTelemetry events as OTLP JSON lines: a collector",
+        rb'\A\{"resourceLogs":\[\{"resource":\{"attributes":\[\{"key":"service\.name","value":\{"stringValue":"raggate"\}',
+    ),
     "markdown": Format(
         lambda review, _: markdown.render(review),
         lambda failed, _: failure.render_markdown(failed),
         "Markdown: the text of summary.md",
+        rb"\A## [^ \n]+ raggate: ",
     ),
     "json": Format(
         lambda review, _: verdict_file.render(review),
         lambda failed, _: failure.render_json(failed),
         "JSON: the document of verdict.json",
+        # a line break cannot stand within a text, so this is a key of the whole document
+        rb'\A\{\n  "(?s:.*)\n  "schema": "raggate/verdict/',
     ),
 }
+
+
+def is_report(data: bytes) -> bool:
+    """Say whether the content of a file is a report that raggate wrote, in any format."""
+    return any(re.search(form.mark, data) for form in FORMATS.values())

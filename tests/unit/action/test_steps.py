@@ -125,6 +125,20 @@ def test_reports_outside_the_workspace_are_refused(
     assert "input 'reports'" in capsys.readouterr().err
 
 
+def test_a_change_cannot_lead_a_report_elsewhere(
+    asked: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a change has a link, or a file of its own, nothing is written, and nothing is asked."""
+    (tmp_path / "kept").write_text("x")
+    (tmp_path / "rag.xml").symlink_to("kept")
+    (tmp_path / "rag.json").write_text("{}")
+    request, code = asked(event_of(**PUSH), reports="junit=rag.xml\njson=rag.json")
+    assert (request, code) == (None, 2)
+    assert "input 'reports': 'rag.xml' is a link" in (said := capsys.readouterr().err)
+    assert "input 'reports': 'rag.json' exists, and is not a report of raggate" in said
+    assert ((tmp_path / "kept").read_text(), (tmp_path / "rag.json").read_text()) == ("x", "{}")
+
+
 @pytest.mark.parametrize("name", ["config", "baseline", "out"])
 def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> None:
     """A file that the other steps of the job do not see is refused, by the name of its input."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
-from raggate.reports.formats import FORMATS
+from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.parts.outcomes import of_review
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
 from tries import tried
@@ -97,7 +98,9 @@ def attributes(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def check(name: str, text: str) -> None:
-    """Hold a report to the schema of its format; nothing in it acts in a terminal or a log."""
+    """Hold a report to the schema of its format; it is known as one, and nothing in it acts in a terminal or a log."""
+    assert is_report(text.encode())
+    assert [*map(bool, (re.search(form.mark, text.encode()) for form in FORMATS.values()))].count(True) == 1
     if name == "junit":
         junit(text)
     elif name == "otel":
@@ -156,7 +159,7 @@ def test_foreign_text(text: str) -> None:
     hostile = foreign(text)
     failed = RunFailure.of(UsageError([text, text], hint=text, log=(text,)), text, run_id=text)
     for name, form in FORMATS.items():
-        if name not in {"markdown", "json"}:
+        if name != "json":
             check(name, form.of_review(hostile, ""))
             check(name, form.of_failure(failed, ""))
 
