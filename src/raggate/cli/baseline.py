@@ -14,6 +14,7 @@ from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.interop.options import choice
+from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
 from raggate.models.scorecard import OVERALL
 from raggate.text import dates
@@ -80,6 +81,11 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> int:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write a badge of the newest version into this file: .svg, or .json for shields.io.",
 )
+@click.option(
+    "--html",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the history as a page, with stored runs, into this file.",
+)
 def log(
     config_file: Path,
     *,
@@ -89,6 +95,7 @@ def log(
     form: str,
     svg: Path | None,
     badge: Path | None,
+    html: Path | None,
 ) -> int:
     """Show the history of the baseline from git: every version with its values over all cases.
 
@@ -96,8 +103,7 @@ def log(
     """
     from raggate.gate import history
     from raggate.interop.systems import SYSTEMS
-    from raggate.reports import history_table, plot
-    from raggate.text.files import write_file
+    from raggate.reports import history_table
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
@@ -116,25 +122,49 @@ def log(
     gated = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
     chosen = every if everything else gated
     if svg is not None:
-        drawn = plot.render_all(history_table.plots_of(past, chosen, f"Baseline of suite {settings.suite}"))
-        write_file(svg, drawn.encode())
+        _write_plot(svg, past, chosen, settings.suite)
     if badge is not None:
         _write_badge(badge, past, chosen, settings.suite)
+    if html is not None:
+        _write_page(html, past, chosen, settings.suite, out_of(config_file))
     document = _logged(past, every if not wanted else chosen)
-    if form == "json":
-        click.echo(dumps(document, pretty=True), nl=False)
-    elif form == "markdown":
-        click.echo(history_table.render_markdown(past, chosen), nl=False)
-    else:
-        click.echo(history_table.render_text(past, chosen, width=console.width()), nl=False)
+    click.echo(_printed(form, past, chosen, document), nl=False)
     if past.shallow:
         click.echo(f"raggate: the clone is shallow. {history.DEEPEN}", err=True)
     return Answer(document)
 
 
+def _printed(form: str, history: History, columns: Sequence[Column], document: Mapping[str, Any]) -> str:
+    from raggate.reports import history_table
+
+    if form == "json":
+        return dumps(document, pretty=True).decode()
+    if form == "markdown":
+        return history_table.render_markdown(history, columns)
+    return history_table.render_text(history, columns, width=console.width())
+
+
 def _refuse_other_badges(target: Path | None) -> None:
     if target is not None and target.suffix not in {".svg", ".json"}:
         raise UsageError(f"--badge {quoted(str(target))}: a badge is written as .svg or .json")
+
+
+def _write_plot(target: Path, history: History, columns: Sequence[Column], suite: str) -> None:
+    from raggate.reports import history_table, plot
+    from raggate.text.files import write_file
+
+    write_file(target, plot.render_all(history_table.plots_of(history, columns, f"Baseline of suite {suite}")).encode())
+
+
+def _write_page(target: Path, history: History, columns: Sequence[Column], suite: str, out: Path) -> None:
+    from raggate.pipeline import trend
+    from raggate.reports.page import history as page
+    from raggate.text.files import write_file
+
+    names = {column.metric for column in columns}
+    versions = list(trend.of_history(history, suite, names.__contains__))
+    runs = list(trend.of_runs(out, suite, names.__contains__))
+    write_file(target, page.render(history, columns, suite, versions=versions, runs=runs).encode())
 
 
 def _write_badge(target: Path, history: History, columns: Sequence[Column], suite: str) -> None:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from math import isfinite
 from pathlib import Path
 from typing import Any
 
 from raggate.errors import RaggateError
 from raggate.gate import history
+from raggate.gate.bare_metrics import MAX_VALUE
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
@@ -40,7 +40,10 @@ def before(request: Request, inputs: Inputs, directory: Path) -> tuple[TrendPoin
     def wanted(metric: str) -> bool:
         return gate.rule(metric) is not None
 
-    points = [*of_baseline(request, inputs, wanted), *of_runs(directory, inputs.config.suite, wanted)]
+    points = [
+        *of_baseline(request, inputs, wanted),
+        *of_runs(directory.parent, inputs.config.suite, wanted, without=directory.name),
+    ]
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
@@ -82,18 +85,19 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> Tren
         kind="baseline",
         stamp=measured if isinstance(measured, str) else revision.stamp,
         name=revision.commit[:8],
-        questions=str(scorecard.fingerprint.get("golden") or ""),
+        # an early file hashed less of each case, so that its hash tells nothing
+        questions="" if baseline.early else str(scorecard.fingerprint.get("golden") or ""),
         values=_chosen(means, wanted),
     )
 
 
-def of_runs(directory: Path, suite: str, wanted: Wanted) -> Iterator[TrendPoint]:
-    """Give the whole runs of a suite that lie beside a run directory; links lead to none."""
+def of_runs(out: Path, suite: str, wanted: Wanted, *, without: str = "") -> Iterator[TrendPoint]:
+    """Give the whole runs of a suite that lie in a directory, but for one of a name; links lead to none."""
     try:
-        beside = sorted(path for path in directory.parent.iterdir() if path.is_dir() and not path.is_symlink())
+        stored = sorted(path for path in out.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
         return
-    for path in [path for path in beside if path.name != directory.name][-MOST_RUNS:]:
+    for path in [path for path in stored if path.name != without][-MOST_RUNS:]:
         point = _of_run(path, suite, wanted)
         if point is not None:
             yield point
@@ -122,7 +126,7 @@ def _chosen(means: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> dict[str,
         mode: {
             metric: float(value)
             for metric, value in values.items()
-            if wanted(metric) and isinstance(value, int | float) and isfinite(value)
+            if wanted(metric) and isinstance(value, int | float) and abs(value) <= MAX_VALUE
         }
         for mode, values in means.items()
     }

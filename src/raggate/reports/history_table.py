@@ -111,7 +111,7 @@ def render_text(history: History, shown: Sequence[Column], *, width: int) -> str
         if revision.baseline is None
     ]
     parts = ["\n".join(_lines(block)) for block in blocks]
-    parts.append("\n".join([*_legend(history, changed), *(f"unreadable  {line}" for line in problems)]))
+    parts.append("\n".join([*legend(history, changed), *(f"unreadable  {line}" for line in problems)]))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -131,9 +131,9 @@ def render_markdown(history: History, shown: Sequence[Column]) -> str:
             _cases(revision, changed).strip().replace(OTHER, "\\*"),
         ]
         rows.append([*row, *(_cell(revision, column, marked[column]).strip() for column in shown)])
-    legend = "  \n".join(line.replace(OTHER, "\\*") for line in _legend(history, changed))
+    signs = "  \n".join(line.replace(OTHER, "\\*") for line in legend(history, changed))
     numbers = ("cases", *head[4:])
-    return markup.table(head, rows, numbers=numbers) + (f"\n\n{legend}" if legend else "") + "\n"
+    return markup.table(head, rows, numbers=numbers) + (f"\n\n{signs}" if signs else "") + "\n"
 
 
 def plots_of(history: History, shown: Sequence[Column], title: str) -> list[Plot]:
@@ -250,7 +250,8 @@ def _lines(block: Sequence[_Cells]) -> Iterator[str]:
         yield _GAP.join(aligned).rstrip()
 
 
-def _legend(history: History, changed: Collection[str]) -> list[str]:
+def legend(history: History, changed: Collection[str]) -> list[str]:
+    """Say what the signs mean, and which versions are not shown."""
     lines = []
     if len(history.revisions) > 1:
         lines.append(f"{BETTER} better, {WORSE} worse than in the version before.")

@@ -15,6 +15,7 @@ from click.testing import CliRunner
 
 from builders import make_case_score, make_scorecard
 from here import called
+from pages import Elements
 from raggate.cli.baseline import baseline
 from raggate.cli.main import run_command
 from raggate.errors import UsageError
@@ -271,6 +272,24 @@ def test_log_svg(repository: Path) -> None:
     assert (repository / "again.svg").read_bytes() == first
 
 
+def test_log_html(repository: Path) -> None:
+    """The page is written where it is asked for, with every version and the stored runs, and the same bytes again."""
+    stored = repository / ".raggate/runs/20260104_000000"
+    stored.mkdir(parents=True)
+    overall = {"overall": {"hit_at_5": 0.25}}
+    metrics = {"suite": "notes", "complete": True, "run_id": stored.name, "by_retriever": {"hybrid": overall}}
+    (stored / "metrics.json").write_text(json.dumps(metrics))
+    output("log", "--html", "out/history.html")
+    first = (repository / "out/history.html").read_bytes()
+    text = Elements(first.decode()).visible
+    assert "Baseline hit@5 50.0 % of 2" in text
+    assert "maria: New chunker" in text
+    assert "unreadable: not valid JSON" in text
+    assert "20260104_000000 0.2500" in text
+    output("log", "--html", "again.html")
+    assert (repository / "again.html").read_bytes() == first
+
+
 def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """In a shallow clone the way to the rest is told on standard error, so that the output stays clean."""
     git(tmp_path, "clone", "--quiet", "--depth=1", repository.as_uri(), "clone")
@@ -291,6 +310,7 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
         pytest.param(["log", "--all", "--metric", "hit_at_5"], "--all and --metric exclude each other", id="all"),
         pytest.param(["log", "--metric", "hit_at_6"], "--metric 'hit_at_6': no version of", id="metric"),
         pytest.param(["log", "--svg", "raggate.yml/x.svg"], "cannot write raggate.yml/x.svg", id="svg"),
+        pytest.param(["log", "--html", "raggate.yml/x.html"], "cannot write raggate.yml/x.html", id="html"),
         pytest.param(["log", "--badge", "x.png"], "--badge 'x.png': a badge is written as .svg or .json", id="badge"),
     ],
 )

@@ -1,15 +1,16 @@
-"""How metrics went before a run as small plots: versions of the baseline as a line, stored runs as dots beside it."""
+"""How metrics went as small plots: versions of the baseline that asked the same as a line, runs as dots beside it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from math import isfinite
+from itertools import groupby
 
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.reports.parts import formatting
+from raggate.reports.plot import MAX_VALUE
 from raggate.text.numbers import rounded, setting, written
 
 WIDTH, HEIGHT = 240.0, 64.0
@@ -20,7 +21,7 @@ _LEAST_SPAN = 0.02
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Dot:
-    """A point of a plot. `words` say what it is; `other` that other questions were asked there than now."""
+    """A point of a plot. `words` say what it is; `other` that the questions were others than now, or are not known."""
 
     x: float
     y: float
@@ -31,15 +32,15 @@ class Dot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Trend:
-    """A metric over time; the last dot is this run. `line` joins the versions of the baseline."""
+    """A metric over time. Each of the `lines` joins versions of the baseline that asked the same questions."""
 
     metric: str
     mode: str
-    now: str
+    newest: str
     low: str
     high: str
     dots: tuple[Dot, ...]
-    line: str
+    lines: tuple[str, ...]
 
 
 def trends(review: Review) -> list[Trend]:
@@ -56,31 +57,61 @@ def trends(review: Review) -> list[Trend]:
 
 
 def _trend(review: Review, mode: str, metric: str, now: MetricValue | None) -> Trend | None:
-    past = [(point, point.values.get(mode, {}).get(metric)) for point in review.context.trend]
-    earlier = [(point, value) for point, value in past if value is not None and isfinite(value)]
-    if not earlier or now is None or now.value is None:
+    if now is None or now.value is None:
         return None
     run = review.run
-    this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values={})
-    points = [*earlier, (this, now.value)]
-    low, high = min(value for _, value in points), max(value for _, value in points)
-    dots = tuple(_dot(place, points, (low, high), run.golden.hash) for place in range(len(points)))
-    corners = " ".join(f"{setting(dot.x)},{setting(dot.y)}" for dot in dots if dot.kind == "baseline")
+    values = {mode: {metric: now.value}}
+    this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values=values)
+    return trend_of(mode, metric, (*review.context.trend, this), newest=this)
+
+
+def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint) -> Trend | None:
+    """Plot what was measured at several times, from old to new; None with a value at fewer than two of them.
+
+    Args:
+        mode: the retrieval mode.
+        metric: the metric.
+        points: what was measured; values that are no numbers are left out.
+        newest: the point that the others are looked at from, the last or the last but some runs.
+    """
+    valued = [(point, point.values.get(mode, {}).get(metric)) for point in points]
+    measured = [(point, value) for point, value in valued if value is not None and abs(value) <= MAX_VALUE]
+    values = [value for _, value in measured]
+    if len(measured) < 2:
+        return None
+    dots = tuple(_dot(place, measured, (min(values), max(values)), newest) for place in range(len(measured)))
     return Trend(
-        metric=metric, mode=mode, now=written(now.value), low=written(low), high=written(high), dots=dots, line=corners
+        metric=metric,
+        mode=mode,
+        newest=written(newest.values.get(mode, {}).get(metric)),
+        low=written(min(values)),
+        high=written(max(values)),
+        dots=dots,
+        lines=tuple(_lines([(point, dot) for (point, _), dot in zip(measured, dots, strict=True)])),
     )
 
 
-def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], ends: tuple[float, float], questions: str) -> Dot:
+def _lines(drawn: Sequence[tuple[TrendPoint, Dot]]) -> Iterator[str]:
+    """Join versions that follow each other and asked the same questions; of one that names none nobody knows."""
+    versions = [(point, dot) for point, dot in drawn if point.kind == "baseline"]
+    for questions, alike in groupby(versions, key=lambda version: version[0].questions):
+        corners = [f"{setting(dot.x)},{setting(dot.y)}" for _, dot in alike]
+        if questions and len(corners) > 1:
+            yield " ".join(corners)
+
+
+def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], ends: tuple[float, float], newest: TrendPoint) -> Dot:
     point, value = points[place]
     middle, half = (ends[0] + ends[1]) / 2, max(ends[1] - ends[0], _LEAST_SPAN) / 2
-    last = place == len(points) - 1
-    other = point.questions != questions
-    words = [point.stamp[:16].replace("T", " "), "this run" if last else f"{point.kind} {point.name}", written(value)]
+    # of the runs, only the one that a page is of is looked at from
+    this = point is newest and point.kind == "run"
+    asked = "" if point.questions == newest.questions else "other questions"
+    asked = asked if point.questions else "nobody knows over which questions"
+    words = [point.stamp[:16].replace("T", " "), "this run" if this else f"{point.kind} {point.name}", written(value)]
     return Dot(
         x=rounded(_EDGE + (WIDTH - 2 * _EDGE) * place / (len(points) - 1), 1),
         y=rounded(HEIGHT / 2 - (HEIGHT / 2 - _EDGE) * (value - middle) / half, 1),
-        kind="now" if last else point.kind,
-        words=" · ".join([*words, *(["other questions"] if other else [])]),
-        other=other,
+        kind="now" if this else point.kind,
+        words=" · ".join([*words, *filter(None, [asked])]),
+        other=bool(asked),
     )

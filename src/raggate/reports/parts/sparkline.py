@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from math import isfinite
 
 from raggate.models.verdict import Review
+from raggate.reports.plot import MAX_VALUE
 
 LEAST = 3
 """Versions from which on there is a course to see."""
@@ -13,8 +13,6 @@ LEAST = 3
 _BARS = "▁▂▃▄▅▆▇█"
 _LEAST_SPAN = 0.08
 """What the bars span at least: a step up or down is a point or more of a share, and noise looks flat."""
-
-_LARGEST = 1e12
 
 
 def of_baselines(review: Review, mode: str, metric: str) -> str:
@@ -32,8 +30,8 @@ def _values(review: Review, mode: str, metric: str) -> Iterator[float]:
         if point.kind != "baseline":
             continue
         value = point.values.get(mode, {}).get(metric)
-        comparable = point.questions == review.run.golden.hash
-        if not comparable or value is None or not isfinite(value) or abs(value) > _LARGEST:
+        # a value that is no number is not at most anything either
+        if point.questions != review.run.golden.hash or value is None or not abs(value) <= MAX_VALUE:
             return
         yield value
 
