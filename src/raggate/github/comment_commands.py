@@ -13,6 +13,7 @@ MOST_CHARACTERS = 300
 
 TAKES: dict[str, str] = {
     "recheck": "",
+    "explain": "q17",
     "help": "",
 }
 """Command -> an example of what follows it, empty for nothing."""

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import comment_commands, reply as replies
 from raggate.github.comment_commands import Command, Unclear
+from raggate.github.explain import explain
 from raggate.github.fork_comment import ForkRun
 from raggate.github.recheck import recheck
 from raggate.github.reply import Reply
@@ -82,6 +83,8 @@ def _carry_out(
         if pull is None:
             return Reply(text="This pull request is not open.", done=False), int(ExitCode.PASS)
         links = Links(server=gate.event.server_url, repository=repository.name)
+        if command.name == "explain":
+            return explain(repository, gate, pull, command.argument, links), int(ExitCode.PASS)
         return recheck(repository, pull, gate.workflow, links), int(ExitCode.PASS)
     except RaggateError as error:
         return replies.failure(error), int(error.exit_code)

@@ -13,6 +13,8 @@ from raggate.github.comment_commands import MOST_CHARACTERS, TAKES, Command, Unc
     [
         ("/raggate recheck", Command(name="recheck")),
         ("/raggate   recheck \r\n", Command(name="recheck")),
+        ("/raggate explain q17", Command(name="explain", argument="q17")),
+        ("/raggate explain  two words ", Command(name="explain", argument="two words")),
         ("/raggate help", Command(name="help")),
         ("/raggate", Command(name="help")),
         ("/raggate \n", Command(name="help")),
@@ -47,6 +49,7 @@ def test_a_comment_for_somebody_else(body: str) -> None:
         ("/raggate Recheck", "There is no such command."),
         ("/raggate recheck; rm -rf /", "There is no such command."),
         ("/raggate recheck $(id)", "Nothing follows `recheck`."),
+        ("/raggate explain", "`explain` is followed by what it is about."),
         ("/raggate\trecheck", "A command is the whole comment, on one line without characters that do not show."),
         (
             "/raggate recheck\n/raggate help",

@@ -1,0 +1,84 @@
+"""`/raggate explain q17`: what the last run of a pull request says of one question, judged by the base commit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from raggate.github import fork_comment
+from raggate.github.fork_comment import ForkRun
+from raggate.github.publish import StepOutcome
+from raggate.github.reply import Reply
+from raggate.github.rest import runs
+from raggate.github.rest.exchange import address
+from raggate.github.rest.pulls import Pull
+from raggate.github.rest.repository import Repository
+from raggate.github.runner.event import SourceRun
+from raggate.models.publication import Links
+from raggate.models.verdict import Review
+from raggate.reports import one_question
+from raggate.reports.parts.markup import commit_link, inert, link, listed
+from raggate.text.nearest import nearest_few
+
+_CLAIMED = "<sub>What was retrieved is what the run itself says. It was judged anew by the base commit's files.</sub>"
+
+
+def explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, links: Links) -> Reply:
+    """Explain how a question stands in the newest run for the head of a pull request.
+
+    Args:
+        repository: where the pull request goes into; the token may read actions and contents.
+        gate: the gate, in a checkout of trusted code.
+        pull: the pull request.
+        case_id: which question, as somebody wrote it.
+        links: what links are made of.
+
+    Raises:
+        CannotTell: when there is no such workflow file.
+        GitHubError: when GitHub refuses.
+    """
+    head = commit_link(links, pull.head_sha)
+    record = runs.newest(repository, pull, gate.workflow)
+    if record is None:
+        return Reply(text=f"The gate has not run for {head}, so nothing is known of its questions.", done=False)
+    name = link(f"run {record['id']}", address(record.get("html_url")), links)
+    if record.get("status") != "completed":
+        return Reply(text=f"The gate's {name} for {head} has not ended yet. Ask again when it has.", done=False)
+    event = replace(gate.event, source_run=_source(record, pull))
+    outcome = fork_comment.evaluate(repository, replace(gate, event=event), pull)
+    where = f"{head}, {name}"
+    if outcome.review is None:
+        return _without_review(outcome, where)
+    return _with_review(outcome.review, case_id, where, replace(links, prefix=gate.prefix))
+
+
+def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
+    return SourceRun(
+        id=int(record["id"]),
+        attempt=runs.attempt_of(record),
+        event="pull_request",
+        head_sha=pull.head_sha,
+        head_branch=str(record.get("head_branch") or ""),
+        head_repository=pull.head_repository,
+        conclusion=str(record.get("conclusion") or ""),
+        run_started_at=str(record.get("run_started_at") or ""),
+        path=str(record.get("path") or ""),
+    )
+
+
+def _without_review(outcome: StepOutcome, where: str) -> Reply:
+    reason = outcome.reason
+    lines = [f"There is no verdict for {where}, so no question can be explained:"]
+    lines += [inert(text, limit=600, middle=True) for text in (*reason.lines[:3], reason.hint) if text]
+    return Reply(text="\n\n".join(lines), done=False)
+
+
+def _with_review(review: Review, case_id: str, where: str, links: Links) -> Reply:
+    links = replace(links, commit=review.run.provenance.against)
+    text = one_question.render(review, case_id, links)
+    if text:
+        return Reply(text=f"{where}:\n\n{text}\n\n{_CLAIMED}", done=True)
+    names = nearest_few(case_id, dict.fromkeys(item.case.id for item in review.run.results))
+    advice = f" Like it: {listed(names)}." if names else ""
+    return Reply(text=f"The base commit's golden set has no question {inert(case_id, limit=80)}.{advice}", done=False)

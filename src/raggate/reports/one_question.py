@@ -1,0 +1,109 @@
+"""One question of a review as Markdown: where its passage stood and stands, why, and both lists beside each other."""
+
+from __future__ import annotations
+
+from itertools import zip_longest
+
+from raggate.models.golden import Support
+from raggate.models.metric_names import ABSTENTION_ACCURACY
+from raggate.models.publication import Links
+from raggate.models.run import LabelledResult
+from raggate.models.scorecard import CaseScore
+from raggate.models.verdict import Review
+from raggate.reports.page.passages import Passages
+from raggate.reports.page.questions import Sides
+from raggate.reports.parts import questions
+from raggate.reports.parts.markup import inert, listed, table
+from raggate.text.anchors import as_read
+
+PLACES = 10
+"""Places of a list that are shown."""
+
+_WIDTH = 120
+
+
+def render(review: Review, case_id: str, links: Links | None) -> str:
+    """Write all that a review knows of a question, mode by mode; empty where it has no such question.
+
+    Args:
+        review: the review.
+        case_id: id of the question.
+        links: what links are made of; None for no links.
+    """
+    sides, passages = Sides.of(review), Passages(review.run)
+    items = [item for item in review.run.results if item.case.id == case_id]
+    several = len({item.result.mode for item in items}) > 1
+    parts = []
+    for item in items:
+        title = [f"**{inert(item.result.mode)}**"] if several else []
+        parts += [*title, _standing(item, review, sides, links), _lists(item, sides, passages)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links | None) -> str:
+    """Say how the question stands, in the words of every other report where it is told there."""
+    key = (item.result.mode, item.case.id)
+    flip = sides.flips.get(key)
+    if flip is not None:
+        return questions.item(flip, review, links)
+    case = item.case
+    lines = [f"- **{inert(case.question)}** <sub>{inert(case.id)}</sub>"]
+    lines.append(_course(item, sides.before.get(key), sides.now.get(key)))
+    if not case.answerable:
+        lines.append("expected: no answer")
+    elif case.gold_supports:
+        lines.append(f"expected: {listed([_expected(support) for support in case.gold_supports], most=3)}")
+    return "<br>\n  ".join(lines)
+
+
+def _expected(support: Support) -> str:
+    return as_read(support.rel_path or support.chunk_id or support.doc_id or "", support.heading_path)
+
+
+def _course(item: LabelledResult, before: CaseScore | None, now: CaseScore | None) -> str:
+    """Say where the passage of a question that no report tells of stood and stands."""
+    failure = item.result.failure
+    if failure is not None:
+        return f"no answer: {inert(f'{failure.kind}: {failure.message}', middle=True)}"
+    places = [None if score is None else _place(score, item) for score in (before, now)]
+    if places[1] is None:
+        return "not scored"
+    if places[0] is None:
+        return f"{places[1]}, not in the baseline"
+    return f"{places[1]}, as in the baseline" if places[0] == places[1] else f"{places[0]} → {places[1]}"
+
+
+def _place(score: CaseScore, item: LabelledResult) -> str:
+    if item.case.answerable:
+        return f"rank {score.rank}" if score.rank else "not found"
+    abstained = score.values.get(ABSTENTION_ACCURACY)
+    if abstained is None:
+        return "no rank to have"
+    return "abstained" if abstained == 1 else "did not abstain"
+
+
+def _lists(item: LabelledResult, sides: Sides, passages: Passages) -> str:
+    """Set the baseline's list beside the present one, as far as either is known."""
+    before = sides.before.get((item.result.mode, item.case.id))
+    entries = before.entries if before else ()
+    old = [_named(passages, passages.of_entry(entry), matches=bool(entry.supports)) for entry in entries]
+    response, labels = item.result.response, item.labels
+    new = [
+        _named(passages, passages.of_chunk(chunk), matches=any(labels.matches[position : position + 1]))
+        for position, chunk in enumerate(response.chunks if response else ())
+        # what stood above already has no rank
+        if position not in labels.duplicates
+    ]
+    rows = [
+        (str(rank), left, right)
+        for rank, (left, right) in enumerate(zip_longest(old[:PLACES], new[:PLACES], fillvalue=""), 1)
+    ]
+    return table(("rank", "baseline", "now"), rows, numbers=("rank",)) if rows else ""
+
+
+def _named(passages: Passages, number: int, *, matches: bool) -> str:
+    """Name a passage by its note and heading, and mark what is expected."""
+    note, heading, *_ = passages.passages[number]
+    path = passages.notes[note][0] if isinstance(note, int) and note >= 0 else "a passage that no answer shows now"
+    name = " › ".join(filter(None, (path, str(heading))))
+    return f"{'✅ ' if matches else ''}{inert(name, limit=_WIDTH)}"

@@ -1,0 +1,79 @@
+"""A pull request on a fake GitHub, where people comment and raggate responds."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from fakes.github_api import BOT, FakeGitHub, Repository
+from raggate.github import respond as responding
+from raggate.github.fork_comment import ForkRun
+from raggate.github.respond import Response
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.github.runner.event import Event, WrittenComment
+from raggate.interop.systems import SYSTEMS
+
+NAME = "octo/notes"
+GRANTED = {"actions": "write", "contents": "read", "pull-requests": "write"}
+
+
+@dataclass
+class Conversation:
+    """A pull request on a fake, whose gate has run, and people with roles."""
+
+    fake: FakeGitHub
+    repository: Repository
+    workspace: Path
+    permissions: dict[str, str] = field(default_factory=lambda: dict(GRANTED))
+    comment: int = 0
+
+    def say(self, body: str, *, by: str = "ada", person: bool = True) -> Response:
+        """Let somebody comment, and the workflow that this starts respond."""
+        self.comment = self.repository.add_comment(7, by, body).id
+        return self.respond(body, by=by, person=person)
+
+    def respond(self, body: str, *, by: str = "ada", person: bool = True, name: str = "issue_comment") -> Response:
+        """Respond to the last comment, as the workflow that GitHub starts for it does, the first time or again."""
+        written = WrittenComment(id=self.comment, number=7, author=by, person=person, body=body)
+        happened = Event(
+            name=name,
+            repository=NAME,
+            run_id=10,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            triggering_actor=by,
+            default_branch="main",
+            head=self.repository.head,
+            head_ref="main",
+            comment=written,
+        )
+        gate = ForkRun(
+            event=happened,
+            config_file=self.workspace / "raggate.yml",
+            workspace=self.workspace,
+            artifact="raggate-run",
+            systems=SYSTEMS,
+        )
+        token = self.fake.token(self.permissions)
+        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+            return responding.respond(GitHubRepository(github, NAME), gate, token=token, login="")
+
+    @property
+    def replies(self) -> list[str]:
+        """What raggate wrote, without the line that does not show."""
+        return [one.body.partition("\n")[2] for one in self.repository.comments_of(7) if one.login == BOT]
+
+    @property
+    def reactions(self) -> list[str]:
+        """How raggate reacted to the last comment."""
+        return [
+            content for comment, login, content in self.repository.reactions if (comment, login) == (self.comment, BOT)
+        ]
+
+    @property
+    def attempts(self) -> int:
+        """How often the gate has run."""
+        return len(self.repository.runs[9])

@@ -1,0 +1,135 @@
+"""`/raggate explain` on a pull request: one question of its last run, judged by the base commit's files."""
+
+from __future__ import annotations
+
+import io
+import zipfile
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from commanded import NAME, Conversation
+from fakes.github_api import FakeGitHub
+from project import Project
+
+Files = Mapping[str, bytes]
+
+
+@cache
+def measured(root: Path, behaviour: str) -> Files:
+    """Measure once with an API that behaves like this, and give the files of the run directory."""
+    project = Project(root)
+    done = project.command("check", FAKE_BEHAVIOUR=behaviour) if behaviour else project.command("check")
+    assert done.code == (1 if behaviour else 0)
+    return {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
+
+
+@pytest.fixture(scope="module")
+def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A small gate with a baseline, which the tests only run."""
+    return promoted_once.copied(tmp_path_factory.mktemp("project"))
+
+
+@pytest.fixture
+def talk(project: Project, tmp_path: Path) -> Iterator[Conversation]:
+    """Open a pull request whose run found less than the baseline's."""
+    with FakeGitHub() as fake:
+        repository = fake.add_repository(NAME)
+        repository.roles["ada"] = "write"
+        files = [path for path in project.root.rglob("*") if path.is_file() and ".raggate" not in path.parts]
+        contents = {path.relative_to(project.root).as_posix(): path.read_bytes() for path in files}
+        base = repository.add_commit(contents, branch="main")
+        head = repository.add_commit({"README": "change"}, [base], branch="change")
+        repository.add_pull(7, head_sha=head, base_sha=base)
+        repository.add_run(9, head_sha=head, head_branch="change", conclusion="failure")
+        yield Conversation(fake, repository, tmp_path)
+        fake.assert_clean()
+
+
+def upload(talk: Conversation, files: Files) -> None:
+    """Let the run leave these files."""
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(name, content)
+    talk.repository.add_artifact(9, "raggate-run", packed.getvalue())
+
+
+def asked(talk: Conversation, case_id: str) -> str:
+    """Ask for a question and give the reply."""
+    assert talk.say(f"/raggate explain {case_id}").code == 0
+    return talk.replies[-1]
+
+
+def test_a_question_that_broke(talk: Conversation, project: Project) -> None:
+    """The reply has the question, where its passage stood and stands, why, and the old list beside the new one."""
+    upload(talk, measured(project.root, "worse"))
+    lines = asked(talk, "anchovy-first").splitlines()
+    head, server = talk.repository.pulls[7].head_sha, talk.fake.server_url
+    assert lines[0] == (f"[`{head[:7]}`]({server}/{NAME}/commit/{head}), [run 9]({server}/{NAME}/actions/runs/9):")
+    assert lines[2] == "- **anchovy matter one is 0 litres** <sub>anchovy-first</sub><br>"
+    assert lines[3].startswith("  rank 1 → not found: the chunk at rank 1 in the baseline (score 1) did not come back")
+    note = f"{talk.repository.pulls[7].base_sha}/vault/personal/Notes/anchovy.md?plain=1#L3"
+    assert lines[4] == f"  expected: [personal/Notes/anchovy.md › Anchovy › First]({server}/{NAME}/blob/{note})<br>"
+    assert lines[5] == "  in its place: personal/Notes/cardamom.md › Cardamom › First<br>"
+    assert lines[8:12] == [
+        "| rank | baseline | now |",
+        "|---:|---|---|",
+        "| 1 | ✅ personal/Notes/anchovy.md › Anchovy › First | personal/Notes/cardamom.md › Cardamom › First |",
+        "| 2 | personal/Notes/cardamom.md › Cardamom › First | personal/Notes/bicycle.md › Bicycle › First |",
+    ]
+    assert talk.reactions == ["eyes", "+1"]
+
+
+def test_a_question_that_stands_as_before(talk: Conversation, project: Project) -> None:
+    """A question that no report tells of is explained too, in a run that passed."""
+    upload(talk, measured(project.root, ""))
+    lines = asked(talk, "anchovy-first").splitlines()
+    assert lines[2:5] == [
+        "- **anchovy matter one is 0 litres** <sub>anchovy-first</sub><br>",
+        "  rank 1, as in the baseline<br>",
+        "  expected: Notes/anchovy.md › Anchovy › First",
+    ]
+    place = "✅ personal/Notes/anchovy.md › Anchovy › First"
+    assert lines[8] == f"| 1 | {place} | {place} |"
+
+
+def test_a_question_that_does_not_exist(talk: Conversation, project: Project) -> None:
+    """An unknown question is refused with those that are like it; what was written is shown as text."""
+    upload(talk, measured(project.root, ""))
+    reply = asked(talk, "anchovy-frist")
+    assert reply.startswith("The base commit's golden set has no question anchovy-frist. Like it: anchovy-first")
+    reply = asked(talk, "<img src=x> @eve #1")
+    assert "<img" not in reply
+    assert "@eve" not in reply
+    assert talk.reactions == ["eyes", "-1"]
+
+
+def test_what_an_artifact_says(talk: Conversation, project: Project) -> None:
+    """Names that the run made up are shown as text, in cells that they do not end."""
+    files = dict(measured(project.root, "worse"))
+    files["results.jsonl"] = files["results.jsonl"].replace(b"Notes/cardamom.md", b"<b>|@eve|[x](http://x.test).md")
+    upload(talk, files)
+    reply = asked(talk, "anchovy-first")
+    assert "&#124;" in reply
+    assert "<b>" not in reply
+    assert "@eve" not in reply
+    assert "](http://x.test" not in reply
+
+
+def test_a_run_without_a_verdict(talk: Conversation) -> None:
+    """Where the run left nothing, the reply says so, and explains nothing."""
+    reply = asked(talk, "anchovy-first")
+    assert reply.startswith("There is no verdict for [`")
+    assert "left no artifact" in reply
+    assert talk.reactions == ["eyes", "-1"]
+
+
+def test_a_run_that_is_not_there(talk: Conversation) -> None:
+    """A run that has not ended, or is of another commit, explains nothing."""
+    talk.repository.runs[9][-1] |= {"status": "in_progress", "conclusion": None}
+    assert "has not ended yet. Ask again when it has." in asked(talk, "anchovy-first")
+    talk.repository.pulls[7].head_sha = talk.repository.add_commit({"README": "more"}, [talk.repository.head])
+    assert "The gate has not run for" in asked(talk, "anchovy-first")
