@@ -155,6 +155,16 @@ def test_a_file_of_questions(project: Project) -> None:
     assert "0 added, 1 there already, 1 undecided (nothing was written)" in again.out
 
 
+def test_a_file_of_questions_before_the_first_question(project: Project) -> None:
+    """Where there is no golden set yet and no question is decided, all of them are listed, and none is made."""
+    (project.root / "golden.jsonl").unlink()
+    (project.root / "qa.csv").write_text("question,answer\nWhat colour is the shed?,green\n")
+    done = project.command("golden", "import", "qa.csv")
+    assert (done.code, done.out.splitlines()[0]) == (0, "read as csv: 0 added, 0 there already, 1 undecided")
+    assert (project.root / "golden.undecided.jsonl").is_file()
+    assert not (project.root / "golden.jsonl").exists()
+
+
 def test_a_file_that_cannot_be_read(project: Project) -> None:
     """A broken file is a usage error with its place, and changes nothing."""
     (project.root / "qa.csv").write_bytes(b"question,answer\nWh\xff,x\n")
