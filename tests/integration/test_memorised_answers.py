@@ -83,6 +83,12 @@ def test_a_baseline_that_does_not_know_its_fields_still_judges(memorising: Proje
     stored = json.loads(path.read_text())
     del stored["fingerprint"]["fields"], stored["digest"]
     path.write_text(json.dumps(stored))
+    # how much its index held was always kept
+    assert memorising.command("check", FAKE_BEHAVIOUR="silent").code == 3
+    codes = [(reason["code"], reason["message"]) for reason in memorising.verdict()["reasons"]]
+    assert [code for code, message in codes if "of its index" in message] == ["field-vanished"] * 2
+    del stored["fingerprint"]["documents"], stored["fingerprint"]["chunks"]
+    path.write_text(json.dumps(stored))
     done = memorising.command("check", FAKE_BEHAVIOUR="silent")
     assert done.code == 0, done.out
     assert "fields-unknown" in [warning["code"] for warning in memorising.verdict()["warnings"]]

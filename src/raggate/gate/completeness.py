@@ -7,8 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
-from raggate.gate import judged_metrics, wording
-from raggate.gate.index_change import IndexChange
+from raggate.gate import index_losses, judged_metrics, wording
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
@@ -71,7 +70,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
     yield from _thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
-    yield from lost_documents(comparison)
+    yield from index_losses.documents(comparison, promoting=False)
     yield from judged_metrics.kept_from_judging(comparison)
     decides = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     if comparison.baseline is not None and not comparison.incomparable and not decides:
@@ -88,59 +87,30 @@ def _removed(comparison: Comparison) -> Iterator[Reason]:
 
 
 def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Name the fields that the baseline's answers had and these do not, but for as many as calls may fail."""
+    """Name what the baseline's API told and this one does not, but for as many answers as calls may fail."""
     if comparison.baseline is None or comparison.incomparable:
         return
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
-    for lost in answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate):
+    vanished = [*answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
+    for lost in vanished:
         answers = counted(lost.answers, "answer")
         message = (
             f"the API returned {lost.field} ({lost.mode}) in the baseline's run, but not in {lost.missing} of "
             f"{answers}, so what depends on it is not checked"
         )
         yield Reason("field-vanished", message)
+    yield from index_losses.counts(comparison, {lost.field for lost in vanished})
 
 
-def lost_documents(comparison: Comparison) -> Iterator[Reason]:
-    """Say that an index of the same notes holds fewer documents than the baseline's: notes that no question is for too.
-
-    Unlike chunks, which may be cut otherwise, documents are only fewer where some are missing.
-    """
-    if comparison.baseline is None or comparison.incomparable:
-        return
-    index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
-    if index.documents and index.lost > 0:
-        was, is_now = index.documents
-        message = (
-            f"the index has {counted(is_now, 'document')} of the same notes, {was} in the baseline's run, and what it "
-            "lacks is found by no question; if it was still growing, raise api.ready.settle; if notes are left out on "
-            "purpose, promote a run without them"
-        )
-        yield Reason("documents-missing", message)
-
-
-def smaller_index(comparison: Comparison, *, same_chunker: bool) -> Iterator[Reason]:
-    """Say that an index of the same notes holds fewer chunks than the baseline's, cut the same way or not.
-
-    What a part of an index does not find, nobody made worse.
-    """
-    if comparison.baseline is None or comparison.incomparable:
-        return
-    before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
-    was, is_now = before.get("chunks"), now.get("chunks")
-    if before.get("vault") != now.get("vault") or type(was) is not int or type(is_now) is not int or is_now >= was:
-        return
-    versions = [side.get("chunker_version") for side in (before, now)]
-    if same_chunker == (versions[0] is not None and versions[0] == versions[1]):
-        message = (
-            f"the index has {counted(is_now, 'chunk')} of the same notes, {was} in the baseline's run; if it "
-            "was still growing, raise api.ready.settle"
-        )
-        yield Reason("index-smaller", message)
+def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Say what a baseline made of the run would no longer tell: fields of answers, and parts of the index."""
+    yield from lost_fields(comparison, gate)
+    yield from index_losses.documents(comparison, promoting=True)
+    yield from index_losses.chunks(comparison, same_chunker=True)
 
 
 def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    yield from smaller_index(comparison, same_chunker=False)
+    yield from index_losses.chunks(comparison, same_chunker=False)
     if comparison.vault_changes and gate.on_vault_change == "warn":
         changes = [str(change) for change in comparison.vault_changes]
         differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"

@@ -321,7 +321,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if removed:
         yield Reason("removed-cases", wording.removed(removed))
     yield from completeness.fewer_cases(comparison)
-    yield from completeness.lost_fields(comparison, gate)
+    yield from completeness.less_told(comparison, gate)
     yield from judged_metrics.kept_from_judging(comparison)
     yield from judged_metrics.judged_by_others(comparison)
 

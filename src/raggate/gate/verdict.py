@@ -14,6 +14,7 @@ from raggate.gate import (
     behaviour,
     complaints,
     completeness,
+    index_losses,
     judged_metrics,
     matchless,
     noise,
@@ -164,7 +165,7 @@ def incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Itera
 
 def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[Reason]:
     yield from finding_reasons(findings, "error", unseen=True)
-    yield from completeness.smaller_index(comparison, same_chunker=True)
+    yield from index_losses.chunks(comparison, same_chunker=True)
 
 
 def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | None = None) -> Iterator[Reason]:

@@ -106,7 +106,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str) -> Run:
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
         fingerprint={
             **index,
-            **_chunks(claimed),
+            **_index_counts(claimed),
             **_repeated(claimed),
             **_counted(probes),
             **expected,
@@ -153,12 +153,14 @@ def _repeated(claimed: Run) -> dict[str, object]:
     return {KEY: replace(repeated, questions=(), bands={}).stored()}
 
 
-def _chunks(claimed: Run) -> dict[str, int]:
-    """Give how many chunks the index held, as the answers told it; nothing where none did."""
-    coverages = (item.result.response.coverage or {} for item in claimed.results if item.result.response is not None)
-    counts = (coverage.get("chunks_embedded") for coverage in coverages)
-    count = next((number for number in counts if type(number) is int and 0 <= number <= MOST_COUNT), None)
-    return {} if count is None else {"chunks": count}
+def _index_counts(claimed: Run) -> dict[str, int]:
+    """Give how many documents and chunks the index held, by the answers or else the last look; nothing of neither."""
+    answers = [item.result.response.coverage or {} for item in claimed.results if item.result.response is not None]
+    kept = {}
+    for key, field in (("documents", "docs_processed"), ("chunks", "chunks_embedded")):
+        counts = (*(coverage.get(field) for coverage in answers), claimed.fingerprint.get(key))
+        kept[key] = next((count for count in counts if type(count) is int and 0 <= count <= MOST_COUNT), None)
+    return {key: count for key, count in kept.items() if count is not None}
 
 
 def without_results(verdict: bytes | None, suite: str) -> RunFailure:

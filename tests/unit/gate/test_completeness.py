@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -38,13 +37,6 @@ def asked_of(*asked: tuple[str, str], modes: tuple[str, ...] = ("hybrid", "vecto
     cases = {"q1": make_case("q1"), "q2": make_case("q2", modes=("hybrid",))}
     items = [make_labelled(cases[case], make_result(case, mode=mode)) for mode, case in asked]
     return make_run(*items, golden=make_golden(*cases.values()), fingerprint={"modes": modes})
-
-
-def sides(before: dict[str, Any], now: dict[str, Any], **fields: Any) -> Comparison:
-    """Build a comparison of two fingerprints."""
-    case = make_case_score()
-    baseline = make_baseline(make_scorecard(case, fingerprint=before))
-    return make_comparison(baseline=baseline, scorecard=make_scorecard(case, fingerprint=now), **fields)
 
 
 def without_cases(deltas: tuple[Delta, ...] = (), before: int = 10, now: int = 10) -> Comparison:
@@ -121,46 +113,6 @@ def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, re
     codes = {"removed-cases", "vault-changed"}
     assert codes.issubset(incomplete(changed, gate)) is red
     assert codes.issubset(reason.code for reason in completeness.drift(changed, gate)) is warned
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "smaller"),
-    [
-        ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 8}, True),
-        ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 9}, False),
-        ({"vault": "v", "chunks": 9}, {"vault": "w", "chunks": 8}, False),
-        ({"vault": "v"}, {"vault": "v", "chunks": 8}, False),
-    ],
-    ids=["one chunk less", "as many", "other notes", "not known"],
-)
-def test_an_index_of_fewer_chunks(before: dict[str, Any], now: dict[str, Any], *, smaller: bool) -> None:
-    """An index of the same notes with fewer chunks is told, whether they were cut the same way or not."""
-    told = [*completeness.smaller_index(sides(before, now), same_chunker=False)]
-    assert [reason.code for reason in told] == (["index-smaller"] if smaller else [])
-    same = {"chunker_version": "1"}
-    told = [*completeness.smaller_index(sides({**before, **same}, {**now, **same}), same_chunker=True)]
-    assert [reason.code for reason in told] == (["index-smaller"] if smaller else [])
-    assert not [*completeness.smaller_index(sides({**before, **same}, {**now, **same}), same_chunker=False)]
-
-
-@pytest.mark.parametrize(
-    ("before", "now", "missing"),
-    [
-        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 8}, True),
-        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 9}, False),
-        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 10}, False),
-        ({"vault": "v", "documents": 9}, {"vault": "w", "documents": 8}, False),
-        ({"vault": "v", "documents": 9}, {"vault": "v"}, False),
-        ({"documents": 9}, {"documents": 8}, False),
-    ],
-    ids=["one document less", "as many", "more", "other notes", "not told any more", "notes not known"],
-)
-def test_an_index_of_fewer_documents(before: dict[str, Any], now: dict[str, Any], *, missing: bool) -> None:
-    """An index that lost documents of the same notes keeps a green comparison from being one, whatever was asked."""
-    told = [*completeness.incomplete(sides(before, now), (), GATE)]
-    reasons = [reason for reason in told if reason.code == "documents-missing"]
-    assert len(reasons) == missing
-    assert not missing or "has 8 documents of the same notes, 9 in the baseline's run" in reasons[0].message
 
 
 def test_a_baseline_without_cases_counts() -> None:

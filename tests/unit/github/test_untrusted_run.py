@@ -87,6 +87,19 @@ def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     assert second.result.failure is not None
 
 
+def test_how_much_the_index_held_is_kept() -> None:
+    """A fork's index is held to the baseline's too, by the answers or by the last look; a wild count is none."""
+    run, inputs = claimed()
+    looked = {**run.fingerprint, "documents": 7, "chunks": -1}
+    seen = untrusted_run.accepted(replace(run, fingerprint=looked), inputs, reproduce="").fingerprint
+    assert (seen["documents"], seen.get("chunks")) == (7, None)
+    coverage = {"docs_processed": 8, "chunks_embedded": 30}
+    item = make_labelled(run.results[0].case, make_result(response=make_response(make_chunk(), coverage=coverage)))
+    answered = replace(run, results=(item,), fingerprint=looked)
+    seen = untrusted_run.accepted(answered, inputs, reproduce="").fingerprint
+    assert (seen["documents"], seen["chunks"]) == (8, 30)
+
+
 def test_a_leak_names_a_note_that_there_is() -> None:
     """What an artifact says of texts is believed of the notes of the base alone: other names are words of its own."""
     _, inputs = claimed()
