@@ -215,7 +215,9 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
                 screen.line(f"… and {len(flips) - most} more in {place}", first="  ")
     fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     if fixed and not formatting.undecided(review):
-        names = ", ".join(flip.case_id for flip in fixed[:SHOWN_FLIPS]) + (", …" if len(fixed) > SHOWN_FLIPS else "")
+        several = len(review.scorecard.slices) > 1
+        shown = (f"{flip.case_id} ({flip.mode})" if several else flip.case_id for flip in fixed[:SHOWN_FLIPS])
+        names = ", ".join(shown) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         screen.line()
         screen.line(f"Questions that were fixed ({len(fixed)}): {names}")
 

@@ -92,8 +92,11 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     yield "Suite", run.suite
     yield "Run", run.run_id
     yield "Measured", f"{run.started.replace('T', ' ').removesuffix('Z')} UTC"
-    part = f"{len(run.selection.asked)} of " if run.selection is not None else ""
-    yield "Asked", f"{part}{counted(len(run.golden.cases), 'question')}, {', '.join(review.scorecard.slices)}"
+    # the golden set of a part has no others by now
+    asked, part = counted(len(run.golden.cases), "question"), run.selection
+    if part is not None:
+        asked = f"{len(part.asked)} of {counted(part.of, 'question')}"
+    yield "Asked" if run.stopped is None else "To be asked", f"{asked}, {', '.join(review.scorecard.slices)}"
     if comparison.baseline is not None:
         scored = comparison.baseline.scorecard.run_id or "unknown"
         source = f"{comparison.baseline.source} (run {scored}), {formatting.compared(comparison)}"

@@ -269,7 +269,8 @@ def _types_and_cost(operations: Operations) -> Iterator[str]:
 
 
 _SHOWN_TYPES = 3
-_QUALITY = frozenset(("worse", "below-floor", "creep", "must-pass", "slice-worse"))
+_TOGETHER = ("composite-worse", "large-loss", "perhaps-worse", "slightly-worse")
+_QUALITY = frozenset(("worse", "below-floor", "creep", "must-pass", "slice-worse", "question-worse", *_TOGETHER))
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

@@ -11,13 +11,17 @@ import pytest
 from builders import make_chunk, make_config, make_support
 from pages import Elements, data_of
 from raggate.models.scorecard import ListEntry
+from raggate.models.selection import Selection
 from raggate.models.verdict import Review
+from raggate.pipeline.check import evaluate_run
 from raggate.reports.page import changes, failure, metrics, report, slices
 from raggate.reports.page.passages import Passages
 from raggate.scoring.list_entries import short_hash
+from raggate.scoring.score import score
 from raggate.text.escape import plain
 from reviews import (
     BESIDE,
+    CUTOFFS,
     HOSTILE,
     NOTES,
     REVIEWS,
@@ -109,6 +113,14 @@ def test_a_run_that_was_cut_short_breaks_no_question() -> None:
     assert metrics.deciding(cannot_tell()) == []
     assert "decides nothing here" in document
     assert "panic: runtime error: index out of range [5]" in Elements(document).visible
+
+
+def test_how_many_questions_were_asked() -> None:
+    """A part is of the whole golden set, and a run that was cut short is not said to have asked them."""
+    run = replace(run_of(good()[:1]), selection=Selection(asked=(good()[0].case.id,), of=26, words="-k x"))
+    part = evaluate_run(run, score(run, CUTOFFS), baseline_of(run_of(good())))
+    assert "1 of 26 questions, hybrid" in Elements(report.render(part)).visible
+    assert "To be asked" in Elements(report.render(cannot_tell())).visible
 
 
 class TestRows:

@@ -269,7 +269,7 @@ def test_measured() -> None:
     ]
 
 
-UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass")
+UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass", "composite-worse", "question-worse", "perhaps-worse")
 
 
 @pytest.mark.parametrize("outcome", ["cannot tell", "interrupted"])
