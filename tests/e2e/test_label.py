@@ -187,6 +187,21 @@ def test_the_end(page: Page, address: str, project: LabelProject) -> None:
     assert [act.get("grade") for act in acts] == [1, 1, 1, 1, 1, None, 2]
 
 
+def test_by_tab_and_enter_alone(page: Page, address: str) -> None:
+    """Without the keys for grades: a link leads past the questions, and after a grade the next text has the focus."""
+    shown(page, address)
+    page.locator("#find").focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Enter")
+    for _ in range(20):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.matches('.grades button')"):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".dots button.judged")).to_have_count(1)
+    expect(page.get_by_role("group", name=re.compile("Passage [123] of 3"))).to_be_focused()
+
+
 def test_one_that_is_refused_takes_no_others_with_it(page: Page, project: LabelProject) -> None:
     """Of what was decided while raggate did not answer, all is kept but what it refuses, and that is told."""
     session = project.open(proposals=1)

@@ -98,6 +98,10 @@ def test_what_is_gone_and_what_is_not_alike_have_a_next_step() -> None:
         "No verdict is possible: the number of chunks asked for (ask.k) changed: 5 in the baseline, 8 now; undo that, "
         "or promote a run that is measured so."
     )
+    others = judged(run_of({make_case(case.id, question=f"{case.question} By whom?"): True for case in CASES}), before)
+    assert others.verdict.outcome == "cannot tell"
+    for page in shown(others):
+        assert "promote that run" in page
     foreign = judged(replace(run_of(ALL), suite="other"), before)
     assert "name this suite's own baseline" in foreign.verdict.headline
 

@@ -17,6 +17,8 @@ _BY_CODE = {
     "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
     "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
     "fewer-cases": "`raggate lint` says which questions are gone; if they are meant to be, promote a run without them.",
+    "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
+    "run.",
 }
 """Code of the reason that comes first -> what to do."""
 
