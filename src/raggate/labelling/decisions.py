@@ -53,6 +53,11 @@ class Where(BaseModel):
         return sha256(dumps(place_key(self.support(1)))).hexdigest()[:12]
 
 
+def words_of(question: str) -> str:
+    """Give eight hex digits that tell the words of a question from others."""
+    return sha256(question.encode()).hexdigest()[:8]
+
+
 class Decision(BaseModel):
     """What one person did.
 
@@ -63,6 +68,7 @@ class Decision(BaseModel):
             of a question, `accept`, `reject` or `reopen` a proposal, `draft` its words while they are typed; `written`
             stands where all before it went into the golden set.
         case: the id of the question.
+        asked: eight hex digits of its words at that time; see `words_of`.
         where: the passage.
         grade: 0 to 3.
         misleading: whether the passage looks like an answer and is none.
@@ -78,6 +84,7 @@ class Decision(BaseModel):
     by: Name
     do: Kind
     case: _Label = ""
+    asked: Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")] = ""
     where: Where | None = None
     grade: Annotated[int, Field(ge=0, le=3)] | None = None
     misleading: bool = False

@@ -59,13 +59,15 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
 
 def splits(golden: Golden, state: Progress) -> tuple[Unit, ...]:
     """Name what people differ on and have not settled: a place that the golden set judges is settled."""
+    ids = {case.id for case in golden.cases}
     judged = {
         (case.id, place_key(place)) for case in golden.cases for place in (*case.gold_supports, *case.not_relevant)
     }
     return tuple(
         unit
         for unit, votes in state.votes.items()
-        if is_split(votes)
+        if unit.case in ids
+        and is_split(votes)
         and unit not in state.settled
         and (unit in state.touched or (unit.case, place_key(unit.where.support(1))) not in judged)
     )
@@ -129,6 +131,7 @@ def _accepted(decisions: Iterable[Decision], golden: Golden, vault: Vault, refus
         if question in asked:
             # written before a crash, or added by somebody else
             continue
+        asked.add(question)
         beside = cases_beside(golden, case.gold_supports, vault)
         name = new_id(question, taken, beside)
         taken.append(name)

@@ -10,6 +10,7 @@ from hashlib import sha256
 from raggate.inputs.authoring.golden_file import with_cases, with_changed
 from raggate.inputs.authoring.proposals_file import Kept, write as write_proposals
 from raggate.labelling import label_file
+from raggate.labelling.decisions import words_of
 from raggate.labelling.golden_edits import Edits
 from raggate.labelling.progress import Progress
 from raggate.models.golden import Case, Golden, Support
@@ -88,7 +89,7 @@ def plan(
     if not state.proposals:
         after["proposals"] = stored["proposals"]
     files = {key: FileChange(name=names[key], before=stored[key], after=after[key]) for key in names}
-    return Plan(**files, sentences=tuple(_sentences(golden, edited)), edits=edited)
+    return Plan(**files, sentences=tuple(_sentences(golden, edited, state)), edits=edited)
 
 
 def _proposals(kept: list[Kept], state: Progress, edited: Edits) -> Iterator[Kept]:
@@ -102,9 +103,11 @@ def _proposals(kept: list[Kept], state: Progress, edited: Edits) -> Iterator[Kep
             yield item._replace(state="rejected")
 
 
-def _sentences(golden: Golden, edited: Edits) -> Iterator[str]:
+def _sentences(golden: Golden, edited: Edits, state: Progress) -> Iterator[str]:
     for case in golden.cases:
         if (new := edited.changed.get(case.id)) is not None:
+            if state.asked.get(case.id, set()) - {words_of(case.question)}:
+                yield f"{case.id}: note: asked something else when it was judged; now it asks: {case.question}"
             yield from (f"{case.id}: {change}" for change in _changes(case, new))
     yield from (f"{case.id}: new: {case.question}" for case in edited.added)
 

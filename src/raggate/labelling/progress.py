@@ -20,6 +20,7 @@ class Progress:
         touched: passages that somebody graded since the last writing: those that change the golden set.
         settled: the grade that was settled on where people differ, since the last writing.
         keys: what was set of a question since the last writing.
+        asked: the words of each question when something was decided on it since the last writing; see `words_of`.
         proposals: by their ids, the last decision on each since the last writing.
         drafts: by their ids, the words that somebody was typing.
         skipped: by person, the passages they left for later.
@@ -30,12 +31,15 @@ class Progress:
     touched: dict[Unit, None] = field(default_factory=dict)
     settled: dict[Unit, int] = field(default_factory=dict)
     keys: dict[str, dict[Key, bool | str]] = field(default_factory=dict)
+    asked: dict[str, set[str]] = field(default_factory=dict)
     proposals: dict[str, Decision] = field(default_factory=dict)
     drafts: dict[str, str] = field(default_factory=dict)
     skipped: dict[str, set[Unit]] = field(default_factory=dict)
 
     def take(self, decision: Decision) -> None:
         """Go one decision on."""
+        if decision.asked and decision.do != "skip":
+            self.asked.setdefault(decision.case, set()).add(decision.asked)
         if decision.where is not None:
             self._judge(decision, Unit(decision.case, decision.where))
         elif decision.do == "set" and decision.key is not None and decision.value is not None:
@@ -75,7 +79,7 @@ class Progress:
                 self.touched.pop(unit)
 
     def _close(self) -> None:
-        for decided in (self.touched, self.settled, self.keys, self.proposals, self.drafts):
+        for decided in (self.touched, self.settled, self.keys, self.asked, self.proposals, self.drafts):
             decided.clear()
 
     def of(self, unit: Unit) -> Votes:

@@ -17,7 +17,7 @@ from raggate.inputs.authoring.proposals import Proposal, propose
 from raggate.inputs.authoring.proposals_file import Kept
 from raggate.inputs.golden import write_case
 from raggate.labelling import label_file, returned
-from raggate.labelling.decisions import Decision
+from raggate.labelling.decisions import Decision, words_of
 from raggate.labelling.golden_edits import edits
 from raggate.labelling.grades import Agreement, agreement
 from raggate.labelling.journal import Journal
@@ -109,7 +109,8 @@ class Session:
                 raise UsageError(f"no proposal {decision.proposal!r} waits")
             if decision.do == "accept":
                 decision = decision.model_copy(update={"line": write_case(proposal.case).decode()})
-        return decision.model_copy(update={"at": now()})
+        case = self.by_id.get(decision.case)
+        return decision.model_copy(update={"at": now(), "asked": words_of(case.question) if case else ""})
 
     def plan(self) -> Plan:
         """Give what writing would do now."""

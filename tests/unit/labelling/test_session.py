@@ -196,6 +196,26 @@ def test_a_golden_set_that_changed_meanwhile(project: LabelProject) -> None:
     assert project.cases()["q1"]["gold_supports"][1]["grade"] == 3
 
 
+def test_a_question_that_asks_something_else_meanwhile(project: LabelProject) -> None:
+    """What was judged for other words is told beside the difference, with the words that it would go to."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3), grade("q2", OVEN, 3)])
+    project.golden.write_bytes(project.golden.read_bytes().replace(b"How hot", b"How old"))
+    session = project_again(project, session)
+    assert session.plan().sentences == (
+        f"q1: bread.md {OVEN}: not judged → grade 3",
+        "q2: note: asked something else when it was judged; now it asks: How old is the oven?",
+        f"q2: bread.md {OVEN}: not judged → grade 3",
+    )
+
+
+def test_votes_on_a_question_that_is_gone(project: LabelProject) -> None:
+    """What people differ on waits for nobody when the golden set has no such question any more."""
+    votes = ({"case": "gone", "rel_path": "bread.md", "by": name, "grade": n} for name, n in (("ann", 0), ("bob", 3)))
+    project.labels.write_text("".join(json.dumps(vote) + "\n" for vote in votes))
+    assert project.open().plan().edits.split == ()
+
+
 def test_a_difference_that_is_not_the_one_seen(project: LabelProject) -> None:
     """Whoever writes says which difference they saw; another decision in between asks them to look again."""
     session = project.open()
@@ -309,6 +329,14 @@ def test_links(project: LabelProject, tmp_path: Path) -> None:
     own.parent.symlink_to(tmp_path / "vault")
     with pytest.raises(UsageError, match="symbolic link"):
         project.open()
+
+
+def test_two_proposals_in_the_same_words(project: LabelProject) -> None:
+    """A question goes in once, however many proposals were made it."""
+    session = project.open(proposals=5)
+    for proposal in session.waiting()[:2]:
+        session.decide([Decision(at="", by="ann", do="accept", proposal=proposal.id, text="How long does it rest?")])
+    assert session.plan().sentences == ("q4: new: How long does it rest?",)
 
 
 def test_proposals_go_in_when_they_are_written(project: LabelProject) -> None:
