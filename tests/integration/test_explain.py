@@ -132,4 +132,4 @@ def test_a_run_that_is_not_there(talk: Conversation) -> None:
     talk.repository.runs[9][-1] |= {"status": "in_progress", "conclusion": None}
     assert "has not ended yet. Ask again when it has." in asked(talk, "anchovy-first")
     talk.repository.pulls[7].head_sha = talk.repository.add_commit({"README": "more"}, [talk.repository.head])
-    assert "The gate has not run for" in asked(talk, "anchovy-first")
+    assert "There is no run of the gate's workflow for" in asked(talk, "anchovy-first")

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from commanded import NAME, Conversation
+from e2e import grammar
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, status
+from here import called
+from raggate.action import main
 from raggate.errors import CannotTell, UsageError
 
 RECHECK = "/raggate recheck"
+EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"
 
 
 @pytest.fixture
@@ -126,16 +131,16 @@ class TestRecheck:
     @pytest.mark.parametrize(
         ("change", "words"),
         [
-            (another_commit, "The gate has not run for"),
+            (another_commit, "There is no run of the gate's workflow for"),
             (closed, "This pull request is not open."),
             (last(status="in_progress", conclusion=None), "has not ended yet"),
             (last(conclusion="action_required"), "waits for approval"),
-            (last(event="push"), "The gate has not run for"),
+            (last(event="push"), "There is no run of the gate's workflow for"),
             (
                 last(pull_requests=[{"id": 1, "number": 8, "url": "", "head": {}, "base": {}}]),
-                "The gate has not run for",
+                "There is no run of the gate's workflow for",
             ),
-            (last(head_repository="octo/other"), "The gate has not run for"),
+            (last(head_repository="octo/other"), "There is no run of the gate's workflow for"),
         ],
     )
     def test_what_is_not_started(self, talk: Conversation, change: Callable[[Conversation], None], words: str) -> None:
@@ -196,3 +201,37 @@ class TestOtherComments:
         """A workflow on another event is told where the whole workflow stands."""
         with pytest.raises(UsageError, match="issue_comment, not workflow_run"):
             talk.respond(RECHECK, name="workflow_run")
+
+
+def test_the_step_of_a_workflow(talk: Conversation, tmp_path: Path) -> None:
+    """The whole step, from GitHub's event file to the reply, the outputs and a summary without a verdict."""
+    comment = talk.repository.add_comment(7, "ada", RECHECK)
+    event = json.loads((EVENTS / "issue_comment" / "01-created.json").read_bytes())
+    event["issue"] |= {"number": 7, "pull_request": {"url": ""}}
+    event["comment"] |= {"id": comment.id, "body": RECHECK, "user": {"login": "ada", "type": "User"}}
+    (tmp_path / "event.json").write_text(json.dumps(event))
+    files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")}
+    for file in files.values():
+        Path(file).touch()
+    environment = {
+        **files,
+        "GITHUB_WORKSPACE": str(tmp_path),
+        "GITHUB_EVENT_NAME": "issue_comment",
+        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+        "GITHUB_REPOSITORY": NAME,
+        "GITHUB_RUN_ID": "10",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_SERVER_URL": talk.fake.server_url,
+        "GITHUB_API_URL": talk.fake.api_url,
+        "GITHUB_GRAPHQL_URL": talk.fake.graphql_url,
+        "GITHUB_SHA": talk.repository.head,
+        "INPUT_COMMAND": "respond",
+        "INPUT_GITHUB-TOKEN": talk.fake.token(talk.permissions),
+    }
+    done = called(main.step, at=tmp_path, environment=environment, alone=True)
+    assert done.code == 0, done.err
+    assert (talk.attempts, len(talk.replies)) == (2, 1)
+    outputs = grammar.values((tmp_path / "GITHUB_OUTPUT").read_text())
+    assert (outputs["verdict"], outputs["exit-code"]) == ("", "")
+    assert "#issuecomment-" in outputs["comment-url"]
+    assert (tmp_path / "GITHUB_STEP_SUMMARY").read_text() == "the command was carried out.\n"

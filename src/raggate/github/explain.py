@@ -41,7 +41,9 @@ def explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, lin
     head = commit_link(links, pull.head_sha)
     record = runs.newest(repository, pull, gate.workflow)
     if record is None:
-        return Reply(text=f"The gate has not run for {head}, so nothing is known of its questions.", done=False)
+        return Reply(
+            text=f"There is no run of the gate's workflow for {head}, so nothing can be explained.", done=False
+        )
     name = link(f"run {record['id']}", address(record.get("html_url")), links)
     if record.get("status") != "completed":
         return Reply(text=f"The gate's {name} for {head} has not ended yet. Ask again when it has.", done=False)

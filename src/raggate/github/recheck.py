@@ -27,7 +27,9 @@ def recheck(repository: Repository, pull: Pull, workflow: str, links: Links) -> 
     head = commit_link(links, pull.head_sha)
     run = runs.newest(repository, pull, workflow)
     if run is None:
-        return Reply(text=f"The gate has not run for {head}, so there is no run to start again.", done=False)
+        return Reply(
+            text=f"There is no run of the gate's workflow for {head}, so there is nothing to start again.", done=False
+        )
     name = link(f"Run {run['id']}", address(run.get("html_url")), links)
     if run.get("status") != "completed":
         return Reply(text=f"{name} for {head} has not ended yet, so it is not started again.", done=False)

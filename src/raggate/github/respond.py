@@ -21,6 +21,8 @@ from raggate.github.runner.event import WrittenComment
 from raggate.models.publication import Links
 from raggate.text.redact import redact
 
+_DONE, _NOT_DONE = "the command was carried out", "the command was not carried out; the reply says why"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Response:
@@ -67,7 +69,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
     text = redact(replies.body(comment.id, reply), (token,))
     made = thread.create(text, lambda: _reply_to(thread, comment.id))
     thread.react(comment.id, "+1" if reply.done else "-1")
-    return Response(message="done" if reply.done else "not done; the reply says why", code=code, url=made.url)
+    return Response(message=_DONE if reply.done else _NOT_DONE, code=code, url=made.url)
 
 
 def _carry_out(

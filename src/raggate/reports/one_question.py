@@ -13,6 +13,7 @@ from raggate.models.verdict import Review
 from raggate.reports.page.passages import Passages
 from raggate.reports.page.questions import Sides
 from raggate.reports.parts import questions
+from raggate.reports.parts.budget import COMMENT_LIMIT, Section, fit, utf16_units
 from raggate.reports.parts.markup import inert, listed, table
 from raggate.text.anchors import as_read
 
@@ -23,7 +24,9 @@ _WIDTH = 120
 
 
 def render(review: Review, case_id: str, links: Links | None) -> str:
-    """Write all that a review knows of a question, mode by mode; empty where it has no such question.
+    """Write all that a review knows of a question, mode by mode, as far as a comment holds it; else lists are left out.
+
+    Empty where the review has no such question.
 
     Args:
         review: the review.
@@ -33,11 +36,14 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
     sides, passages = Sides.of(review), Passages(review.run)
     items = [item for item in review.run.results if item.case.id == case_id]
     several = len({item.result.mode for item in items}) > 1
-    parts = []
+    sections = []
     for item in items:
-        title = [f"**{inert(item.result.mode)}**"] if several else []
-        parts += [*title, _standing(item, review, sides, links), _lists(item, sides, passages)]
-    return "\n\n".join(filter(None, parts))
+        mode = inert(item.result.mode)
+        standing = (f"**{mode}**\n\n" if several else "") + _standing(item, review, sides, links)
+        lists = _lists(item, sides, passages)
+        variants = (f"{standing}\n\n{lists}", standing) if lists else (standing,)
+        sections.append(Section(name=f"mode {mode}", rank=1, variants=variants))
+    return fit(sections, COMMENT_LIMIT, utf16_units).strip()
 
 
 def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links | None) -> str:

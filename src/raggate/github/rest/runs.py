@@ -75,7 +75,9 @@ def attempt_of(record: Mapping[str, Any]) -> int:
 
 
 def _is_of(record: Mapping[str, Any], pull: Pull, workflow: str) -> bool:
-    branch, origin = str(record.get("head_branch") or ""), str(fields(record.get("head_repository")).get("full_name"))
+    branch = str(record.get("head_branch") or "")
+    # neither has a name once the fork is deleted
+    origin = str(fields(record.get("head_repository")).get("full_name") or "")
     if type(record.get("id")) is not int or record.get("event") != "pull_request":
         return False
     if record.get("head_sha") != pull.head_sha or origin.lower() != pull.head_repository.lower():

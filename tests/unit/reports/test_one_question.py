@@ -1,0 +1,87 @@
+"""One question of a review as a comment tells it, in every state that a question can be in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import reviews
+from builders import make_chunk, make_failure, make_labelled, make_result
+from raggate.models.run import LabelledResult
+from raggate.reports import one_question
+from raggate.reports.parts.budget import COMMENT_LIMIT, utf16_units
+from rendered import problems
+from reviews import answer, baseline_of, case_of, gold_of, good, others, review_of, run_of
+
+
+def standing(before: list[LabelledResult], now: LabelledResult, **fields: Any) -> str:
+    """Give the second line of a question that was one way in the baseline and is another now."""
+    review = review_of(run_of([now, *good()[1:]], **fields), baseline_of(run_of(before)))
+    return one_question.render(review, now.case.id, None).splitlines()[1].removesuffix("<br>").strip()
+
+
+def test_where_it_stands() -> None:
+    """A question that no report tells of has its ranks in both, and what came instead of an answer."""
+    case = good()[0].case
+    assert standing(good(), good()[0]) == "rank 1, as in the baseline"
+    added = answer(case_of(50), gold_of(case_of(50)))
+    assert standing(good(), added) == "rank 1, not in the baseline"
+    below = answer(case, others(1)[0], gold_of(case))
+    assert standing([below, *good()[1:]], good()[0]) == "rank 2 → rank 1"
+
+
+def test_no_answer() -> None:
+    """A question that was lost on the way says what happened, as text."""
+    case = good()[0].case
+    failed = make_labelled(case, make_result(case.id, failure=make_failure(message="<b>no</b> answer @eve")))
+    line = standing(good(), failed, stopped="the API exited")
+    assert line.startswith("no answer: timeout")
+    assert "<b>" not in line
+    assert "@eve" not in line
+
+
+@pytest.mark.parametrize("abstained", [True, False])
+def test_a_question_without_an_answer(abstained: bool) -> None:
+    """Of a question that nothing answers it is said only what was measured: no rank."""
+    case = case_of(50, answerable=False, gold_supports=())
+    item = make_labelled(case, make_result(case.id, make_chunk()))
+    text = one_question.render(review_of(run_of([*good(), item]), baseline_of(run_of(good()))), case.id, None)
+    assert "expected: no answer" in text
+    assert "rank 1," not in text.splitlines()[1]
+
+
+def test_every_mode() -> None:
+    """A question that was asked in several modes stands below the name of each."""
+    review = reviews.several_modes()
+    case_id = review.run.results[0].case.id
+    modes = [item.result.mode for item in review.run.results if item.case.id == case_id]
+    text = one_question.render(review, case_id, None)
+    assert [line for line in text.splitlines() if line.startswith("**")] == [f"**{mode}**" for mode in modes]
+
+
+def test_no_such_question() -> None:
+    """A question that the review does not have is nothing."""
+    assert one_question.render(reviews.passing(), "none", None) == ""
+
+
+@pytest.mark.parametrize("name", ["hostile", "hostile_everywhere", "regression", "cannot_tell", "first_run", "bare"])
+def test_nothing_foreign_is_live(name: str) -> None:
+    """Whatever a question, an answer or a name holds, it is text when it is rendered."""
+    review = getattr(reviews, name)()
+    for case_id in {item.case.id for item in review.run.results}:
+        assert list(problems(one_question.render(review, case_id, None))) == []
+
+
+def test_what_a_comment_holds() -> None:
+    """Names that are as long as they can be leave lists out before a comment is too long for GitHub."""
+    case = case_of(50)
+    chunks = [
+        make_chunk(f"c{number}", rel_path="|" * 5000 + str(number), heading_path="# " + "|" * 5000)
+        for number in range(20)
+    ]
+    items = [make_labelled(case, make_result(case.id, *chunks, mode=f"mode{number}")) for number in range(40)]
+    review = review_of(run_of(items), None)
+    text = one_question.render(review, case.id, None)
+    assert utf16_units(text) <= COMMENT_LIMIT
+    assert "Shortened to fit: mode mode" in text
