@@ -168,9 +168,9 @@ def propose(
 ) -> int:
     """Propose questions from tables, lists, headings and similar notes, without a model unless --model asks for one.
 
-    Each has one passage that answers it and quotes no heading. None is added to the golden set until a person accepts
-    it, in the terminal or with --accept; until then proposals wait in a file. With --model, questions by the first
-    model of `judges` come first, and those made by rule fill the rest.
+    Each has one passage that answers it, and quotes no heading of three words or more. None is added to the golden set
+    until a person accepts it, in the terminal or with --accept; until then proposals wait in a file. With --model,
+    questions by the first model of `judges` come first, and those made by rule fill the rest.
     """
     from raggate.cli.proposing import Desk, run
     from raggate.pipeline import authoring

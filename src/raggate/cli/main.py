@@ -23,6 +23,7 @@ from raggate.interop.options import choice
 from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.models.verdict import Review
@@ -279,7 +280,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
     terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "by")}
     target, proposal = rerun.promote_directory(request_of(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
-    cases = f"{len({case.case_id for case in scorecard.cases})} cases"
+    cases = counted(len({case.case_id for case in scorecard.cases}), "question")
     click.echo(
         log_line(f"{console.short_path(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}")
     )

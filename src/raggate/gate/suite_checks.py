@@ -138,7 +138,7 @@ def _answered(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFin
             yield LintFinding("impossible-question", path, case.line, case.id, "was not found in any mode")
     first = sum(all(score.rank == 1 for score in own) for _, own in ranked)
     if ranked and first >= SATURATED * len(ranked):
-        message = f"{first} of {counted(len(ranked), 'question')} have their answer first in every mode"
+        message = f"in every mode the answer comes first for {first} of {counted(len(ranked), 'question')}"
         yield LintFinding("saturated-suite", path, 1, "", message)
 
 

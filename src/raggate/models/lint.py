@@ -53,7 +53,7 @@ CHECKS: dict[str, Check] = {
     ),
     "leaked-heading": Check(
         "warning",
-        "A question quotes a heading of its gold support, so any keyword search finds it.",
+        "A question quotes a heading of its gold support, of three words or more, so any keyword search finds it.",
         "Ask in the words of somebody who does not know the note.",
     ),
     "leaked-answer": Check(

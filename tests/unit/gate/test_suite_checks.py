@@ -118,7 +118,7 @@ def test_impossible_questions() -> None:
 def test_a_saturated_suite() -> None:
     """A suite whose questions all have their answer first is told once."""
     assert found(baseline(1, 1, 1, 1)) == [
-        ("saturated-suite", "", "4 of 4 questions have their answer first in every mode")
+        ("saturated-suite", "", "in every mode the answer comes first for 4 of 4 questions")
     ]
     assert found(baseline(1, 1, 1, 2)) == []
 
