@@ -118,7 +118,11 @@ RESULTS: Mapping[str, Keys] = {
         "kept": ("whole number", "with --prune: replies kept"),
         "written": ("true or false", "with --prune: false with --dry-run"),
     },
-    "score": {**RUN_DIRECTORY, **METRICS},
+    "score": {
+        **RUN_DIRECTORY,
+        "complete": ("true or false", "whether all questions were asked; false for a part of them"),
+        **METRICS,
+    },
     "report": {
         **RUN_DIRECTORY,
         "report": ("text", "the name of the report"),

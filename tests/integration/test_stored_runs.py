@@ -48,6 +48,12 @@ def test_a_run_by_its_name(checked: Project) -> None:
     assert "is the beginning of 3 run directories" in done.err
 
 
+def test_values_of_a_part_are_said_to_be_that(checked: Project) -> None:
+    """Scored again, a partial run says first that it is one."""
+    assert checked.command("score", "latest").out.startswith("partial: 1 of 24 questions asked (--limit 1)\n")
+    assert json.loads(checked.command("score", "latest", "--json").out)["result"]["complete"] is False
+
+
 def test_a_comparison_leaves_the_verdict(checked: Project) -> None:
     """`compare` writes its reports beside those of the run, which stay byte for byte."""
     run = checked.last_run()

@@ -199,15 +199,20 @@ def score(directory: Path, golden_file: Path | None) -> int:
     from raggate.pipeline import rerun
     from raggate.text.numbers import written
 
-    _, scorecard = rerun.score(directory, golden_file, SYSTEMS)
+    scored, scorecard = rerun.score(directory, golden_file, SYSTEMS)
     values = [
         (mode, name, value)
         for mode, slices in scorecard.slices.items()
         for name, value in slices.get("overall", {}).items()
     ]
+    if scored.stopped is not None:
+        click.echo(log_line(f"not all questions were asked: {scored.stopped}"))
+    if scored.selection is not None:
+        click.echo(log_line(scored.selection.sentence))
     for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
-    return Answer({"run_directory": directory, "metrics": console.metrics_of(values)})
+    complete = scored.stopped is None and scored.selection is None
+    return Answer({"run_directory": directory, "complete": complete, "metrics": console.metrics_of(values)})
 
 
 @cli.command()
