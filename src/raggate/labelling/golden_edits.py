@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from raggate.errors import FileProblems
+from raggate.inputs.anchor_check import check_anchors
 from raggate.inputs.authoring.golden_file import new_id
 from raggate.inputs.authoring.places import cases_beside
 from raggate.inputs.golden import complete, read_case
@@ -15,6 +17,7 @@ from raggate.labelling.grades import consensus, is_split
 from raggate.labelling.label_file import Unit
 from raggate.labelling.progress import Progress
 from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.text.quote import quoted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,6 +51,7 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
             refused[case.id] = problem
         elif edited != case:
             changed[case.id] = edited
+    changed = _with_places(golden, vault, changed, refused)
     known = {case.id for case in golden.cases}
     for gone in dict.fromkeys((*by_case, *state.keys)):
         if gone not in known:
@@ -55,6 +59,21 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
     accepted = [item for item in state.proposals.values() if item.do == "accept"]
     added = tuple(_accepted(accepted, golden, vault, refused))
     return Edits(changed=changed, added=added, refused=refused, split=splits(golden, state))
+
+
+def _with_places(golden: Golden, vault: Vault, changed: Mapping[str, Case], refused: dict[str, str]) -> dict[str, Case]:
+    """Leave out cases that name what is in the notes no more: for them a check would refuse all."""
+    left = dict(changed)
+    while left:
+        try:
+            check_anchors(replace(golden, cases=tuple(left.values())), vault)
+        except FileProblems as error:
+            for problem in error.problems:
+                refused[problem.key] = problem.text.removeprefix(f"case {quoted(problem.key)}: ")
+                left.pop(problem.key, None)
+        else:
+            break
+    return left
 
 
 def splits(golden: Golden, state: Progress) -> tuple[Unit, ...]:

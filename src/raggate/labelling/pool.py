@@ -56,6 +56,10 @@ class Places:
         for passage in passages(vault):
             self._notes.setdefault(passage.rel_path, []).append(passage)
 
+    def of_notes(self, vault: Vault) -> Places:
+        """Index other notes in the same way."""
+        return Places(vault, by_heading=self._by_heading)
+
     def of(self, chunk: Chunk, case: Case) -> Pooled | None:
         """Give the place that a chunk is from, as the question's golden labels name places; None where it has none."""
         named = case.gold_supports[0] if case.gold_supports else None

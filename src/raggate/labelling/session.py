@@ -129,10 +129,10 @@ class Session:
                 or a check would refuse the golden set.
             CannotTell: when the disk is full; a file is then as it was.
         """
-        if any(self._on_disk(key) != data for key, data in self.stored.items()):
+        if self._is_outdated():
             self.reload()
             raise UsageError(
-                f"{self.names['golden']} or its labels changed meanwhile: nothing was written",
+                f"{self.names['golden']}, its labels or the notes changed meanwhile: nothing was written",
                 hint="The files were read again. Look at the difference, and write it if it is still what you mean.",
             )
         whole = self.plan()
@@ -150,6 +150,10 @@ class Session:
         self.reload()
         return whole
 
+    def _is_outdated(self) -> bool:
+        changed = any(self._on_disk(key) != data for key, data in self.stored.items())
+        return changed or authoring.notes_now(self.bench).hash != self.bench.vault.hash
+
     def reload(self) -> None:
         """Read the files again, and what was decided since they were written last."""
         fresh = authoring.reopened(self.bench, self._on_disk("golden"))
@@ -162,6 +166,8 @@ class Session:
         kept += [
             item for item in self.kept if item.proposal.id not in known and item.proposal.case.question not in here
         ]
+        if fresh.vault is not self.bench.vault:
+            self.places = self.places.of_notes(fresh.visible)
         self.bench, self.stored, self.kept = fresh, stored, kept
         self.state = progress(labels, self.journal.decisions)
         self.by_id = {case.id: case for case in fresh.golden.cases}

@@ -149,12 +149,25 @@ def check_content(bench: Workbench, data: bytes) -> None:
 
 
 def reopened(bench: Workbench, data: bytes) -> Workbench:
-    """Give a golden set with the content that its file has now.
+    """Give a golden set with the content that its file has now, and the notes as they are now.
 
     Raises:
-        UsageError: when that is none.
+        UsageError: when that is none, and for notes that cannot be read.
     """
-    return replace(bench, data=data, golden=_cases(data, bench.golden.name))
+    bench = replace(bench, data=data, golden=_cases(data, bench.golden.name))
+    notes = notes_now(bench)
+    if notes.hash == bench.vault.hash:
+        return bench
+    return replace(bench, vault=notes, visible=visible(notes, bench.settings.private))
+
+
+def notes_now(bench: Workbench) -> Vault:
+    """Read the notes again.
+
+    Raises:
+        UsageError: for notes that cannot be read.
+    """
+    return vault.load(bench.vault.directories)
 
 
 def _cases(data: bytes, name: str) -> Golden:

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from labelling_project import CONFIG, DOUGH, LabelProject, grade, make_label_project
+from labelling_project import CONFIG, DOUGH, NOTE, LabelProject, grade, make_label_project
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
 from raggate.labelling import journal as journals, session as sessions
@@ -194,6 +194,21 @@ def test_a_golden_set_that_changed_meanwhile(project: LabelProject) -> None:
     write(session)
     assert "How warm" in project.golden.read_text()
     assert project.cases()["q1"]["gold_supports"][1]["grade"] == 3
+
+
+def test_notes_that_changed_meanwhile(project: LabelProject) -> None:
+    """Nothing is written over notes that nobody saw; a heading that is gone keeps its own question back, no other."""
+    session = project.open()
+    session.decide([grade("q1", OVEN, 2), grade("q2", "# Soup", 2, note="soup.md")])
+    digest = session.plan().digest
+    (project.root / "vault" / "bread.md").write_text(NOTE.replace("## Oven", "## Stove"))
+    with pytest.raises(UsageError, match="the notes changed meanwhile: nothing was written"):
+        session.write(digest, "ann")
+    assert f"'bread.md' has no heading '{OVEN}'" in session.plan().edits.refused["q1"]
+    assert OVEN not in headings(session, "q2")
+    write(session)
+    assert [support["heading_path"] for support in project.cases()["q2"]["gold_supports"]][1:] == ["# Soup"]
+    assert project.cases()["q1"]["gold_supports"] == [DOUGH]
 
 
 def test_a_question_that_asks_something_else_meanwhile(project: LabelProject) -> None:
