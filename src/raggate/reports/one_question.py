@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import zip_longest
 
 from raggate.models.golden import Support
@@ -34,6 +35,9 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
         links: what links are made of; None for no links.
     """
     sides, passages = Sides.of(review), Passages(review.run)
+    if review.comparison.incomparable:
+        # what must not be compared is not shown side by side either
+        sides = replace(sides, before={})
     items = [item for item in review.run.results if item.case.id == case_id]
     several = len({item.result.mode for item in items}) > 1
     sections = []
@@ -54,7 +58,7 @@ def _standing(item: LabelledResult, review: Review, sides: Sides, links: Links |
         return questions.item(flip, review, links)
     case = item.case
     lines = [f"- **{inert(case.question)}** <sub>{inert(case.id)}</sub>"]
-    lines.append(_course(item, sides.before.get(key), sides.now.get(key)))
+    lines += filter(None, [_course(item, review, sides)])
     if not case.answerable:
         lines.append("expected: no answer")
     elif case.gold_supports:
@@ -66,25 +70,30 @@ def _expected(support: Support) -> str:
     return as_read(support.rel_path or support.chunk_id or support.doc_id or "", support.heading_path)
 
 
-def _course(item: LabelledResult, before: CaseScore | None, now: CaseScore | None) -> str:
-    """Say where the passage of a question that no report tells of stood and stands."""
+def _course(item: LabelledResult, review: Review, sides: Sides) -> str:
+    """Say where the passage of a question that no report tells of stood and stands; empty where that is not known."""
     failure = item.result.failure
     if failure is not None:
         return f"no answer: {inert(f'{failure.kind}: {failure.message}', middle=True)}"
-    places = [None if score is None else _place(score, item) for score in (before, now)]
-    if places[1] is None:
-        return "not scored"
-    if places[0] is None:
-        return f"{places[1]}, not in the baseline"
-    return f"{places[1]}, as in the baseline" if places[0] == places[1] else f"{places[0]} → {places[1]}"
+    key = (item.result.mode, item.case.id)
+    before, now = (_place(side.get(key), item) for side in (sides.before, sides.now))
+    if not now or not sides.before:
+        return now
+    if item.case.id in review.comparison.golden.relabelled:
+        return f"{now}, relabelled since the baseline"
+    if not before:
+        return f"{now}, not in the baseline"
+    return f"{now}, as in the baseline" if before == now else f"{before} → {now}"
 
 
-def _place(score: CaseScore, item: LabelledResult) -> str:
+def _place(score: CaseScore | None, item: LabelledResult) -> str:
+    if score is None:
+        return ""
     if item.case.answerable:
         return f"rank {score.rank}" if score.rank else "not found"
     abstained = score.values.get(ABSTENTION_ACCURACY)
     if abstained is None:
-        return "no rank to have"
+        return ""
     return "abstained" if abstained == 1 else "did not abstain"
 
 
@@ -100,11 +109,10 @@ def _lists(item: LabelledResult, sides: Sides, passages: Passages) -> str:
         # what stood above already has no rank
         if position not in labels.duplicates
     ]
-    rows = [
-        (str(rank), left, right)
-        for rank, (left, right) in enumerate(zip_longest(old[:PLACES], new[:PLACES], fillvalue=""), 1)
-    ]
-    return table(("rank", "baseline", "now"), rows, numbers=("rank",)) if rows else ""
+    # an older baseline keeps no lists: an empty column would say that nothing came back
+    columns = {name: places[:PLACES] for name, places in (("baseline", old), ("now", new)) if places}
+    rows = [(str(rank), *cells) for rank, cells in enumerate(zip_longest(*columns.values(), fillvalue=""), 1)]
+    return table(("rank", *columns), rows, numbers=("rank",)) if rows else ""
 
 
 def _named(passages: Passages, number: int, *, matches: bool) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,6 +30,23 @@ def test_where_it_stands() -> None:
     assert standing(good(), added) == "rank 1, not in the baseline"
     below = answer(case, others(1)[0], gold_of(case))
     assert standing([below, *good()[1:]], good()[0]) == "rank 2 → rank 1"
+
+
+def test_what_cannot_be_compared() -> None:
+    """Nothing is said of a baseline where there is none, or none that the run may be held against."""
+    first = one_question.render(reviews.first_run(), "q00", None)
+    assert first.splitlines()[1] == "  rank 1<br>"
+    assert "| rank | now |" in first
+    review = review_of(run_of(good()), baseline_of(run_of(good())))
+    apart = replace(review, comparison=replace(review.comparison, incomparable=("another metric",), flips=()))
+    assert one_question.render(apart, "q00", None) == first
+
+
+def test_a_question_with_other_labels() -> None:
+    """A question that expects something else than in the baseline is not held against that."""
+    now = good()[0]
+    other = answer(replace(now.case, hash="another"), gold_of(now.case))
+    assert standing(good(), other) == "rank 1, relabelled since the baseline"
 
 
 def test_no_answer() -> None:
