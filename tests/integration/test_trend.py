@@ -55,6 +55,18 @@ def test_baseline_and_runs(promoted: Project) -> None:
     assert [tag for tag, attributes in page.tags if attributes.get("class") == "panel trend"]
 
 
+def test_runs_that_a_change_brings_along(promoted: Project) -> None:
+    """Where another commit judges, what lies beside the run is the change's own, and draws no past."""
+    promoted.commit()
+    runs = promoted.root / ".raggate" / "runs"
+    runs.mkdir(parents=True, exist_ok=True)
+    written(runs, "20260101_000001")
+    assert promoted.command("check", "--against", "HEAD").code == 0
+    assert {point.kind for point in read_context(promoted.last_run()).trend} == {"baseline"}
+    assert promoted.command("check").code == 0
+    assert "20260101_000001" in [point.name for point in read_context(promoted.last_run()).trend]
+
+
 def test_a_page_is_written_again_from_its_directory_alone(promoted: Project, tmp_path: Path) -> None:
     """A run directory that was carried elsewhere gives the same page, but for links to notes beside it."""
     assert promoted.command("check").code == 0

@@ -40,10 +40,10 @@ def before(request: Request, inputs: Inputs, directory: Path) -> tuple[TrendPoin
     def wanted(metric: str) -> bool:
         return gate.rule(metric) is not None
 
-    points = [
-        *of_baseline(request, inputs, wanted),
-        *of_runs(directory.parent, inputs.config.suite, wanted, without=directory.name),
-    ]
+    points = [*of_baseline(request, inputs, wanted)]
+    if inputs.against is None:
+        # a change that another commit judges may hold directories that look like runs
+        points += of_runs(directory.parent, inputs.config.suite, wanted, without=directory.name)
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
