@@ -221,7 +221,7 @@ def score(directory: Path, golden_file: Path | None) -> int:
     "--baseline",
     "baseline_file",
     type=RUN,
-    help="A baseline file or another run to compare with, instead of the stored baseline.",
+    help="A baseline file or another run to compare with, instead of the baseline that the run keeps.",
 )
 @click.option(
     "--config",
@@ -235,7 +235,8 @@ def score(directory: Path, golden_file: Path | None) -> int:
 def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None, reports: tuple[str, ...]) -> int:
     """Compare a stored run again and give the verdict.
 
-    The reports are written to its folder `compared`; its own verdict stays as it is.
+    It is held against the baseline that it keeps; a run of `run` or `calibrate` keeps none, so name one with
+    --baseline. The reports are written to its folder `compared`; its own verdict stays as it is.
     """
     from raggate.cli.promoting import command_line
     from raggate.interop.systems import SYSTEMS
