@@ -103,9 +103,10 @@ def decide(
     outcome, reasons = verdict.first_clause(clauses, interrupted=interrupted, otherwise="partial")
     warnings = [item.reason for item in must if not item.red]
     warnings += [*verdict.finding_reasons(findings, "warn"), Reason("partial", _WITHOUT_PROBES)]
+    excused = list(dict.fromkeys(str(item.reason.case_id) for item in must if item.waiver is not None))
     return Verdict(
         outcome=outcome,
-        sentences=_sentences(outcome, reasons, comparison, selection),
+        sentences=_sentences(outcome, reasons, comparison, selection, excused),
         reasons=tuple(reasons),
         warnings=tuple(warnings),
         rows=rows,
@@ -185,14 +186,19 @@ def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
 
 
 def _sentences(
-    outcome: VerdictKind, reasons: Sequence[Reason], comparison: Comparison, selection: Selection
+    outcome: VerdictKind,
+    reasons: Sequence[Reason],
+    comparison: Comparison,
+    selection: Selection,
+    excused: Sequence[str],
 ) -> tuple[str, ...]:
-    """Say first that it is a part, then what became of it."""
+    """Say first that it is a part, then what became of it; `excused` are questions whose loss a waiver lets pass."""
     first = f"P{selection.sentence[1:]}."
     if outcome == "partial":
         left = len(selection.asked) - comparison.compared
         new = f" ({left} of them not in the baseline as asked now)" if left > 0 else ""
-        return (first, f"Nothing asked got worse{new}; that is no verdict on the suite.")
+        but = f" but what is waived ({wording.some(excused)})" if excused else ""
+        return (first, f"Nothing asked got worse{but}{new}; that is no verdict on the suite.")
     if outcome == "failed in part":
         return (first, *_failed(reasons, comparison))
     cause = wording.clause(reasons[0].message)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import make_golden
-from raggate.config.schema import Gate, Rule
+from raggate.config.schema import Gate, Rule, Waiver
 from raggate.errors import CannotTell, ExitCode
 from raggate.gate import promote
 from raggate.models.run import LabelledResult, Run
@@ -94,6 +94,17 @@ def test_no_statistics_of_a_few() -> None:
     assert {row.status for row in review.verdict.rows if not row.gated} == {"not gated"}
     hits = next(row.delta for row in review.verdict.rows if row.delta.metric == "hit_at_5")
     assert (hits.baseline.value, hits.baseline.n, hits.current.value, hits.current.n) == (1.0, 2, 0.5, 2)
+
+
+def test_a_loss_that_is_waived_is_not_denied() -> None:
+    """What a waiver lets pass is no failure, and is not said to be as good as before."""
+    run = part(badly(3), well(4))
+    waiver = Waiver(case=QUESTIONS[3].id, owner="jo", reason="known", expires="2999-01-01")
+    verdict = reviewed(replace(run, config=run.config.model_copy(update={"waivers": (waiver,)}))).verdict
+    assert verdict.outcome == "partial"
+    assert verdict.sentences[1] == (
+        f"Nothing asked got worse but what is waived ({QUESTIONS[3].id}); that is no verdict on the suite."
+    )
 
 
 def test_a_floor_is_about_all_questions() -> None:
