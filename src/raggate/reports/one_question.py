@@ -99,7 +99,8 @@ def _place(score: CaseScore | None, item: LabelledResult) -> str:
 
 def _lists(item: LabelledResult, sides: Sides, passages: Passages) -> str:
     """Set the baseline's list beside the present one, as far as either is known."""
-    before = sides.before.get((item.result.mode, item.case.id))
+    key = (item.result.mode, item.case.id)
+    before, now = sides.before.get(key), sides.now.get(key)
     entries = before.entries if before else ()
     old = [_named(passages, passages.of_entry(entry), matches=bool(entry.supports)) for entry in entries]
     response, labels = item.result.response, item.labels
@@ -109,7 +110,10 @@ def _lists(item: LabelledResult, sides: Sides, passages: Passages) -> str:
         # what stood above already has no rank
         if position not in labels.duplicates
     ]
-    # an older baseline keeps no lists: an empty column would say that nothing came back
+    if old and now is not None:
+        # a baseline keeps a list as far as metrics look: an empty cell below that would say that there was no more
+        new = new[: len(now.entries)]
+    # an older one keeps no lists at all
     columns = {name: places[:PLACES] for name, places in (("baseline", old), ("now", new)) if places}
     rows = [(str(rank), *cells) for rank, cells in enumerate(zip_longest(*columns.values(), fillvalue=""), 1)]
     return table(("rank", *columns), rows, numbers=("rank",)) if rows else ""

@@ -49,6 +49,17 @@ def test_a_question_with_other_labels() -> None:
     assert standing(good(), other) == "rank 1, relabelled since the baseline"
 
 
+def test_lists_end_where_the_baseline_s_do() -> None:
+    """Beside a baseline's list, which ends at the largest cut-off, the present one ends there too."""
+    case = good()[0].case
+    long = answer(case, gold_of(case), *others(14))
+    review = review_of(run_of([long, *good()[1:]]), baseline_of(run_of([long, *good()[1:]])))
+    kept = len(review.scorecard.cases[0].entries)
+    rows = [line for line in one_question.render(review, case.id, None).splitlines() if line.startswith("| ")]
+    assert len(rows) - 1 == min(kept, one_question.PLACES)
+    assert all("|  |" not in row for row in rows)
+
+
 def test_no_answer() -> None:
     """A question that was lost on the way says what happened, as text."""
     case = good()[0].case
