@@ -12,7 +12,7 @@ import click
 import pytest
 
 from here import Done, called
-from labelling_project import LabelProject, make_label_project
+from labelling_project import NOTE, LabelProject, make_label_project
 from raggate.cli import main
 
 
@@ -43,6 +43,16 @@ def test_a_sitting_in_the_terminal(project: LabelProject) -> None:
     assert (len(row["gold_supports"]), len(row["not_relevant"]), row["must_pass"]) == (2, 1, True)
     again = labelled(project, "")
     assert "4 passages of 2 questions to judge" in again.err
+
+
+def test_a_passage_longer_than_a_screen(tmp_path: Path) -> None:
+    """Its end is a key away, and that there is more is said: nobody has to judge what they cannot read."""
+    notes = {"bread.md": NOTE.replace("It bakes", f"{'It is a long story. ' * 100}It bakes")}
+    project = make_label_project(tmp_path, notes=notes)
+    done = labelled(project, "tsts")
+    cut, whole = done.out.split("│ … (t: all of it)", 1)
+    assert "It bakes at 220 degrees." not in cut
+    assert "It bakes at 220 degrees." in whole
 
 
 def test_what_is_not_written_is_told(project: LabelProject) -> None:

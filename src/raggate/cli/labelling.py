@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from raggate.labelling.pool import Pooled
     from raggate.labelling.session import Session
 
-_ASK = "0-3, m: misleading, s: skip, p: must pass, n: next question, u: undo, w: write, q: quit"
-_CHOICES = ("0", "1", "2", "3", "m", "s", "p", "n", "u", "w", "q")
+_ASK = "0-3, m: misleading, s: skip, t: all of the text, p: must pass, n: next question, u: undo, w: write, q: quit"
+_CHOICES = ("0", "1", "2", "3", "m", "s", "t", "p", "n", "u", "w", "q")
 _TEXT = 1500
 
 
@@ -40,18 +40,21 @@ def _question(session: Session, annotator: str, case_id: str) -> None:
     done: list[Unit] = []
     passed: set[Unit] = set()
     titled = False
+    whole: Pooled | None = None
     while place := _next(session, annotator, case_id, passed):
         if not titled:
             click.echo(f"\n{log_line(case_id, limit=80)}  {log_line(session.by_id[case_id].question, limit=500)}")
             titled = True
         unit = Unit(case_id, place.where)
-        _show(place)
+        _show(place, _TEXT if whole is not place else len(place.text))
         answer = click.prompt(_ASK, type=click.Choice(_CHOICES), show_choices=False, prompt_suffix=" ")
         if answer == "n":
             return
         if answer == "q":
             raise _Stop
-        if answer == "w":
+        if answer == "t":
+            whole = place
+        elif answer == "w":
             _write(session, annotator)
         elif answer == "u" and done:
             last = done.pop()
@@ -74,15 +77,16 @@ def _next(session: Session, annotator: str, case_id: str, passed: set[Unit]) -> 
     return None
 
 
-def _show(place: Pooled) -> None:
+def _show(place: Pooled, most: int) -> None:
     where = place.where
     name = where.rel_path or where.chunk_id or where.doc_id or ""
     title = f"{place.vault}/{name}  {where.heading_path or ''}"
     click.echo(f"\n  {log_line(title, limit=300)}")
-    for line in place.text[:_TEXT].splitlines():
-        click.echo(f"  │ {log_line(plain(line, limit=500))}")
-    if len(place.text) > _TEXT:
-        click.echo("  │ …")
+    for line in place.text[:most].splitlines():
+        # a paragraph is often one line
+        click.echo(f"  │ {log_line(plain(line, limit=most), limit=most)}")
+    if len(place.text) > most:
+        click.echo("  │ … (t: all of it)")
 
 
 def _decide(

@@ -36,8 +36,8 @@ class PairOfPeople:
 class Agreement:
     """How far people agree on passages that several graded.
 
-    `alpha` is Krippendorff's, and `percent` the share of agreeing pairs, of whether a passage answers at all (grade 1
-    or more). None where there is nothing to compare.
+    `alpha` is Krippendorff's, and `percent` the share of agreeing pairs of people, averaged over the passages, of
+    whether a passage answers at all (grade 1 or more). None where there is nothing to compare.
     """
 
     passages: int

@@ -72,7 +72,7 @@ class Places:
         if passage is None:
             return None
         where = Where.of(passage.support(self._vault))
-        text = (passage.text or chunk.text)[:MOST_TEXT]
+        text = _cut(passage.text or chunk.text)
         return Pooled(where=where, vault=passage.vault, text=text, line=passage.line)
 
     def _note(self, chunk: Chunk) -> Pooled | None:
@@ -81,7 +81,7 @@ class Places:
             return None
         several = sum(path == chunk.rel_path for _, path in self._vault.texts) > 1
         where = Where(rel_path=chunk.rel_path, vault=names[0] if several else None)
-        return Pooled(where=where, vault=names[0], text=self._vault.texts[names[0], chunk.rel_path][:MOST_TEXT], line=1)
+        return Pooled(where=where, vault=names[0], text=_cut(self._vault.texts[names[0], chunk.rel_path]), line=1)
 
     def text_of(self, support: Support) -> str:
         """Give what stands at a place of the golden set; empty where it is not there any more."""
@@ -89,8 +89,14 @@ class Places:
         for passage in self._notes.get(support.rel_path, ()):
             own = passage.support(self._vault)
             if place_key(own)[1:] == key[1:] and support.vault in {None, passage.vault}:
-                return passage.text[:MOST_TEXT]
+                return _cut(passage.text)
         return ""
+
+
+def _cut(text: str) -> str:
+    """Cut a text that is too long to show, and say that there is more."""
+    more = len(text) - MOST_TEXT
+    return text if more <= 0 else f"{text[:MOST_TEXT]}\n[… {more} more characters, not shown here]"
 
 
 def _by_id(chunk: Chunk, named: Support) -> Pooled | None:
@@ -99,7 +105,7 @@ def _by_id(chunk: Chunk, named: Support) -> Pooled | None:
     if not name:
         return None
     where = Where(chunk_id=name) if named.chunk_id is not None else Where(doc_id=name)
-    return Pooled(where=where, vault=chunk.vault or "", text=chunk.text[:MOST_TEXT])
+    return Pooled(where=where, vault=chunk.vault or "", text=_cut(chunk.text))
 
 
 def pool(

@@ -89,6 +89,13 @@ def project_again(project: LabelProject, session: Session) -> Session:
     return project.open()
 
 
+def test_a_section_too_long_to_show(tmp_path: Path) -> None:
+    """What is left out of a text is told at its end."""
+    project = make_label_project(tmp_path, notes={"bread.md": f"# Bread\n\n{'x' * 20_007}\n"})
+    (text,) = (place.text for place in project.open().pool.passages["q1"] if place.where.heading_path == "# Bread")
+    assert text.endswith("x\n[… 7 more characters, not shown here]")
+
+
 def test_decisions_outlive_the_process(project: LabelProject) -> None:
     """What was decided and not written is there after a restart, undone grades and settings included."""
     session = project.open()
