@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -46,6 +47,16 @@ def test_a_run_by_its_name(checked: Project) -> None:
     done = checked.command("compare", names[0][:4])
     assert done.code == 2
     assert "is the beginning of 3 run directories" in done.err
+
+
+def test_latest_is_no_directory_of_a_change(checked: Project) -> None:
+    """A run directory that a change brought along under this name does not stand for the newest run."""
+    runs = json.loads(checked.command("runs", "--json").out)["result"]["runs"]
+    shutil.copytree(checked.root / ".raggate" / "runs" / runs[1]["id"], checked.root / "latest")
+    assert checked.command("compare", "latest").code == 5
+    assert checked.command("diff", "latest", runs[0]["id"]).code == 2
+    assert checked.command("promote", "latest").code == 3
+    assert checked.command("promote", "./latest", "--dry-run").code == 0
 
 
 def test_values_of_a_part_are_said_to_be_that(checked: Project) -> None:

@@ -33,10 +33,11 @@ class RunName(click.ParamType[Path]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Path:
         """Give the path; a name that stands for no run, or for several, is a usage error."""
+        from raggate.pipeline.stored_runs import LATEST, named
+
         path = Path(value)
-        if path.exists() or path.name != str(value):
+        if str(value) != LATEST and (path.exists() or path.name != str(value)):
             return path
-        from raggate.pipeline.stored_runs import named
 
         given = ctx.params if ctx is not None else {}
         configs = (given.get(name) for name in ("config_file", "policy_file"))

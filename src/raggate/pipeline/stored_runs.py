@@ -151,7 +151,8 @@ def named(name: str, out: Path) -> Path:
         UsageError: for a name that stands for none, or for several.
     """
     path = Path(name)
-    if path.exists() or "/" in name or os.sep in name or name in {"", ".", ".."}:
+    # a change may have a directory named `latest`, and what it holds is not what was measured last
+    if (name != LATEST and path.exists()) or "/" in name or os.sep in name or name in {"", ".", ".."}:
         return path
     runs = stored_runs(out)
     if name == LATEST:
