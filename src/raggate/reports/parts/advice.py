@@ -19,10 +19,14 @@ _BY_CODE = {
     "fewer-cases": "`raggate lint` says which questions are gone; if they are meant to be, promote a run without them.",
     "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
     "run.",
+    "index-smaller": "find out what the index was built without, then run the job again.",
+    "documents-missing": "find out which notes the index was built without, then run the job again.",
+    "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
+    "`--allow-regression` and a reason.",
 }
 """Code of the reason that comes first -> what to do."""
 
-_NO_VERDICT = "find the cause above, then run the job again; the check stays red until something can be measured."
+_NO_VERDICT = "settle what is named above, then run the job again; the check stays red until then."
 
 
 def next_step(review: Review) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from raggate.models.verdict import Reason
+from raggate.models.outcome import VerdictKind
+from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import advice, numbers, reasons
 from reviews import beside, review
 
@@ -40,6 +41,24 @@ def test_a_cause_comes_first() -> None:
     assert reasons.sentence(cause) == "The API exited with code 2 after 2 of 24 questions."
     assert numbers.lines(found) == []
     assert reasons.first_cause(review("regression")) is None
+
+
+def decided(outcome: VerdictKind, *why: Reason) -> Review:
+    """Give a review with another outcome, for these reasons."""
+    passed = review("pass")
+    return replace(passed, verdict=replace(passed.verdict, outcome=outcome, reasons=why))
+
+
+def test_advice_where_something_was_measured() -> None:
+    """What keeps a measured run from a verdict has advice that does not say that nothing could be measured."""
+    told = {
+        code: advice.next_step(decided("cannot tell", Reason(code, "words")))
+        for code in ("documents-missing", "field-vanished", "vanished", "removed-cases", "incomparable")
+    }
+    assert not any("measured" in step for step in told.values())
+    assert told["documents-missing"].startswith("find out which notes")
+    assert "`--allow-regression`" in told["field-vanished"]
+    assert told["vanished"].endswith("the check stays red until then.")
 
 
 def test_numbers_of_a_pass() -> None:
