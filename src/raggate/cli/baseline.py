@@ -16,7 +16,6 @@ from raggate.errors import UsageError
 from raggate.interop.options import choice
 from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
-from raggate.models.scorecard import OVERALL
 from raggate.text import dates
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
@@ -239,6 +238,8 @@ def _pair(value: MetricValue) -> dict[str, Any]:
 
 
 def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
+    from raggate.models.scorecard import OVERALL
+
     scorecard = baseline.scorecard
     return {
         "source": baseline.source,
@@ -264,6 +265,7 @@ def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
 
 def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:
     from raggate.gate import noise
+    from raggate.models.scorecard import OVERALL
 
     provenance, scorecard = baseline.provenance, baseline.scorecard
     yield f"{log_line(baseline.source)}: baseline of suite {log_line(scorecard.suite) or 'unknown'}"
@@ -305,6 +307,8 @@ def _ago(days: float) -> str:
 
 
 def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
+    from raggate.models.scorecard import OVERALL
+
     for mode, parts in baseline.scorecard.slices.items():
         for name in sorted(parts, key=lambda name: (name != OVERALL, name)):
             if name != OVERALL and not slices:

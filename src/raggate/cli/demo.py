@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import errno
 import io
-import json
 import os
 import shutil
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from importlib.resources import as_file, files
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -95,6 +92,8 @@ def _directory(keep: Path | None) -> Iterator[Path]:
         UsageError: for one to keep that is not empty, or cannot be written.
     """
     if keep is None:
+        import tempfile
+
         with tempfile.TemporaryDirectory(prefix="raggate-demo-") as temporary:
             yield Path(temporary)
         return
@@ -114,6 +113,9 @@ def _directory(keep: Path | None) -> Iterator[Path]:
 
 def _write_files(directory: Path) -> str:
     """Write the service with its notes, questions and configuration, and give the source of the service."""
+    import json
+    from importlib.resources import as_file, files
+
     with as_file(files("raggate.cli") / "demo_files") as source:
         shutil.copytree(source, directory, dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
     config = directory / "raggate.yml"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -71,6 +70,8 @@ def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: P
 
 
 def _who(environment: Mapping[str, str]) -> str:
+    import subprocess
+
     try:
         done = subprocess.run(["git", "config", "user.name"], capture_output=True, check=False)
         own = done.stdout.decode("utf-8", "replace").strip()

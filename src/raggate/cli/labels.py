@@ -16,7 +16,6 @@ from raggate.interop.options import DIRECTORY, FiniteRange, choice
 from raggate.interop.run_names import RUN
 from raggate.interop.terminal import warn
 from raggate.models.answer import Answer
-from raggate.models.scorecard import EPSILON
 from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
 
@@ -275,6 +274,7 @@ def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[Labe
 def _failing(joined: Joined) -> str:
     """Say that more calls of labelled queries failed than a gate lets pass; empty when not."""
     from raggate.config.schema import Gate
+    from raggate.models.scorecard import EPSILON
 
     asked, limit = len(joined.values["ndcg_at_k"]), Gate().max_error_rate
     if len(joined.failed) <= limit * asked + EPSILON:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from raggate.models.outlook import Outlook
+if TYPE_CHECKING:
+    from raggate.models.outlook import Outlook
 
 Severity = Literal["error", "warning", "note"]
 """An error is what `raggate check` would refuse or be red for; a warning is worth a change; a note is to be known."""

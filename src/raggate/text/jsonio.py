@@ -1,15 +1,14 @@
-"""JSON bytes in and out of files: strict reading, atomic writing."""
+"""JSON bytes in and out of files: strict reading, atomic writing.
+
+Every command loads this module, most to say `--help` or an error, so what it needs is loaded at the first use.
+"""
 
 from __future__ import annotations
 
-import json
 import os
-import tempfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-
-import orjson
 
 from raggate.errors import UsageError
 from raggate.text import disk
@@ -26,6 +25,8 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
     Raises:
         TypeError: for values JSON does not have.
     """
+    import orjson
+
     options = 0 if in_order else orjson.OPT_SORT_KEYS
     if pretty:
         options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
@@ -41,6 +42,8 @@ def printable(document: str) -> str:
     """
     if document.isprintable() and "##[" not in document:
         return document
+    import json
+
     unseen = {ord(character): json.dumps(character)[1:-1] for character in set(document) if not character.isprintable()}
     unseen.pop(ord("\n"), None)
     return document.translate(unseen).replace("##[", "#\\u0023[")
@@ -52,6 +55,8 @@ def loads(data: bytes | str) -> Any:
     Raises:
         ValueError: with the position of the first error; of a text of one line, the column alone.
     """
+    import orjson
+
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError as error:
@@ -79,6 +84,8 @@ def write_atomic(path: Path, data: bytes) -> None:
     Raises:
         OSError: when the directory cannot be written; the old file is then untouched.
     """
+    import tempfile
+
     path.parent.mkdir(parents=True, exist_ok=True)
     name = ""
     try:

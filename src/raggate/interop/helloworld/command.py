@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
@@ -91,6 +90,8 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     facts = {"run_id": files.run_id, "k": files.k, "truncated": truncated}
     document = {**facts, "helloworld": theirs, "raggate": _ours(scorecard)}
     if flags["as_json"]:
+        import json
+
         click.echo(printable(json.dumps(document, indent=2, sort_keys=True)))
         return Answer(document)
     for line in score_table(files, theirs, _overall(scorecard)):
