@@ -9,28 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from raggate.models.gate_proof import GateProof
-from raggate.models.judging_bias import JudgeBias
-from raggate.models.publication import RunFailure
-from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
-from raggate.models.side_by_side import SideBySide
-from raggate.models.verdict import Review
-from raggate.reports import (
-    diff,
-    failure,
-    judge_bias,
-    judge_bias_file,
-    markdown,
-    metrics_file,
-    proof,
-    proof_file,
-    trace_file,
-    verdict_file,
-)
-from raggate.reports.page import failure as failure_page, report
+if TYPE_CHECKING:
+    from raggate.models.gate_proof import GateProof
+    from raggate.models.judging_bias import JudgeBias
+    from raggate.models.publication import RunFailure
+    from raggate.models.run import Run
+    from raggate.models.scorecard import Scorecard
+    from raggate.models.side_by_side import SideBySide
+    from raggate.models.verdict import Review
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,24 +46,36 @@ Reports = Mapping[str, Callable[[T], str]]
 Foreign text goes through `escape` only.
 """
 
+
+def _module(name: str) -> Any:
+    # no command makes all of these reports, and each is loaded for the first one made
+    return import_module(f"raggate.reports.{name}")
+
+
 OF_RUN: Reports[MeasuredRun] = {
-    "trace.jsonl": lambda measured: trace_file.render(measured.run, full_text=measured.full_text),
-    "metrics.json": lambda measured: metrics_file.render(measured.run, measured.scorecard, measured.compat),
+    "trace.jsonl": lambda measured: _module("trace_file").render(measured.run, full_text=measured.full_text),
+    "metrics.json": lambda measured: _module("metrics_file").render(measured.run, measured.scorecard, measured.compat),
 }
 OF_REVIEW: Reports[Review] = {
-    "summary.md": markdown.render,
-    "report.html": report.render,
-    "verdict.json": verdict_file.render,
+    "summary.md": lambda review: _module("markdown").render(review),
+    "report.html": lambda review: _module("page.report").render(review),
+    "verdict.json": lambda review: _module("verdict_file").render(review),
 }
 OF_FAILURE: Reports[RunFailure] = {
-    "summary.md": failure.render_markdown,
-    "report.html": failure_page.render,
-    "verdict.json": failure.render_json,
+    "summary.md": lambda failed: _module("failure").render_markdown(failed),
+    "report.html": lambda failed: _module("page.failure").render(failed),
+    "verdict.json": lambda failed: _module("failure").render_json(failed),
 }
-OF_DIFF: Reports[SideBySide] = {"diff.md": diff.render_markdown, "diff.json": diff.render_json}
-OF_BIAS: Reports[JudgeBias] = {"judge_bias.md": judge_bias.render_markdown, "judge_bias.json": judge_bias_file.render}
+OF_DIFF: Reports[SideBySide] = {
+    "diff.md": lambda both: _module("diff").render_markdown(both),
+    "diff.json": lambda both: _module("diff").render_json(both),
+}
+OF_BIAS: Reports[JudgeBias] = {
+    "judge_bias.md": lambda bias: _module("judge_bias").render_markdown(bias),
+    "judge_bias.json": lambda bias: _module("judge_bias_file").render(bias),
+}
 OF_PROOF: Reports[GateProof] = {
-    "proof.md": proof.render,
-    "proof.json": proof_file.render_json,
-    "badge.json": proof_file.render_badge,
+    "proof.md": lambda proof: _module("proof").render(proof),
+    "proof.json": lambda proof: _module("proof_file").render_json(proof),
+    "badge.json": lambda proof: _module("proof_file").render_badge(proof),
 }

@@ -339,10 +339,11 @@ def test_no_baseline_to_show(folder: Path) -> None:
 
 
 def test_help_is_light() -> None:
-    """Asking for help loads neither the configuration nor a table."""
+    """Asking for help, which loads every command, loads no configuration, no table and no library of a single one."""
     program = (
-        "import sys; from raggate.cli.baseline import baseline; baseline(['--help'], standalone_mode=False); "
-        "heavy = ('pydantic', 'rich', 'raggate.config.schema', 'raggate.gate.history'); "
+        "import sys; from raggate.cli.main import run_command; run_command(['baseline', '--help']); "
+        "heavy = ('pydantic', 'rich', 'orjson', 'json', 'tempfile', 'subprocess', 'raggate.config.schema', "
+        "'raggate.gate.history', 'raggate.models.scorecard', 'raggate.reports'); "
         "print([name for name in heavy if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
