@@ -6,9 +6,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from raggate.errors import FileProblems
+from raggate.errors import FileProblems, UsageError
 from raggate.inputs.anchor_check import check_anchors
-from raggate.inputs.authoring.golden_file import new_id
+from raggate.inputs.authoring.golden_file import new_id, with_cases
 from raggate.inputs.authoring.places import cases_beside
 from raggate.inputs.golden import complete, read_case
 from raggate.inputs.golden_rules import broken_rule, place_key
@@ -47,6 +47,7 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
         if not grades and not keys:
             continue
         edited, problem = edit(case, grades, keys)
+        problem = problem or _unwritable(edited)
         if problem:
             refused[case.id] = problem
         elif edited != case:
@@ -130,6 +131,15 @@ def edit(case: Case, grades: Mapping[Where, int | None], keys: Mapping[Any, bool
     # a case whose supports follow from its ids keeps them
     edited = complete(edited)
     return edited, broken_rule(edited) or ""
+
+
+def _unwritable(case: Case) -> str:
+    """Say why no line can hold a case; empty where one can. A journal may be from anywhere."""
+    try:
+        with_cases(b"", [case])
+    except (ValueError, UsageError) as error:
+        return str(error).removeprefix(f"case {quoted(case.id)}: ")
+    return ""
 
 
 def _without(groups: tuple[tuple[int, ...], ...] | None, gone: int) -> tuple[tuple[int, ...], ...] | None:

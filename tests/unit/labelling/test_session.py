@@ -125,6 +125,26 @@ def test_a_line_that_a_kill_cut_off(project: LabelProject) -> None:
         project.open()
 
 
+@pytest.mark.parametrize(
+    "act",
+    [
+        {"do": "grade", "grade": 0, "where": {"rel_path": ""}},
+        {"do": "grade", "grade": 0, "where": {"rel_path": "a" * 30_000}},
+        {"do": "set", "key": "category", "value": ""},
+    ],
+    ids=["no place", "a path too long", "no category"],
+)
+def test_a_journal_from_elsewhere(project: LabelProject, act: dict[str, Any]) -> None:
+    """What no golden set can hold keeps back its own question alone, and says why."""
+    project.journal.parent.mkdir(parents=True)
+    project.journal.write_text(json.dumps({"at": "", "by": "eve", "case": "q2", **act}) + "\n")
+    session = project.open()
+    session.decide([grade("q1", OVEN, 3)])
+    assert session.plan().edits.refused["q2"].startswith(("key ", "category: ", "not_relevant"))
+    write(session)
+    assert project.cases()["q1"]["gold_supports"][1]["grade"] == 3
+
+
 def test_one_process_at_a_time(project: LabelProject) -> None:
     """A second process is refused while the first has the journal open."""
     session = project.open()
