@@ -69,7 +69,7 @@ def _others(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
     overlaps = sorted((rank_biased_overlap(_ranking(a, key), _ranking(b, key)), name) for name, a, b in pairs)
     mean = sum(overlap for overlap, _ in overlaps) / len(overlaps)
     by_notes = ", by notes, as chunks have other ids" if key == "note" and _have_ids(pairs) else ""
-    summary = f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(overlaps), 'question')}{by_notes}"
+    summary = f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(overlaps), 'list')}{by_notes}"
     named = overlaps if mean < ALIKE else []
     return summary, {name: f"{name}: overlap {fixed(overlap, 2)}" for overlap, name in named if overlap < ALIKE}
 

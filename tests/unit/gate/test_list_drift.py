@@ -51,7 +51,7 @@ def test_lists_that_differ_are_told_the_worst_first() -> None:
     (finding,) = drift(before, listed(entries("ba"), entries("cx"), entries("yz")))
     assert (finding.level, finding.count) == ("warn", 2)
     assert finding.examples == (
-        "rank-biased overlap 0.48 on average of 3 questions",
+        "rank-biased overlap 0.48 on average of 3 lists",
         "q3 (hybrid): overlap 0.00",
         "q2 (hybrid): overlap 0.55",
     )
@@ -93,7 +93,7 @@ def test_lists_that_are_other_and_shorter() -> None:
     """Both are told, and a question by how its list differs."""
     (finding,) = drift(listed(entries("abcd"), entries("efgh")), listed(entries("xy"), entries("ef")))
     assert finding.examples[:2] == (
-        "rank-biased overlap 0.50 on average of 2 questions",
+        "rank-biased overlap 0.50 on average of 2 lists",
         "lists of 2.0 chunks on average, 4.0 in the baseline's run",
     )
     assert finding.examples[2:] == (
@@ -145,13 +145,13 @@ def test_ids_that_are_numbered_anew() -> None:
     before, now = entries("abcd", notes="mnop"), entries("dcba", notes="mnop")
     assert drift(listed(before), listed(now)) == ()
     (finding,) = drift(listed(before), listed(entries("dcxy", notes="mxyz")))
-    assert finding.examples[0].endswith(" on average of 1 question, by notes, as chunks have other ids")
+    assert finding.examples[0].endswith(" on average of 1 list, by notes, as chunks have other ids")
 
 
 def test_nothing_that_comes_back_has_no_other_ids() -> None:
     """Where no question gets a chunk any more, nothing is said of ids: there are none to tell apart."""
     (finding,) = drift(listed(entries("abc")), listed(()))
-    assert finding.examples[0] == "rank-biased overlap 0.00 on average of 1 question"
+    assert finding.examples[0] == "rank-biased overlap 0.00 on average of 1 list"
 
 
 def test_ids_that_are_not_told_are_no_places() -> None:
