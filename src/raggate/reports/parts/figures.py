@@ -63,9 +63,10 @@ def course(delta: Delta) -> str:
     before, now = delta.baseline, delta.current
     if before.value is None and now.value is None:
         return NONE
-    if delta.binary and max(before.n, now.n) <= SMALL:
-        return _counts(before, now)
     share = is_share(delta.metric)
+    # ranks that happen to be all first or none are no count of questions
+    if share and delta.binary and max(before.n, now.n) <= SMALL:
+        return _counts(before, now)
     if before.value is None or now.value is None:
         return f"{value(delta.metric, before)} → {value(delta.metric, now)}"
     if not _moved(delta):
