@@ -14,14 +14,27 @@ from raggate.text import anchors
 from raggate.text.nearest import nearest
 from raggate.text.quote import enumerated, quoted
 
+SectionsOf = Callable[[tuple[str, str]], SectionNames]
+"""Gives the sections of a note, by its vault and path."""
 
-def check_anchors(golden: Golden, vault: Vault) -> None:
+
+def sections_of(vault: Vault) -> SectionsOf:
+    """Give a look-up of sections that parses each note once, for as many checks as it is handed to."""
+    return cache(lambda key: SectionNames(vault.texts[key], key[1]))
+
+
+def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = None) -> None:
     """Check that every gold support stands in the vault: note, heading path and snippets.
+
+    Args:
+        golden: the cases.
+        vault: the notes.
+        sections: their look-up, where it outlives this check.
 
     Raises:
         UsageError: listing up to ten supports that do not, each with the nearest thing that does.
     """
-    sections = cache(lambda key: SectionNames(vault.texts[key], key[1]))
+    sections = sections or sections_of(vault)
     problems: list[Problem] = []
 
     def note(case: Case, problem: str) -> None:
@@ -53,7 +66,7 @@ def _missing(
     support: Support,
     case: Case,
     vault: Vault,
-    sections_of: Callable[[tuple[str, str]], SectionNames],
+    sections: SectionsOf,
     *,
     hints: bool,
 ) -> str | None:
@@ -66,7 +79,7 @@ def _missing(
     texts = [vault.texts[key] for key in keys]
     where, wanted = repr(support.rel_path), support.heading_path
     if wanted is not None:
-        notes = [sections_of(key) for key in keys]
+        notes = [sections(key) for key in keys]
         texts = [text for key, note in zip(keys, notes, strict=True) for text in _texts(vault.texts[key], note, wanted)]
         if not texts:
             return f"{where} has no heading {quoted(wanted)}{_nearest_heading(wanted, notes) if hints else ''}"

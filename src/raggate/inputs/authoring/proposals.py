@@ -14,7 +14,7 @@ from itertools import groupby
 from typing import Literal, NamedTuple, Self, TypeVar
 
 from raggate.errors import UsageError
-from raggate.inputs.anchor_check import check_anchors
+from raggate.inputs.anchor_check import SectionsOf, check_anchors, sections_of
 from raggate.inputs.authoring.facts import Fact, facts
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.lint.likeness import alike
@@ -77,12 +77,13 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
         most: how many at most.
     """
     known = passages(vault)
+    check = CaseCheck(vault)
     search = WordSearch(known)
     asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
     places = {(support.rel_path, support.heading_path) for case in golden.cases for support in case.gold_supports}
     turns = in_turns([*_drafts(known, vault)], asked, lambda draft: draft.passage)
     drafts = [draft for draft in turns if not _is_known(draft, places)]
-    fit = [proposal for draft in drafts if (proposal := _proposal(draft, vault, search)) is not None]
+    fit = [proposal for draft in drafts if (proposal := _proposal(draft, check, search)) is not None]
     questions = [*(case.question for case in golden.cases), *passed]
     return not_asked(fit, questions)[:most]
 
@@ -146,11 +147,11 @@ def _small(name: str) -> str:
     return name[:1].lower() + name[1:] if first[1:].islower() else name
 
 
-def _proposal(draft: _Draft, vault: Vault, search: WordSearch) -> Proposal | None:
+def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal | None:
     """Ask in the first way that names one passage alone and gives nothing away."""
     for question, names in draft.ways:
         if not names or search.holding(names) == [draft.passage]:
-            proposal = _checked(draft, question, vault)
+            proposal = _checked(draft, question, check)
             if proposal is not None:
                 return proposal
     return None
@@ -173,7 +174,7 @@ def in_turns(items: Sequence[T], asked: Counter[str], passage_of: Callable[[T], 
     return [item for *_, item in sorted(placed, key=lambda place: place[:3])]
 
 
-def _checked(draft: _Draft, question: str, vault: Vault) -> Proposal | None:
+def _checked(draft: _Draft, question: str, check: CaseCheck) -> Proposal | None:
     """Make the case, unless its answer stands elsewhere or its question gives it away."""
     together = draft.source == "notes"
     case = Case(
@@ -185,16 +186,24 @@ def _checked(draft: _Draft, question: str, vault: Vault) -> Proposal | None:
         category="multi_hop" if together else "factual",
         expected_key_facts=(draft.answer,) if draft.source in {"table", "list"} else (),
     )
-    return None if refused(case, vault) else Proposal.of(draft.source, draft.answer, case)
+    return None if check.refuses(case) else Proposal.of(draft.source, draft.answer, case)
 
 
-def refused(case: Case, vault: Vault) -> bool:
-    """Say whether a check would refuse a case, or its question quotes what answers it."""
-    try:
-        check_anchors(Golden(name="", cases=(case,), hash=""), vault)
-    except UsageError:
-        return True
-    return any(leaks(case, ""))
+class CaseCheck:
+    """Holds one case after the other against the notes, which are parsed once."""
+
+    def __init__(self, vault: Vault) -> None:
+        """Take the notes."""
+        self._vault = vault
+        self._sections: SectionsOf = sections_of(vault)
+
+    def refuses(self, case: Case) -> bool:
+        """Say whether a check would refuse a case, or its question quotes what answers it."""
+        try:
+            check_anchors(Golden(name="", cases=(case,), hash=""), self._vault, self._sections)
+        except UsageError:
+            return True
+        return any(leaks(case, ""))
 
 
 def not_asked(proposals: Sequence[Proposal], questions: Sequence[str]) -> list[Proposal]:

@@ -14,7 +14,7 @@ from typing import Literal
 from raggate.inputs import headings
 from raggate.inputs.authoring.anchoring import Stand, TextIndex
 from raggate.inputs.authoring.passages import Passage, passages
-from raggate.inputs.authoring.proposals import Proposal, in_turns, refused
+from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden, Vault
 
@@ -54,6 +54,7 @@ class QuestionCheck:
         """Index the notes."""
         self._vault = vault
         self._index = TextIndex(vault)
+        self._case = CaseCheck(vault)
 
     def proposal(self, question: str, answer: str, passage: Passage) -> Proposal | Flaw:
         """Make a proposal of a question and its answer; else say what is wrong with them."""
@@ -75,7 +76,7 @@ class QuestionCheck:
             category="factual",
             expected_key_facts=(answer,),
         )
-        if _spaced(answer) in _spaced(question) or refused(case, self._vault):
+        if _spaced(answer) in _spaced(question) or self._case.refuses(case):
             return "question gives it away"
         return Proposal.of("model", answer, case)
 

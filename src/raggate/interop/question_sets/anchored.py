@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from raggate.errors import UsageError
 from raggate.inputs import headings
-from raggate.inputs.anchor_check import check_anchors
+from raggate.inputs.anchor_check import SectionsOf, check_anchors, sections_of
 from raggate.inputs.authoring.anchoring import Stand, TextIndex
 from raggate.inputs.authoring.golden_file import id_of_words, with_cases
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
@@ -56,6 +56,7 @@ def anchored(questions: Iterable[Question], golden: Golden, vault: Vault, severa
         several: whether any or all contexts of a question are needed, where the file does not say; None refuses.
     """
     index, search = TextIndex(vault), WordSearch(passages(vault))
+    sections = sections_of(vault)
     asked = {" ".join(words(case.question)) for case in golden.cases}
     taken = {case.id for case in golden.cases}
     cases: list[Case] = []
@@ -69,7 +70,7 @@ def anchored(questions: Iterable[Question], golden: Golden, vault: Vault, severa
         asked.add(key)
         try:
             name = question.id if _usable(question.id, taken) else id_of_words(question.question, taken)
-            case = _verified(replace(_case(question, index, several), id=name), vault)
+            case = _verified(replace(_case(question, index, several), id=name), vault, sections)
         except _Unsure as unsure:
             candidates = unsure.candidates or search.find(" ".join((*question.answers, question.question)), CANDIDATES)
             undecided.append(Undecided(question, str(unsure), tuple(candidates)))
@@ -184,25 +185,29 @@ def _supports(question: Question, stands: Sequence[Stand], index: TextIndex) -> 
     )
 
 
-def _verified(case: Case, vault: Vault) -> Case:
+def _verified(case: Case, vault: Vault, sections: SectionsOf) -> Case:
     """Keep those snippets that a check finds where they are said to be, and see that a line can hold the case."""
+
+    def stands(support: Support, text: str) -> bool:
+        return _stands(case, replace(support, snippets=(text,)), vault, sections)
+
     supports = tuple(
-        replace(support, snippets=tuple(text for text in support.snippets if _stands(case, support, text, vault)))
+        replace(support, snippets=tuple(text for text in support.snippets if stands(support, text)))
         for support in case.gold_supports
     )
-    case = replace(case, gold_supports=supports)
+    verified = replace(case, gold_supports=supports)
     try:
-        with_cases(b"", [case])
-        check_anchors(Golden(name="", cases=(case,), hash=""), vault)
+        with_cases(b"", [verified])
+        check_anchors(Golden(name="", cases=(verified,), hash=""), vault, sections)
     except (ValueError, UsageError) as error:
         raise _Unsure(f"no case can be made of it: {error}") from None
-    return case
+    return verified
 
 
-def _stands(case: Case, support: Support, text: str, vault: Vault) -> bool:
-    alone = replace(case, gold_supports=(replace(support, snippets=(text,)),))
+def _stands(case: Case, support: Support, vault: Vault, sections: SectionsOf) -> bool:
+    alone = replace(case, gold_supports=(support,))
     try:
-        check_anchors(Golden(name="", cases=(alone,), hash=""), vault)
+        check_anchors(Golden(name="", cases=(alone,), hash=""), vault, sections)
     except UsageError:
         return False
     return True

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden, make_support
 from raggate.errors import UsageError
-from raggate.inputs import golden
+from raggate.inputs import golden, section_names
 from raggate.inputs.anchor_check import check_anchors
 from raggate.inputs.authoring import proposals_file
 from raggate.inputs.authoring.golden_file import with_cases
@@ -136,6 +137,13 @@ def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
         assert not [*leaks(proposal.case, "")]
         [back] = proposals_file.load(proposals_file.write([Kept(proposal)]), "p")
         assert back.proposal.id == proposal.id
+
+
+def test_a_note_is_parsed_once() -> None:
+    """However many questions are made of a note, one look-up of its sections serves to check them all."""
+    with mock.patch.object(section_names, "sections", wraps=section_names.sections) as parsed:
+        assert len(asked(SHOES, SHOTS)) == 6
+    assert [call.args[1] for call in parsed.call_args_list] == ["n0.md", "n1.md"]
 
 
 def test_the_file() -> None:
