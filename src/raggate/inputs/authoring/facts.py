@@ -64,7 +64,10 @@ def _of_row(header: list[str], cells: list[str]) -> Iterator[Fact]:
 
 def _of_item(line: str) -> Iterator[Fact]:
     item = _ITEM.fullmatch(line.rstrip())
-    if item is not None and _names(key := _plain(item["key"])) and _says(item["value"]):
+    # a colon within brackets ends no key
+    if item is None or item["key"].count("(") != item["key"].count(")"):
+        return
+    if _names(key := _plain(item["key"])) and _says(item["value"]):
         yield Fact("list", key, "", item["value"])
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
 from typing import NamedTuple
@@ -88,7 +88,10 @@ class WordSearch:
         """Index passages, each with its headings and the path of its note."""
         self._passages = among
         self._counts = [Counter(words(" ".join((item.rel_path, *item.path, bare(item.text))))) for item in among]
-        self._holding = Counter(word for counts in self._counts for word in counts)
+        self._holding: defaultdict[str, set[int]] = defaultdict(set)
+        for place, counts in enumerate(self._counts):
+            for word in counts:
+                self._holding[word].add(place)
 
     def find(self, query: str, most: int = 10) -> list[Passage]:
         """Give the passages that hold most of a query, best first; of equals the first in the vault."""
@@ -102,12 +105,9 @@ class WordSearch:
 
     def holding(self, query: str) -> list[Passage]:
         """Give the passages that hold every word of a query."""
-        wanted = words(query)
-        return [
-            item
-            for item, counts in zip(self._passages, self._counts, strict=True)
-            if all(word in counts for word in wanted)
-        ]
+        places = [self._holding.get(word, set()) for word in words(query)]
+        holding = set.intersection(*places) if places else range(len(self._passages))
+        return [self._passages[place] for place in sorted(holding)]
 
     def _weight(self, word: str) -> float:
-        return math.log(1 + len(self._passages) / self._holding[word])
+        return math.log(1 + len(self._passages) / len(self._holding[word]))

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
 from dataclasses import replace
 from hashlib import sha256
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Literal, NamedTuple, Self, TypeVar
 
 from raggate.errors import UsageError
@@ -31,7 +31,13 @@ NOTES_ALIKE = 0.6
 """Share of their words that two notes have in common from which on they are easily taken for each other."""
 
 PER_NOTE = 5
-"""Questions of one note that are looked at."""
+"""Questions of one note that are proposed at a time."""
+
+TRIED_PER_NOTE = 40
+"""Questions of one note that are held against the others: most of a long table may read like another."""
+
+PER_PAIR = 2
+"""Questions of what tells two notes apart: those of one template differ in every section."""
 
 _SHOWN = 200
 
@@ -81,20 +87,31 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     search = WordSearch(known)
     asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
     places = {(support.rel_path, support.heading_path) for case in golden.cases for support in case.gold_supports}
-    turns = in_turns([*_drafts(known, vault)], asked, lambda draft: draft.passage)
-    drafts = [draft for draft in turns if not _is_known(draft, places)]
-    fit = [proposal for draft in drafts if (proposal := _proposal(draft, check, search)) is not None]
     questions = [*(case.question for case in golden.cases), *passed]
-    return not_asked(fit, questions)[:most]
+    before = frozenset(questions)
+
+    def good(drafts: Iterable[_Draft]) -> Iterator[tuple[Passage, Proposal]]:
+        for draft in drafts:
+            proposal = None if _is_known(draft, places) else _proposal(draft, check, search)
+            if proposal is not None and proposal.case.question not in before:
+                yield draft.passage, proposal
+
+    fit = [*_of_each_note(known, vault, good), *good(_of_notes(known, vault))]
+    turns = in_turns(fit, asked, lambda item: item[0])
+    return not_asked([proposal for _, proposal in turns], questions)[:most]
 
 
-def _drafts(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
+def _of_each_note(
+    known: Sequence[Passage], vault: Vault, good: Callable[[Iterable[_Draft]], Iterator[T]]
+) -> Iterator[T]:
+    """Give the first good questions of each note, from all over it."""
     for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
-        of_note = [draft for passage in note for draft in _of_passage(passage, vault)]
+        drafts = [draft for passage in note for draft in _of_passage(passage, vault)]
         # what a table or a list says is a fact; what stands below a heading may be anything
-        of_note.sort(key=lambda draft: draft.source == "heading")
-        yield from of_note[:: max(1, len(of_note) // PER_NOTE)][:PER_NOTE]
-    yield from _of_notes(known, vault)
+        drafts.sort(key=lambda draft: draft.source == "heading")
+        step = max(1, len(drafts) // PER_NOTE)
+        spread = sorted(range(len(drafts)), key=lambda place: place % step)
+        yield from islice(good(drafts[place] for place in spread[:TRIED_PER_NOTE]), PER_NOTE)
 
 
 def _of_passage(passage: Passage, vault: Vault) -> Iterator[_Draft]:
@@ -125,15 +142,25 @@ def _of_notes(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
     notes = [[*group] for _, group in groupby(known, key=lambda item: (item.vault, item.rel_path))]
     texts = [words(" ".join(item.text for item in note)) for note in notes]
     for left, right in alike(texts, NOTES_ALIKE):
-        for passage in notes[left]:
-            heading = passage.path[-1:] if passage.path[1:] else ()
-            other = next((item for item in notes[right] if heading and item.path[-1:] == heading), None)
-            if other is None or other.text == passage.text:
-                continue
-            first, second = (item.rel_path.rpartition("/")[2].removesuffix(".md") for item in (passage, other))
-            question = f"How do {first} and {second} differ in {_small(passage.path[-1])}?"
+        yield from islice(_of_pair(notes[left], notes[right], vault), PER_PAIR)
+
+
+def _of_pair(left: Sequence[Passage], right: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
+    names = _names_apart(left[0], right[0])
+    for passage in left if names else ():
+        heading = passage.path[-1:] if passage.path[1:] else ()
+        other = next((item for item in right if heading and item.path[-1:] == heading), None)
+        if other is not None and other.text != passage.text:
+            question = f"How do {' and '.join(names)} differ in {_small(passage.path[-1])}?"
             answer = f"{cut(passage.text, limit=_SHOWN)} / {cut(other.text, limit=_SHOWN)}"
             yield _Draft("notes", passage, ((question, ""),), answer, (passage.support(vault), other.support(vault)))
+
+
+def _names_apart(*pair: Passage) -> tuple[str, ...]:
+    """Name two notes by their files, or by their titles where both are a README; none where these are the same too."""
+    files = tuple(item.rel_path.rpartition("/")[2].removesuffix(".md") for item in pair)
+    titles = tuple(" ".join(item.path[:1]) for item in pair)
+    return next((names for names in (files, titles) if all(names) and len({*map(str.casefold, names)}) > 1), ())
 
 
 def _is_known(draft: _Draft, places: AbstractSet[tuple[str, str | None]]) -> bool:
