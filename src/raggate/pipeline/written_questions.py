@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from raggate.config.judge_settings import Judges
 from raggate.errors import UsageError
 from raggate.inputs.authoring.passages import Passage
-from raggate.inputs.authoring.proposals import Proposal, not_asked
-from raggate.inputs.authoring.written_questions import QuestionCheck, passages_to_ask
+from raggate.inputs.authoring.proposals import Proposal
+from raggate.inputs.authoring.written_questions import QuestionCheck, passages_to_ask, sifted
 from raggate.judges import session
 from raggate.judges.ask import Opinion
 from raggate.judges.cassette import Cassette
@@ -37,12 +37,18 @@ CALLS_EACH = 2
 """Calls for each question that is wanted after which no further passage is asked about: the model may be no good."""
 
 
+MANY = 10
+"""Questions that are no good, and none that is, from which on it may be for the model."""
+
+
 @dataclass(slots=True)
 class _Yield:
-    """What came of the replies so far."""
+    """What came of the replies so far: all that holds for its passage, and of that what nobody asked before."""
 
+    written: list[Proposal] = field(default_factory=list)
     proposals: list[Proposal] = field(default_factory=list)
     flaws: Counter[str] = field(default_factory=Counter)
+    again: Counter[str] = field(default_factory=Counter)
     gaps: dict[str, str] = field(default_factory=dict)
 
 
@@ -74,15 +80,20 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
         check = QuestionCheck(bench.visible)
         passages = passages_to_ask(bench.golden, bench.visible, written)
 
-    async def work(ways: Bench) -> _Yield:
-        return await _Writing(bench, _grader(settings, ways), ways, check).until(most, passages)
+        questions = [case.question for case in (*bench.golden.cases, *(item.case for item in earlier))]
 
+    async def work(ways: Bench) -> _Yield:
+        return await _Writing(bench, _grader(settings, ways), ways, check, questions).until(most, passages)
+
+    name = settings.models[0].model
+    if passages and settings.mode != "replay":
+        request.say(
+            f"asking {name} for {counted(most, 'question')}, one passage a call; a small machine takes its time"
+        )
     outcome, spending = judges.ask(work)
     _say(request, settings, outcome)
     judges.say_spending(spending)
-    with in_time(bench):
-        questions = [case.question for case in (*bench.golden.cases, *(item.case for item in earlier))]
-        return not_asked(outcome.proposals, questions)[:most]
+    return outcome.proposals[:most]
 
 
 def _grader(settings: Judges, ways: Bench) -> Grader:
@@ -98,6 +109,7 @@ class _Writing:
     grader: Grader
     ways: Bench
     check: QuestionCheck
+    questions: Sequence[str]
 
     async def until(self, most: int, passages: Sequence[Passage]) -> _Yield:
         """Ask for a question to each passage, several at once, until so many are good or nothing answers."""
@@ -110,6 +122,8 @@ class _Writing:
             with in_time(self.bench):
                 for passage, opinion in zip(batch, opinions, strict=True):
                     self._take(outcome, passage, opinion)
+                outcome.proposals, again = sifted(outcome.written, self.questions)
+                outcome.again = Counter(again)
             if not any(opinion.usage.replies for opinion in opinions):
                 # whatever keeps it from answering keeps it from answering to the rest, too
                 break
@@ -129,7 +143,7 @@ class _Writing:
             return
         made = self.check.proposal(opinion.says.question, opinion.says.answer, passage)
         if isinstance(made, Proposal):
-            outcome.proposals.append(made)
+            outcome.written.append(made)
         else:
             outcome.flaws[made] += 1
 
@@ -144,6 +158,9 @@ def _say(request: Request, settings: Judges, outcome: _Yield) -> None:
     name = settings.models[0].model
     for reason, detail in sorted(outcome.gaps.items()):
         request.say(f"{name}: {reason}: {detail}")
-    if outcome.flaws:
-        reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(outcome.flaws.items()))
-        request.say(f"{name}: {counted(outcome.flaws.total(), 'question')} not proposed: {reasons}")
+    flaws = outcome.flaws + outcome.again
+    if flaws:
+        reasons = ", ".join(f"{reason} {number}" for reason, number in sorted(flaws.items()))
+        request.say(f"{name}: {counted(flaws.total(), 'question')} not proposed: {reasons}")
+    if flaws.total() >= MANY and not outcome.proposals:
+        request.say(f"{name}: none of its questions can be used, so this model may be too small for it")

@@ -22,6 +22,8 @@ _ITEM = re.compile(
     r"\s*(?:[-*+]|\d{1,3}[.)])\s+(?:\*\*|__)?(?P<key>[^:|*_`]{2,80}?)(?:\*\*|__)?\s*:(?:\*\*|__)?\s+(?P<value>\S.*)"
 )
 _MARKUP = re.compile(r"[*_`\[\]]")
+# an address alone says nothing that somebody would ask for
+_ADDRESS = re.compile(r"<?https?://\S+")
 
 
 class Fact(NamedTuple):
@@ -81,4 +83,4 @@ def _names(text: str) -> bool:
 
 
 def _says(text: str) -> bool:
-    return bool(words(text)) and len(text) <= MOST_ANSWER
+    return bool(words(text)) and len(text) <= MOST_ANSWER and not _ADDRESS.fullmatch(text)

@@ -169,9 +169,10 @@ def _is_known(draft: _Draft, places: AbstractSet[tuple[str, str | None]]) -> boo
 
 
 def _small(name: str) -> str:
-    """Begin a name within a sentence, where its capital is only that of a beginning."""
-    first = name.split(" ", 1)[0]
-    return name[:1].lower() + name[1:] if first[1:].islower() else name
+    """Begin a name within a sentence, where its capital is only that of a beginning: not in `Phoenix Docs`."""
+    first, *rest = name.split(" ")
+    plain = first[1:].islower() and not any(word[:1].isupper() for word in rest)
+    return name[:1].lower() + name[1:] if plain else name
 
 
 def _proposal(draft: _Draft, check: CaseCheck, search: WordSearch) -> Proposal | None:

@@ -6,15 +6,16 @@ away.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from raggate.inputs import headings
 from raggate.inputs.authoring.anchoring import Stand, TextIndex
 from raggate.inputs.authoring.passages import Passage, passages
-from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns
+from raggate.inputs.authoring.proposals import CaseCheck, Proposal, in_turns, not_asked
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden, Vault
 
@@ -24,7 +25,22 @@ LONGEST = 300
 LEAST_WORDS = 6
 """Words of a passage from which on there is something to ask."""
 
-Flaw = Literal["not one plain line", "answer not in the passage", "answer elsewhere too", "question gives it away"]
+# "this module", "the text": whoever searches has nothing before them to point at; in English alone
+_POINTING = re.compile(
+    r" (?:(?:this|these) (?!days |week |month |quarter |year |spring |summer |autumn |winter )"
+    r"|the (?:passages?|texts?|notes?|material|document|section|paragraph|json object) )"
+)
+
+Flaw = Literal[
+    "not one plain line",
+    "longer than 300 characters",
+    "answer not in the passage",
+    "answer elsewhere too",
+    "question gives it away",
+    "question speaks of its passage",
+    "asked of several passages",
+    "asked already",
+]
 """Why a question is not proposed."""
 
 
@@ -61,6 +77,8 @@ class QuestionCheck:
         question, answer = question.strip(), answer.strip()
         if not all(_is_plain(text) for text in (question, answer)):
             return "not one plain line"
+        if max(len(question), len(answer)) > LONGEST:
+            return "longer than 300 characters"
         stands = self._index.stands(answer)
         own = Stand(passage.vault, passage.rel_path, passage.path)
         if own not in stands or not headings.holds(passage.text, answer):
@@ -78,12 +96,31 @@ class QuestionCheck:
         )
         if _spaced(answer) in _spaced(question) or self._case.refuses(case):
             return "question gives it away"
+        if _POINTING.search(_spaced(question)):
+            return "question speaks of its passage"
         return Proposal.of("model", answer, case)
+
+
+def sifted(proposals: Sequence[Proposal], questions: Sequence[str]) -> tuple[list[Proposal], list[Flaw]]:
+    """Keep the proposals that ask of one passage what nobody asked before; give what is wrong with each of the rest.
+
+    A question that a model wrote to several passages is about none of them: each would be its one right answer.
+
+    Args:
+        proposals: what a model wrote, in order.
+        questions: those of the golden set, and those proposed before.
+    """
+    texts = Counter(_spaced(item.case.question) for item in proposals)
+    alone = [item for item in proposals if texts[_spaced(item.case.question)] == 1]
+    kept = not_asked(alone, questions)
+    several: list[Flaw] = ["asked of several passages"] * (len(proposals) - len(alone))
+    again: list[Flaw] = ["asked already"] * (len(alone) - len(kept))
+    return kept, several + again
 
 
 def _is_plain(text: str) -> bool:
     """Say whether a text is one line of words, without anything that is not seen."""
-    return text.isprintable() and len(text) <= LONGEST and bool(words(text))
+    return text.isprintable() and bool(words(text))
 
 
 def _spaced(text: str) -> str:

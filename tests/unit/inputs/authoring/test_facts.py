@@ -39,6 +39,10 @@ def test_a_table() -> None:
         ("- a sentence of many words in a row: no key", None),
         ("Tetanus: no item", None),
         ("- Tetanus:", None),
+        ("- Tetanus: https://x.example/a", None),
+        ("- Tetanus: https://x.example has all", ("Tetanus", "https://x.example has all")),
+        ("- A shot (default: 30 seconds)", None),
+        ("- A shot (the first): 30 seconds", ("A shot (the first)", "30 seconds")),
         ("- Long: " + "word " * 100, None),
     ],
 )

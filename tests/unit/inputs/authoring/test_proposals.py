@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from unittest import mock
 
@@ -83,6 +84,38 @@ def test_notes_that_are_alike() -> None:
     [together] = [item for item in proposals if item.source == "notes"]
     assert together.case.question == "How do n0 and n1 differ in curve?"
     assert (together.case.category, together.case.required_support_groups) == ("multi_hop", ((0, 1),))
+
+
+def test_alike_notes_of_one_file_name() -> None:
+    """They are named by their titles; two questions are made of a pair, none where titles are the same."""
+    sections = "".join(f"## {name}\nIt runs at {{}} all night long\n\n" for name in ("Pump", "Flame", "Valve"))
+    texts = {
+        ("a", "cellar/README.md"): f"# Cellar\n\n{sections.format(*['40 degrees'] * 3)}",
+        ("a", "attic/README.md"): f"# Attic\n\n{sections.format(*['55 degrees'] * 3)}",
+    }
+    proposals = propose(NONE, replace(vault(), texts=texts), (), 50)
+    assert [text for text in questions(proposals) if "differ" in text] == [
+        "How do Cellar and Attic differ in pump?",
+        "How do Cellar and Attic differ in flame?",
+    ]
+    same = {key: text.replace("# Attic", "# Cellar") for key, text in texts.items()}
+    assert [text for text in questions(propose(NONE, replace(vault(), texts=same), (), 50)) if "differ" in text] == []
+
+
+def test_a_note_of_many_facts() -> None:
+    """Five of a note are proposed at a time, from all over it; when they are decided on, five others come."""
+    items = "".join(f"- Shot {word}: given in {place}\n" for word, place in zip("ABCDEFGHIJ", range(10), strict=True))
+    first = questions(asked(f"# Shots\n\n{items}"))
+    assert first == [f"What do the notes say about Shot {word}?" for word in "ACEGI"]
+    assert len({*first, *questions(asked(f"# Shots\n\n{items}", passed=tuple(first)))}) == 10
+
+
+def test_names_within_a_sentence() -> None:
+    """A name of several capitals keeps its first one, too."""
+    assert questions(asked("- Phoenix Docs: in the cellar\n- Plain word: in the attic\n")) == [
+        "What do the notes say about Phoenix Docs?",
+        "What do the notes say about plain word?",
+    ]
 
 
 def test_what_was_asked_before() -> None:

@@ -14,7 +14,7 @@ from raggate.inputs.authoring.golden_file import with_cases
 from raggate.inputs.authoring.passages import passages
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.inputs.authoring.proposals_file import Kept
-from raggate.inputs.authoring.written_questions import LONGEST, QuestionCheck, passages_to_ask
+from raggate.inputs.authoring.written_questions import LONGEST, QuestionCheck, passages_to_ask, sifted
 from raggate.models.golden import Golden, Vault
 from tables import each_row
 from tries import tried
@@ -40,6 +40,7 @@ FIRST, PLANS, WINTER, KEYS = passages(NOTES)
 def test_a_question_that_is_good() -> None:
     """It is a proposal as those made by rule are, with the answer as its snippet."""
     made = QuestionCheck(NOTES).proposal(" When was the last injection? ", "9 May 2019", FIRST)
+    assert isinstance(QuestionCheck(NOTES).proposal("Was I jabbed this year?", "9 May 2019", FIRST), Proposal)
     assert isinstance(made, Proposal)
     assert (made.source, made.answer) == ("model", "9 May 2019")
     assert (made.case.question, made.case.expected_key_facts) == ("When was the last injection?", ("9 May 2019",))
@@ -60,16 +61,31 @@ def test_a_question_that_is_good() -> None:
         ("Where was it?", "in Basel", "answer elsewhere too"),
         ("Was it on 9 May 2019?", "9 May 2019", "question gives it away"),
         ("When were tetanus and other boosters given?", "9 May 2019", "question gives it away"),
+        ("What is the purpose of this shot?", "9 May 2019", "question speaks of its passage"),
+        ("When does The Passage say it was?", "9 May 2019", "question speaks of its passage"),
         ("", "9 May 2019", "not one plain line"),
         ("When\nwas it?", "9 May 2019", "not one plain line"),
         ("When was it?\x1b[2J", "9 May 2019", "not one plain line"),
         ("When was \u202eit?", "9 May 2019", "not one plain line"),
-        ("When " * LONGEST, "9 May 2019", "not one plain line"),
+        ("When " * LONGEST, "9 May 2019", "longer than 300 characters"),
     ],
 )
 def test_a_question_that_is_not(question: str, answer: str, flaw: str) -> None:
     """What is not answered there, is answered elsewhere too, gives itself away or is no line is not proposed."""
     assert QuestionCheck(NOTES).proposal(question, answer, FIRST) == flaw
+
+
+def test_a_question_to_several_passages() -> None:
+    """It is about none of them; one that was asked before, or nearly, is not proposed again."""
+    check = QuestionCheck(NOTES)
+    texts = [("What is it about?", "9 May 2019", FIRST), ("what is it about", "in ten years", PLANS)]
+    texts += [("Where do the tyres wait?", "in the cellar", WINTER), ("Where is the key?", "In the drawer", KEYS)]
+    written = [check.proposal(*text) for text in texts]
+    proposals = [item for item in written if isinstance(item, Proposal)]
+    assert len(proposals) == 4
+    kept, flaws = sifted(proposals, ["Where is the key now?"])
+    assert [item.case.question for item in kept] == ["Where do the tyres wait?"]
+    assert flaws == ["asked of several passages"] * 2 + ["asked already"]
 
 
 def test_which_passages_are_asked_about() -> None:
