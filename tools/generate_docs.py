@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 import yaml
-from pydantic import BaseModel
+from pydantic import BaseModel, WithJsonSchema
+from pydantic.fields import FieldInfo
 from tools import output_schema
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
@@ -70,7 +71,7 @@ def configuration_page() -> str:
                 pending.append((key + NAMED.get(name, ""), inner))
             default = "required" if field.is_required() else _default(field.get_default(call_default_factory=True))
             meaning = " ".join(meanings.get(name, "").split())
-            rows.append(f"| `{key}` | {_type(field.annotation)} | {default} | {meaning} |")
+            rows.append(f"| `{key}` | {_field_type(field)} | {default} | {meaning} |")
         title = f"## `{prefix}`" if prefix else "## Top level"
         intro = " ".join((inspect.getdoc(model) or "").split())
         parts += [title, intro, "\n".join(rows)]
@@ -293,6 +294,13 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
     return next((model for part in getattr(annotation, "__args__", ()) if (model := _model_in(part))), None)
+
+
+def _field_type(field: FieldInfo) -> str:
+    """Name the type of a field; one that its own schema calls a text or a list is both."""
+    schema = next((item.json_schema for item in field.metadata if isinstance(item, WithJsonSchema)), None) or {}
+    types = {kind.get("type") for kind in schema.get("anyOf", ())}
+    return "text or list" if types == {"string", "array", "null"} else _type(field.annotation)
 
 
 def _type(annotation: Any) -> str:
