@@ -25,7 +25,7 @@ OPERATIONS = frozenset(
     git/create-blob git/create-commit git/create-ref git/create-tree git/get-blob git/get-commit git/get-ref
     git/get-tree git/list-matching-refs git/update-ref
     issues/add-labels issues/create-comment issues/delete-comment issues/get-comment issues/list-comments
-    issues/update-comment
+    issues/update-comment issues/create issues/list-for-repo issues/update
     pulls/create pulls/get pulls/list pulls/update
     reactions/create-for-issue-comment
     repos/compare-commits-with-basehead repos/create-or-update-file-contents repos/get repos/get-branch

@@ -22,6 +22,7 @@ PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 DOCKERFILES = [ROOT / "Dockerfile", ROOT / "examples/notes-api/Dockerfile"]
 BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MAY_WRITE = {
+    "rag-gate-main": {"issues"},
     "rag-gate": {"pull-requests"},
     "rag-gate-report": {"pull-requests"},
     "rag-gate-command": {"actions", "pull-requests"},

@@ -29,6 +29,7 @@ WORKING_TREE = "working-tree"
 """The value of `against` that keeps the trusted inputs of an event from being looked for elsewhere."""
 
 _OWN = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch", "release"))
+_BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
 # what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
 
 
@@ -47,6 +48,7 @@ def gate(
     settings = Settings(
         comment=inputs["comment"],
         check_run=_check_name(inputs, event),
+        issue=_tells_issue(inputs, event),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
@@ -215,6 +217,15 @@ def _check_name(inputs: Mapping[str, str], event: Event) -> str:
     by_itself = event.base is None and inputs["against"] in {"", WORKING_TREE}
     itself = event.head_ref if by_itself else ""
     return bases.check_name(inputs["check-run"], event.base_ref, event.default_branch, itself=itself)
+
+
+def _tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
+    """Say whether an issue is told of this run: only of the default branch, as it judges itself."""
+    if inputs["issue"] != "on-regression" or inputs["against"] not in {"", WORKING_TREE}:
+        return False
+    # GitHub starts schedules on the default branch alone, and does not name it there
+    is_default = event.name == "schedule" or event.head_ref == event.default_branch != ""
+    return event.name in _BRANCH_EVENTS and is_default
 
 
 def _contained(inputs: Mapping[str, str], event: Event) -> bool:

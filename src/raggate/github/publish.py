@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from raggate.errors import ExitCode, RaggateError
-from raggate.github import sticky
+from raggate.github import branch_issue, sticky
+from raggate.github.branch_issue import BranchRun
 from raggate.github.rest import checks
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands
@@ -31,6 +32,7 @@ class Settings:
         comment: `always`, `on-change` (only when something differs from the baseline or did not pass) or `never`.
         check_run: the name of a check run of its own, empty for none.
         prefix: directory of the configuration in the repository, `` or `folder/`.
+        issue: whether an issue tells that the branch got worse.
         relayed: whether an untrusted run measured what is shown.
         login: who writes with the token, where that is an app's own.
         secrets: values that must stand in nothing that is shown.
@@ -39,6 +41,7 @@ class Settings:
     comment: str = "always"
     check_run: str = ""
     prefix: str = ""
+    issue: bool = False
     relayed: bool = False
     secrets: tuple[str, ...] = ()
     login: str = ""
@@ -121,6 +124,8 @@ class GitHubReporter:
         if self.repository is None:
             return outputs
         self.complete(outcome)
+        if self.settings.issue:
+            self._tell_branch(self.repository, outcome)
         number = self.event.number
         if self.settings.comment != "never" and self.event.comments and number is not None:
             try:
@@ -181,6 +186,20 @@ class GitHubReporter:
             return []
         notes = annotated(review, self._links(outcome), changed=frozenset(review.run.provenance.ignored))
         return [replace(note, message=self._clean(note.message)) for note in notes]
+
+    def _tell_branch(self, repository: Repository, outcome: StepOutcome) -> None:
+        event = self.event
+        run = BranchRun(
+            branch=event.head_ref,
+            suite=outcome.suite,
+            push=Push(head=event.head, verdict=name_of(outcome.code), run=event.run_id, attempt=event.attempt),
+            links=self._links(outcome),
+            report=lambda: self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
+        )
+        try:
+            branch_issue.tell(repository, run, login=self.settings.login or None)
+        except (RaggateError, ValueError) as error:
+            self._could_not("write the issue about the branch", error)
 
     def _comment(self, repository: Repository, number: int, outcome: StepOutcome) -> str | None:
         event = self.event

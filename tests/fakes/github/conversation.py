@@ -120,7 +120,8 @@ def _shown(call: Call, pull: Pull, *, simple: bool = False) -> dict[str, Any]:
 
 def list_comments(call: Call) -> Response:
     """Answer GET comments of a pull request, oldest first."""
-    number = _pull(call, "issue_number").number
+    number = call.number("issue_number")
+    number = number if number in call.repository.issues else _pull(call, "issue_number").number
     found = call.repository.comments_of(number)
     if since := call.request.query.get("since"):
         found = [comment for comment in found if comment.updated >= since]
@@ -135,8 +136,9 @@ def get_comment(call: Call) -> Response:
 
 def create_comment(call: Call) -> Response:
     """Answer POST of a comment; refused where the conversation is locked."""
-    pull = _pull(call, "issue_number")
-    if pull.locked:
+    issue = call.repository.issues.get(call.number("issue_number"))
+    pull = issue or _pull(call, "issue_number")
+    if isinstance(pull, Pull) and pull.locked:
         raise Refusal(403, "Unable to create comment because issue is locked.")
     body = _checked(call.body["body"])
     kind = "Bot" if call.token and call.token.is_bot else "User"

@@ -66,6 +66,20 @@ class Pull:
 
 
 @dataclass
+class Issue:
+    """An issue that is no pull request; the two share their numbers."""
+
+    number: int
+    login: str
+    title: str
+    body: str | None = None
+    state: str = "open"
+    state_reason: str | None = None
+    created: str = ""
+    updated: str = ""
+
+
+@dataclass
 class Comment:
     """A comment of a pull request; `minimized` is the reason it is hidden for."""
 

@@ -26,6 +26,8 @@ NEEDED: dict[str, tuple[tuple[str, str], ...]] = {
         "issues/create-comment issues/update-comment issues/delete-comment issues/add-labels".split(),
         (("issues", "write"), ("pull_requests", "write")),
     ),
+    "issues/list-for-repo": (("issues", "read"),),
+    **dict.fromkeys("issues/create issues/update".split(), (("issues", "write"),)),
     "checks/list-for-ref": (("checks", "read"),),
     **dict.fromkeys("checks/create checks/update".split(), (("checks", "write"),)),
     **dict.fromkeys(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from fakes.github.nouns import Comment, Pull
+from fakes.github.nouns import Comment, Issue, Pull
 from fakes.github.objects import Commit, Person
 from fakes.github.world import Repository
 
@@ -66,6 +66,28 @@ def pull(one: Pull, base: Repository) -> dict[str, Any]:
             "user": account(base.owner),
             "repo": repository(base),
         },
+    }
+
+
+def issue(one: Issue, base: Repository, api_url: str) -> dict[str, Any]:
+    """Show an issue."""
+    return {
+        "id": one.number + 200_000,
+        "node_id": f"I_fake{one.number}",
+        "number": one.number,
+        "state": one.state,
+        "state_reason": one.state_reason,
+        "title": one.title,
+        "body": one.body,
+        "user": account(one.login),
+        "labels": [],
+        "locked": False,
+        "comments": len(base.comments_of(one.number)),
+        "url": f"{api_url}/repos/{base.full_name}/issues/{one.number}",
+        "html_url": f"{base.world.server_url}/{base.full_name}/issues/{one.number}",
+        "created_at": one.created,
+        "updated_at": one.updated,
+        "closed_at": one.updated if one.state == "closed" else None,
     }
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from fakes.github.nouns import Artifact, Comment, Content, Pull, Submodule, Symlink, Token
+from fakes.github.nouns import Artifact, Comment, Content, Issue, Pull, Submodule, Symlink, Token
 from fakes.github.objects import FILE, SUBMODULE, SYMLINK, Commit, Entry, ObjectStore, Person
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
@@ -30,6 +30,7 @@ class Repository:
     refs: dict[str, str] = field(default_factory=dict)
     protected: set[str] = field(default_factory=set)
     pulls: dict[int, Pull] = field(default_factory=dict)
+    issues: dict[int, Issue] = field(default_factory=dict)
     comments: dict[int, Comment] = field(default_factory=dict)
     runs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
     jobs: dict[int, list[dict[str, Any]]] = field(default_factory=dict)
@@ -143,6 +144,14 @@ class Repository:
             )
             self.pulls[number] = pull
             return pull
+
+    def add_issue(self, login: str, title: str, body: str | None = None) -> Issue:
+        """Open an issue, by the next number that neither issue nor pull request has."""
+        with self.world.lock:
+            number, now = max((*self.pulls, *self.issues), default=0) + 1, self.world.now()
+            issue = Issue(number=number, login=login, title=title, body=body, created=now, updated=now)
+            self.issues[number] = issue
+            return issue
 
     def add_comment(self, number: int, login: str, body: str, *, type: str | None = None) -> Comment:  # noqa: A002
         """Write a comment; its author is a bot when the login says so, unless `type` is given."""

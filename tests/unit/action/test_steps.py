@@ -148,3 +148,39 @@ def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> N
     for outside in ("../x", "/etc/x", "link/x"):
         with pytest.raises(UsageError, match=f"input '{name}'.*outside the workspace"):
             steps.check_places({**inputs, name: outside}, tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("event", "inputs", "told"),
+    [
+        pytest.param({"name": "push", "head_ref": "main"}, {}, True, id="push"),
+        pytest.param(
+            {"name": "workflow_dispatch", "head_ref": "main"}, {"against": "working-tree"}, True, id="by hand"
+        ),
+        pytest.param({"name": "schedule", "head_ref": "main", "default_branch": ""}, {}, True, id="schedule"),
+        pytest.param({"name": "push", "head_ref": "main"}, {"issue": "never"}, False, id="not asked for"),
+        pytest.param({"name": "push", "head_ref": "main"}, {"against": "v1"}, False, id="judged by another commit"),
+        pytest.param({"name": "push"}, {}, False, id="another branch"),
+        pytest.param({"name": "push", "head_ref": "", "default_branch": ""}, {}, False, id="no branch"),
+        pytest.param({"name": "repository_dispatch", "head_ref": "main"}, {}, False, id="another event"),
+        pytest.param({**PULL, "head_ref": "main"}, {}, False, id="a pull request from a branch called so"),
+    ],
+)
+def test_which_runs_have_an_issue(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: dict[str, Any], inputs: dict[str, str], told: bool
+) -> None:
+    """An issue is told of the default branch alone, as it judges itself."""
+    monkeypatch.chdir(tmp_path)
+    state = StepState()
+    runner = Runner(
+        workspace=tmp_path, environment={}, **{name: tmp_path / name for name in ("output", "state", "summary")}
+    )
+
+    def check(_: Request) -> None:
+        raise CannotTell("nothing is measured here")
+
+    monkeypatch.setattr(pipeline, "check", check)
+    given = {**step_inputs.DEFAULTS, "comment": "never", "issue": "on-regression", **inputs}
+    steps.gate(given, event_of(**event), None, runner, state)
+    assert state.reporter is not None
+    assert state.reporter.settings.issue is told

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address, encodable
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
@@ -52,18 +53,13 @@ class Thread:
         self._number, self._locked = number, locked
         self._comments = f"{repository.path}/issues/comments"
         self._thread = f"{repository.path}/issues/{number}/comments"
-        self._author = None if login is None else (login, "Bot" if login.endswith("[bot]") else "User")
+        self._author = None if login is None else author_of(repository.github, login)
 
     @property
     def author(self) -> tuple[str, str]:
         """Who writes with this token, and the type. The token of a workflow may not ask."""
         if self._author is None:
-            try:
-                self._author = _author(self._github.get("/user"))
-            except GitHubError as error:
-                if not error.denied or error.status == 401:
-                    raise
-                self._author = ACTIONS_LOGIN, "Bot"
+            self._author = author_of(self._github)
         return self._author
 
     def own(self) -> list[Comment]:
@@ -165,6 +161,22 @@ def _checked(body: str) -> str:
     if units > COMMENT_UNITS:
         raise ValueError(f"a comment of {units} UTF-16 units was rendered, and GitHub takes {COMMENT_UNITS}")
     return text
+
+
+def author_of(github: GitHub, login: str | None = None) -> tuple[str, str]:
+    """Give who writes with a token, and the type: of a login that is given, else as GitHub says.
+
+    Raises:
+        GitHubError: when GitHub does not answer. The token of a workflow, which may not ask, is no error.
+    """
+    if login is not None:
+        return login, "Bot" if login.endswith("[bot]") else "User"
+    try:
+        return _author(github.get("/user"))
+    except GitHubError as error:
+        if not error.denied or error.status == 401:
+            raise
+        return ACTIONS_LOGIN, "Bot"
 
 
 def _author(user: Any) -> tuple[str, str]:
