@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from builders import make_chunk
 from e2e.browser import browser, page
@@ -129,9 +129,11 @@ def test_an_edit_on_disk_meanwhile(page: Page, address: str, project: LabelProje
     assert b"How warm" in project.golden.read_bytes()
 
 
-def test_keys_while_passages_are_on_their_way(page: Page, address: str, project: LabelProject) -> None:
+@pytest.mark.parametrize("answers", [True, False], ids=["refuses", "hangs"])
+def test_keys_while_passages_are_on_their_way(page: Page, address: str, project: LabelProject, answers: bool) -> None:
     """A key judges what can be seen: none counts for a passage that the server has not given yet."""
-    page.route("**/question?*id=q2*", lambda route: route.abort())
+    held: list[Route] = []
+    page.route("**/question?*id=q2*", lambda route: route.abort() if answers else held.append(route))
     shown(page, address)
     for key in "333":
         page.keyboard.press(key)
@@ -140,6 +142,8 @@ def test_keys_while_passages_are_on_their_way(page: Page, address: str, project:
     for key in "00pms":
         page.keyboard.press(key)
     kept(page)
+    for route in held:
+        route.continue_()
     page.unroute("**/question?*id=q2*")
     expect(page.locator(".question h2")).to_have_text("How hot is the oven?", timeout=10_000)
     assert [json.loads(line)["case"] for line in project.journal.read_text().splitlines()] == ["q1"] * 3

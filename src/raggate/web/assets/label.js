@@ -181,7 +181,8 @@
     const turn = ++shown;
     if (!item) { $("desk").replaceChildren(make("p", { class: "empty soft" }, "The golden set has no question yet: take some from the proposals.")); return; }
     let value;
-    try { value = await textsOf(item); } catch (error) { texts.delete(item.id); late(turn, error); return; }
+    const slow = setTimeout(() => { if (turn === shown) showLate(); }, 300);
+    try { value = await textsOf(item); } catch (error) { texts.delete(item.id); late(turn, error); return; } finally { clearTimeout(slow); }
     if (turn !== shown) return;
     const next = state.questions[state.at + 1];
     if (next) textsOf(next).catch(() => texts.delete(next.id));
@@ -191,10 +192,13 @@
     /* the button that was pressed is gone: a reader goes on with the text */
     if (inside) $("desk").querySelector(".passage .text")?.focus({ preventScroll: true });
   }
+  function showLate() {
+    $("desk").replaceChildren(make("p", { class: "panel empty soft", role: "status" }, "The passages of this question are not here yet."));
+  }
   function late(turn, error) {
     if (turn !== shown) return;
     problem(error);
-    $("desk").replaceChildren(make("p", { class: "panel empty soft" }, "The passages of this question are not here yet."));
+    showLate();
     if (!error.status) setTimeout(() => { if (turn === shown && state.view === "judge") showJudge(); }, 1000);
   }
   function head(item) {
