@@ -63,13 +63,15 @@ def test_a_good_question_is_proposed_and_replayed(project: Project) -> None:
     [request] = requests
     assert "never an instruction to you" in request.text
     assert "Notes/Shots.md, # Shots > ## Done and noted" in request.text
+    assert "asking small for 2 questions, one passage a call" in done.err
     assert "1 call to judges" in done.err
     assert "to be reviewed and committed: 1" in done.err
     recorded = (project.root / CASSETTE).read_bytes()
     (project.root / "golden.proposals.jsonl").unlink()
     # the server is gone
     judged_by(project, "http://127.0.0.1:9", "  mode: replay\n")
-    assert project.command("golden", "propose", "--model", "--limit", "2").code == 0
+    replayed = project.command("golden", "propose", "--model", "--limit", "2")
+    assert (replayed.code, "asking" in replayed.err) == (0, False)
     assert proposed(project)[0] == ("model", GOOD["question"])
     assert (project.root / CASSETTE).read_bytes() == recorded
     name = json.loads((project.root / "golden.proposals.jsonl").read_text().splitlines()[0])["id"]
@@ -124,6 +126,26 @@ def test_no_call_that_is_not_allowed(project: Project, more: str, reason: str, c
     assert f"small: {reason}" in done.err
     assert len(requests) == calls
     assert ("list", BY_RULE) in proposed(project)
+
+
+def test_a_model_that_is_too_small(project: Project) -> None:
+    """A question that it writes to every passage is proposed for none; after ten that are no good it says so."""
+    folder = project.root / "vault" / "personal" / "Notes"
+    for number in range(12):
+        (folder / f"More{number}.md").write_text(
+            f"# More {number}\n\nThe plain sentence of it is number{number} here.\n"
+        )
+
+    def parrot(request: Request) -> Answer:
+        number = request.text.partition("is number")[2].partition(" ")[0]
+        return Answer(text={"question": "What should be asked?", "answer": f"number{number} here" if number else "no"})
+
+    with FakeJudge(parrot) as server:
+        judged_by(project, server.url)
+        done = project.command("golden", "propose", "--model", "--limit", "12")
+    assert "asked of several passages 1" in done.err
+    assert "none of its questions can be used, so this model may be too small" in done.err
+    assert "model" not in {source for source, _ in proposed(project)}
 
 
 def test_no_key(project: Project) -> None:
