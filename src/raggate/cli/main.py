@@ -245,7 +245,7 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
     files = report_files.parsed(reports, "--report")
     report_files.prepare(files)
     place, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
-    report_files.write(files, review)
+    report_files.write(files, review, report_files.stored_prefix(review, place))
     promoting = partial(command_line, suite=review.run.suite, policy=policy_file)
     console.show_review(review, directory, os.environ, reports=place, promoting=promoting)
     return _verdict(review, place)

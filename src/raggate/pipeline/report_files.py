@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.verdict import Review
 from raggate.pipeline import check as pipeline, report_places
@@ -57,7 +58,7 @@ def check(request: Request, files: Files) -> CheckResult:
         RunFailed: as `pipeline.check`, and before anything runs, when a file may not be written; see `report_places`.
         UsageError: when a file cannot be written.
     """
-    prefix = _prefix(request)
+    prefix = _prefix(request.root)
     refused = report_places.refusals(files.formats, report_places.taken(request) if files.formats else {})
     allowed = {file: form for file, form in files.formats.items() if file not in refused}
     _remove(allowed)
@@ -104,7 +105,17 @@ def _error(name: str, refused: Mapping[Path, str]) -> UsageError:
     return UsageError([f"{name}: {quoted(file)} {reason}" for file, reason in refused.items()], hint=report_places.HINT)
 
 
-def _prefix(request: Request) -> str:
-    """Give what stands before the paths of the configuration, as seen from the working directory."""
-    place = os.path.relpath(request.root, Path.cwd())
+def _prefix(root: Path) -> str:
+    """Give what stands before the paths of a configuration in `root`, as seen from the working directory."""
+    place = os.path.relpath(root, Path.cwd())
     return "" if place == "." else f"{Path(place).as_posix()}/"
+
+
+def stored_prefix(review: Review, directory: Path) -> str:
+    """Give what stands before the paths of a stored run whose reports lie in a directory.
+
+    Nothing where the golden set is not at the place that the run remembers, as in an artifact that was downloaded.
+    """
+    root, config = directory / review.context.root, review.run.config
+    placed = review.context.root and isinstance(config, Config) and (root / config.golden).is_file()
+    return _prefix(root.resolve()) if placed else ""
