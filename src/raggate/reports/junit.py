@@ -1,6 +1,6 @@
 """A verdict as JUnit XML, as Jenkins, GitLab, Buildkite and others read it. Pure.
 
-The shape is that of Jenkins' xUnit plugin, junit-10.xsd.
+The elements and attributes are those of junit-10.xsd of Jenkins' xUnit plugin.
 """
 
 from __future__ import annotations
