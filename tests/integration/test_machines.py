@@ -194,22 +194,16 @@ def test_a_test_of_a_user(project: Project) -> None:
     )
     entry = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["pytest11"]
     assert entry == {"raggate": "raggate.pytest_plugin"}
+    # what an installation leaves, by which pytest itself finds the plugin
+    metadata = project.root / "site" / "raggate_ci-0.dist-info"
+    metadata.mkdir(parents=True)
+    (metadata / "METADATA").write_text("Metadata-Version: 2.1\nName: raggate-ci\nVersion: 0\n")
+    (metadata / "entry_points.txt").write_text(f"[pytest11]\nraggate = {entry['raggate']}\n")
     for behaviour, ends in (("", "2 passed"), ("worse", "1 failed, 1 passed")):
         done = subprocess.run(
-            [
-                sys.executable,
-                "-m",
-                "pytest",
-                "-q",
-                "-p",
-                "no:cacheprovider",
-                "-p",
-                "no:raggate",
-                "-p",
-                entry["raggate"],
-            ],
+            [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
             cwd=project.root,
-            env={"PATH": "", "FAKE_BEHAVIOUR": behaviour},
+            env={"PATH": "", "FAKE_BEHAVIOUR": behaviour, "PYTHONPATH": str(metadata.parent)},
             capture_output=True,
             text=True,
             check=False,
