@@ -10,7 +10,7 @@ from raggate.models.scorecard import OVERALL
 from raggate.models.side_by_side import Side, SideBySide
 from raggate.models.verdict import GatedMetric
 from raggate.reports import markdown as summary
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures, formatting
 from raggate.reports.parts.markup import inert, table
 from raggate.reports.public_verdict import verdict_of
 from raggate.text.escape import log_line, markdown as safe, plain
@@ -79,8 +79,8 @@ def _shown(row: GatedMetric | None) -> str:
     if row is None:
         return "–"
     delta = row.delta
-    before = formatting.figure(delta.baseline, binary=delta.binary)
-    after = formatting.figure(delta.current, binary=delta.binary)
+    before = formatting.figure(delta.baseline, binary=figures.counted(delta))
+    after = formatting.figure(delta.current, binary=figures.counted(delta))
     return before if before == after else f"{before} → {after} ({formatting.change(delta)})"
 
 

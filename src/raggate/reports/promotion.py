@@ -13,7 +13,7 @@ from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
-from raggate.reports.parts import formatting, ranks
+from raggate.reports.parts import figures, formatting, ranks
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.text.escape import markdown as safe
@@ -167,7 +167,7 @@ def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
 def _row(row: MetricChange, *, several: bool) -> list[str]:
     kind, change = _kind(row), formatting.change(row.change)
     # as a share of other cases a count would mislead
-    binary = row.change.binary and row.same_cases
+    binary = figures.counted(row.change) and row.same_cases
     return [
         formatting.MARKS[kind],
         safe(row.change.metric, limit=60),

@@ -9,7 +9,7 @@ from typing import Literal
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import EPSILON, oriented
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures, formatting
 from raggate.text.numbers import rounded
 
 Tone = Literal["bad", "warn", "good", "soft", ""]
@@ -88,8 +88,8 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
         lower=delta.current.direction == "lower",
         change=formatting.change(delta),
         arrow=arrow(delta),
-        baseline=formatting.figure(delta.baseline, binary=delta.binary),
-        now=formatting.figure(delta.current, binary=delta.binary),
+        baseline=formatting.figure(delta.baseline, binary=figures.counted(delta)),
+        now=formatting.figure(delta.current, binary=figures.counted(delta)),
         whole=_whole(delta),
         interval=formatting.interval(delta),
         allowed=formatting.allowed(row),
@@ -102,7 +102,7 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
 
 def _whole(delta: Delta) -> str:
     """Write the run's own value over all its questions, where it is another than the one that is compared."""
-    shown, _, rest = formatting.now(delta).partition(" ")
+    shown, _, rest = formatting.now(delta, binary=figures.counted(delta)).partition(" ")
     return rest.strip("()") if shown else ""
 
 

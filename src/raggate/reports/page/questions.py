@@ -25,11 +25,12 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """What a review says of its questions, by mode and case id."""
+    """What a review says of its questions, by mode and case id; relabelled ones have a past by other labels."""
 
     flips: Mapping[Key, Flip]
     before: Mapping[Key, CaseScore]
     now: Mapping[Key, CaseScore]
+    relabelled: frozenset[str]
 
     @classmethod
     def of(cls, review: Review) -> Sides:
@@ -40,6 +41,7 @@ class Sides:
             flips={(flip.mode, flip.case_id): flip for flip in changed},
             before={(case.mode, case.case_id): case for case in (baseline.scorecard.cases if baseline else ())},
             now={(case.mode, case.case_id): case for case in review.scorecard.cases},
+            relabelled=frozenset(review.comparison.golden.relabelled),
         )
 
 
@@ -56,7 +58,7 @@ def _row(item: LabelledResult, sides: Sides, slices: Mapping[str, int]) -> dict[
         "mode": plain(item.result.mode),
         "asked": plain(item.case.question, limit=LONGEST_QUESTION),
         "kind": _kind(item, flip, before, sides),
-        "before": before.rank if before else None,
+        "before": before.rank if before and item.case.id not in sides.relabelled else None,
         "now": now.rank if now else None,
         "slices": [slices[name] for name in (now.slices if now else ()) if name in slices],
     }
@@ -81,6 +83,8 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
         return flip.kind
     if failure is not None:
         return "error"
+    if item.case.id in sides.relabelled:
+        return "relabelled"
     return "new" if before is None and sides.before else "same"
 
 
@@ -92,11 +96,13 @@ def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[
 def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Sequence[str]) -> dict[str, object]:
     key = (item.result.mode, item.case.id)
     flip, before, now = sides.flips.get(key), sides.before.get(key), sides.now.get(key)
+    # values by other labels are no past of these
+    values = (None if item.case.id in sides.relabelled else before, now)
     detail: dict[str, object] = {
         "gold": [_support(support, item, passages) for support in item.case.gold_supports],
         "new": list(_listed(item, passages)),
         "old": None if before is None else [_entry(entry, passages) for entry in before.entries],
-        "values": [[_value(side, metric) for side in (before, now)] for metric in metrics],
+        "values": [[_value(side, metric) for side in values] for metric in metrics],
         "ms": round(item.result.elapsed_ms),
         **({"trace": plain(item.result.trace_id)} if item.result.trace_id else {}),
     }

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.page.metrics import Tone, arrow, tone
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures, formatting
 
 MOST = 60
 """Slices of a mode that are shown."""
@@ -89,6 +89,6 @@ def _cell(row: GatedMetric | None) -> Cell | None:
     if row is None:
         return None
     delta = row.delta
-    before, now = (formatting.figure(value, binary=delta.binary) for value in (delta.baseline, delta.current))
+    before, now = (formatting.figure(value, binary=figures.counted(delta)) for value in (delta.baseline, delta.current))
     words = f"{delta.metric} of {delta.slice}: {before} → {now}, {formatting.status(row)}, {formatting.cases(delta)}"
     return Cell(change=formatting.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))

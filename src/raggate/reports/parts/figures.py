@@ -36,6 +36,11 @@ def is_share(metric: str) -> bool:
     return name in METRICS and name not in _NO_SHARES
 
 
+def counted(delta: Delta) -> bool:
+    """Say whether values over few cases are written as counts: each case scores 0 or 1, and the metric is a share."""
+    return delta.binary and is_share(delta.metric)
+
+
 def value(metric: str, measured: MetricValue, *, beside: float | None = None) -> str:
     """Write a value with its unit, in so many digits that it looks different from one beside it; a dash for none."""
     if measured.value is None:
@@ -65,7 +70,7 @@ def course(delta: Delta) -> str:
         return NONE
     share = is_share(delta.metric)
     # ranks that happen to be all first or none are no count of questions
-    if share and delta.binary and max(before.n, now.n) <= SMALL:
+    if counted(delta) and max(before.n, now.n) <= SMALL:
         return _counts(before, now)
     if before.value is None or now.value is None:
         return f"{value(delta.metric, before)} → {value(delta.metric, now)}"

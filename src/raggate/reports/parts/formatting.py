@@ -143,9 +143,9 @@ def figure(value: MetricValue, *, binary: bool) -> str:
     return written(value.value)
 
 
-def now(delta: Delta, *, gap: str = " ") -> str:
+def now(delta: Delta, *, binary: bool, gap: str = " ") -> str:
     """Write the value that is compared, and the run's own over all its cases beside it where that is another."""
-    shown = figure(delta.current, binary=delta.binary)
+    shown = figure(delta.current, binary=binary)
     whole = delta.full_run
     if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
         return shown

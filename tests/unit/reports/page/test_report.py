@@ -10,6 +10,7 @@ import pytest
 
 from builders import make_chunk, make_config, make_support
 from pages import Elements, data_of
+from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
 from raggate.models.verdict import Review
@@ -311,6 +312,18 @@ class TestHostileText:
         assert {tag for tag, _ in page.tags} <= OWN_TAGS
         assert "script" not in {tag for tag, _ in page.tags}
         assert plain(HOSTILE)[:100] in page.visible
+
+
+def test_a_relabelled_question_has_no_past_by_these_labels() -> None:
+    """What the baseline found by other labels is neither its rank nor its values before."""
+    item = good()[0]
+    whole = replace(item, case=with_hash(replace(item.case, gold_supports=(make_support("n00.md", None),))))
+    review = review_of(run_of([whole, *good()[1:]]), baseline_of(run_of(good())))
+    document = report.render(review)
+    (row,) = (row for row in data_of(document, "rows")["rows"] if row["id"] == item.case.id)
+    assert review.comparison.golden.relabelled == (item.case.id,)
+    assert (row["kind"], row["before"]) == ("relabelled", None)
+    assert {before for before, _ in data_of(document, "details")["details"][0]["values"]} == {None}
 
 
 def test_a_label_may_be_of_a_note_as_a_whole() -> None:

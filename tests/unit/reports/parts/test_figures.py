@@ -68,7 +68,9 @@ def test_few_cases_are_counts() -> None:
     delta = make_delta(0.9, 0.5, binary=True)
     assert delta.current.n == 10
     assert figures.course(delta) == "9 → 5 of 10"
-    assert figures.course(replace(delta, metric="mrr_at_10")) == "0.900 → 0.500"
+    ranks = replace(delta, metric="mrr_at_10")
+    assert figures.course(ranks) == "0.900 → 0.500"
+    assert (figures.counted(delta), figures.counted(ranks)) == (True, False)
     other = replace(delta, baseline=make_metric(0.5, 4))
     assert figures.course(other) == "2 of 4 → 5 of 10"
     assert figures.course(replace(delta, baseline=make_metric(None, 0))) == "– → 5 of 10"

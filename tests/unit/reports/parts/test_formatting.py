@@ -84,7 +84,7 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
 @pytest.mark.parametrize(("value", "written"), [(0.4, "1.0000 (all 48: 0.4000)"), (1.0, "1.0000"), (None, "1.0000")])
 def test_value_over_all_stands_beside_the_compared_one(value: float | None, written: str) -> None:
     """Where the run's own value over all its cases is another than the one compared, both are told."""
-    assert formatting.now(make_delta(1.0, 1.0, full_run=make_metric(value, 48))) == written
+    assert formatting.now(make_delta(1.0, 1.0, full_run=make_metric(value, 48)), binary=False) == written
 
 
 @pytest.mark.parametrize(

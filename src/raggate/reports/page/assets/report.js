@@ -4,9 +4,9 @@
   const BATCH = 80;
   const KINDS = {
     broke: ["broke", "bad"], missed: ["must pass, fails", "bad"], fell: ["got worse", "warn"], fixed: ["fixed", "good"],
-    absent: ["not found", "warn"], error: ["failed", "bad"], new: ["new", "accent"], "not asked": ["not asked", ""], same: ["", ""],
+    absent: ["not found", "warn"], error: ["failed", "bad"], new: ["new", "accent"], relabelled: ["relabelled", "accent"], "not asked": ["not asked", ""], same: ["", ""],
   };
-  const ORDER = ["broke", "missed", "fell", "absent", "error", "not asked", "new", "fixed", "same"];
+  const ORDER = ["broke", "missed", "fell", "absent", "error", "not asked", "relabelled", "new", "fixed", "same"];
   const read = (id) => JSON.parse(document.getElementById(id).textContent);
   const { rows, slices, metrics, compared } = read("rows");
   let opened = null;
@@ -106,7 +106,7 @@
   function standing(row) {
     if (row.change) return row.change;
     if (row.kind === "error" || row.kind === "not asked" || row.free) return "";
-    if (!compared || row.kind === "new") return row.now ? `rank ${row.now}` : "not found";
+    if (!compared || row.kind === "new" || row.kind === "relabelled") return row.now ? `rank ${row.now}` : "not found";
     return row.before === row.now ? (row.now ? `rank ${row.now}` : "not found") : `rank ${place(row.before)} → ${place(row.now)}`;
   }
   function line(number) {
