@@ -27,8 +27,7 @@ Probe = Callable[[httpx.Client, Readiness], IndexState]
 """`index_state` of an adapter. Raises httpx.HTTPError for no answer, ValueError for one that breaks the protocol."""
 
 _POLL = 0.1  # seconds, as all of these: from one look to the next
-_KNOCK = 0.02  # the same while nothing answers, and in the first moments
-_MOMENTS = 0.5
+_KNOCK = 0.02  # the same while nothing answers
 _WATCH = 0.05  # from one check that the process lives to the next, also during a look
 _REQUEST = 10.0  # for one HTTP request of a look
 _PATIENCE = 5.0  # with a status that does not get better by waiting, such as 404
@@ -173,8 +172,7 @@ class _Wait:
                 if now >= news:
                     self._say(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}")
                     news = now + _NEWS
-                often = isinstance(look.error, httpx.ConnectError) or now - self._begun < _MOMENTS
-                self._pause(now + (_KNOCK if often else _POLL))
+                self._pause(now + (_KNOCK if isinstance(look.error, httpx.ConnectError) else _POLL))
         self._announce()
         return self._last.state if self._last else None
 

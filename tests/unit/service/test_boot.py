@@ -220,7 +220,7 @@ class TestReady:
     def test_a_complete_index_is_not_called_incomplete(self, bring_up):
         """An index with a document for every note is told without a word about what might be missing."""
         outcome = bring_up(Script(DONE))
-        assert outcome.said[-1] == "the API is up after 0.0 s: 5 of 5 documents, 9 chunks"
+        assert outcome.said[-1] == "the API is up after 0.1 s: 5 of 5 documents, 9 chunks"
 
     def test_an_api_that_does_not_count_is_believed(self, bring_up):
         """Without a number of documents, two equal looks are enough."""
@@ -274,7 +274,7 @@ class TestReady:
 
     def test_news_while_it_takes_long(self, bring_up):
         """A long wait says every five seconds how far the API is."""
-        outcome = bring_up(Script(*[state(2, 3, indexing=True)] * 130, DONE))
+        outcome = bring_up(Script(*[state(2, 3, indexing=True)] * 110, DONE))
         assert outcome.said[1:-1] == [
             f"waiting for {seconds} s: it is still indexing, 2 of 5 documents, 3 chunks" for seconds in (5, 10)
         ]
