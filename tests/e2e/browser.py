@@ -13,9 +13,9 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    """A headless Chromium, shared by the tests of one process."""
+    """A headless Chromium, shared by the tests of one file; while it is there, its event loop runs in this process."""
     program = shutil.which("chromium")
     if program is None:
         why = "no Chromium on PATH: the tests of pages need Debian's package chromium"

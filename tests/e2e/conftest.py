@@ -12,8 +12,9 @@ from xdist.scheduler import LoadScopeScheduling
 
 # a start from this machine itself removes what a killed raggate left, of whatever test
 CONTAINERS = dict.fromkeys(("test_container_backend.py", "test_lying_api.py", "test_recheck.py"), "containers")
-GROUPS = {**CONTAINERS, "test_gate.py": "builds in the checkout"}
-"""The files whose tests must not run at the same time, by what they share."""
+BROWSERS = {name: name for name in ("test_page.py", "test_label.py")}
+GROUPS = {**CONTAINERS, **BROWSERS, "test_gate.py": "builds in the checkout"}
+"""The files whose tests must not run at the same time, by what they share; a browser would start for every test."""
 
 
 class Sharing(LoadScopeScheduling):
