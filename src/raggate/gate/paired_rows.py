@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from raggate.gate.statistics.intervals import t_interval, tango
 from raggate.gate.statistics.paired import unit_changes
-from raggate.models.comparison import Delta, Interval
+from raggate.models.comparison import Delta, Interval, difference
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, MetricValue, improvement
 
 T = TypeVar("T")
@@ -83,14 +83,13 @@ class PairedCases:
         after = before
         if column.after is not column.before:
             after = _mean(_at(column.after, both if had else part.places), len(part.places), like)
-        delta = None if before.value is None or after.value is None else after.value - before.value
         return Delta(
             mode=mode,
             slice=name,
             metric=metric,
             baseline=before,
             current=after,
-            delta=delta,
+            delta=difference(before, after),
             regressed=len(fell),
             improved=len(rose),
             binary=binary,

@@ -72,8 +72,14 @@ class Delta:
     def between(cls, place: tuple[str, str, str], before: MetricValue, after: MetricValue) -> Self:
         """Set two values of a metric beside each other; `place` is its mode, slice and name."""
         mode, slice_name, metric = place
-        delta = None if before.value is None or after.value is None else after.value - before.value
-        return cls(mode=mode, slice=slice_name, metric=metric, baseline=before, current=after, delta=delta)
+        return cls(
+            mode=mode,
+            slice=slice_name,
+            metric=metric,
+            baseline=before,
+            current=after,
+            delta=difference(before, after),
+        )
 
     @property
     def gain(self) -> float:
@@ -84,6 +90,11 @@ class Delta:
     def run_value(self) -> MetricValue:
         """The run's own value, whatever it was compared with."""
         return self.full_run or self.current
+
+
+def difference(before: MetricValue, after: MetricValue) -> float | None:
+    """Give how far a value moved, None where there is none on one side."""
+    return None if before.value is None or after.value is None else after.value - before.value
 
 
 STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", "full_run": "whole"}
