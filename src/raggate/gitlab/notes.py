@@ -115,8 +115,8 @@ def _json(client: httpx.Client, method: str, address: str, value: object = None)
     reply = client.request(method, address, content=content, headers={"Content-Type": "application/json"})
     if not reply.is_success:
         path = reply.request.url.path
-        said = f"GitLab answers {method} {path} with {reply.status_code}: {cut(reply.text, limit=200)}"
-        raise CannotTell(f"the note could not be written: {said}", hint=_HINTS.get(reply.status_code, ""))
+        answer = f"GitLab answers {method} {path} with {reply.status_code}: {cut(reply.text, limit=200)}"
+        raise CannotTell(f"the note could not be written: {answer}", hint=_HINTS.get(reply.status_code, ""))
     try:
         return loads(reply.content)
     except ValueError as error:

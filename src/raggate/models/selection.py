@@ -57,8 +57,8 @@ class Selection:
     @property
     def sentence(self) -> str:
         """Say that a run is partial, without an end mark."""
-        said = f" ({self.words})" if self.words else ""
-        return f"partial: {len(self.asked)} of {counted(self.of, 'question')} asked{said}"
+        choice = f" ({self.words})" if self.words else ""
+        return f"partial: {len(self.asked)} of {counted(self.of, 'question')} asked{choice}"
 
 
 def naming(cases: tuple[str, ...]) -> str:

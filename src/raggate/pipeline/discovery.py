@@ -269,7 +269,7 @@ class _Discovery:
             else:
                 more = replace(request, query={**request.query, name: "{k}"})
             fewer = [shape_of(root, self._wanted) for _, root in self._call(more, k=1).readings()]
-            if any(one is not None and one.list == shape.list and one.entries == 1 for one in fewer):
+            if any(other is not None and other.list == shape.list and other.entries == 1 for other in fewer):
                 return more
         return request
 

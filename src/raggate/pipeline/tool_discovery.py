@@ -183,9 +183,9 @@ class _Tools:
             for way, root, shape in [*named, *shapes][:1]:
                 response = {"chunks": chunks_of(shape, root, self._wanted)}
                 return {"tool": tool.name, "arguments": dict(tool.arguments), **way, "response": response}
-            said = cut(str(result.get("structuredContent") or result.get("content")), limit=120)
+            answer = cut(str(result.get("structuredContent") or result.get("content")), limit=120)
         except (Missed, httpx.HTTPError) as error:
-            said = cut(error) or type(error).__name__
+            answer = cut(error) or type(error).__name__
         asked = f"{tool.name} ({', '.join(tool.arguments)})"
-        self._tried.append(redact.redact_cut(f"{asked}: {said}", self._wanted.secrets))
+        self._tried.append(redact.redact_cut(f"{asked}: {answer}", self._wanted.secrets))
         return None

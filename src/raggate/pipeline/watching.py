@@ -152,8 +152,8 @@ def wait_for_change(places: Watched, since: Stamps) -> Collection[str]:
     alone = replace(places, folders=())
     files = {path: since[path] for path in map(str, places.files) if path in since}
     names = changed(since, places.stamps())
-    for found in looks if not names else ():
-        names = changed(since, places.stamps()) if found else changed(files, alone.stamps())
+    for noticed in looks if not names else ():
+        names = changed(since, places.stamps()) if noticed else changed(files, alone.stamps())
         if names:
             break
     return names

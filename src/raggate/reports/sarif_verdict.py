@@ -81,5 +81,5 @@ def _note(flip: Flip, review: Review, prefix: str) -> dict[str, Any]:
     place = review.context.source_lines.get(flip.case_id)
     if place is None:
         return {}
-    said = {"message": {"text": "the passage that answers it"}}
-    return {"relatedLocations": [{"id": 1, **sarif.location(f"{prefix}{place.path}", place.line), **said}]}
+    message = {"message": {"text": "the passage that answers it"}}
+    return {"relatedLocations": [{"id": 1, **sarif.location(f"{prefix}{place.path}", place.line), **message}]}

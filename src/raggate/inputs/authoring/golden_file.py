@@ -98,7 +98,7 @@ def _supports(row: dict[str, Any], before: dict[str, Any], case: Case, style: St
     # those that follow from ids alone stand in no row
     old = list(zip(before["gold_supports"], row.get("gold_supports") or [], strict=False))
     return [
-        next((kept for said, kept in old if said == new), _support(asdict(support), style))
+        next((kept for stored, kept in old if stored == new), _support(asdict(support), style))
         for new, support in zip(plain, case.gold_supports, strict=True)
     ]
 
