@@ -37,7 +37,10 @@ def test_a_noisy_api(project: Project) -> None:
 def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
     """A baseline of a calibrated run holds its noise; a change inside it is told to be, and red all the same."""
     assert project.command("calibrate", "--runs", "2", FAKE_BEHAVIOUR="noisy").code == 0
-    assert project.command("promote", str(project.last_run())).code == 0
+    refused = project.command("promote", "latest")
+    assert refused.code == 2
+    assert "is one of `raggate calibrate`: several equal runs in one" in refused.err
+    assert project.command("promote", "latest", "--from", "calibrate").code == 0
     stored = json.loads((project.root / "baselines" / "small.json").read_text())
     assert stored["fingerprint"]["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24, 24]
     assert "noise       2 equal runs on" in project.command("baseline", "show").out
@@ -56,8 +59,9 @@ def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
 
 def test_a_later_promotion_keeps_the_noise(project: Project) -> None:
     """A run that asked once replaces the values of the baseline, and not what is known of the API's noise."""
-    assert project.command("calibrate", "--runs", "2").code == 0
-    assert project.command("promote", str(project.last_run())).code == 0
+    calibrated = project.command("calibrate", "--runs", "2")
+    command = next(line for line in calibrated.out.splitlines() if "raggate promote" in line).partition("raggate ")[2]
+    assert project.command(*command.split()).code == 0
     before = json.loads((project.root / "baselines" / "small.json").read_text())["fingerprint"]["noise"]
     assert project.command("check").code == 0
     assert project.command("promote", str(project.last_run())).code == 0

@@ -58,6 +58,18 @@ def test_the_other_way_round(repository: Project) -> None:
     done = repository.command("diff", ".", "HEAD")
     assert done.code == 0, done.out + done.err
     assert "Questions that were fixed (24)" in done.out
+    # the run of HEAD is the newest, and that of the working tree what is meant
+    of_head, of_tree = json.loads(repository.command("runs", "--json").out)["result"]["runs"][:2]
+    assert (of_head["command"], of_head["build"], of_tree["build"]) == ("diff", "revision HEAD", None)
+    assert "diff: revision HEAD" in repository.command("runs").out
+    refused = repository.command("promote", "latest", "--allow-regression", "--reason", "worse", "--dry-run")
+    assert refused.code == 2
+    assert f"run '{of_tree['id']}' is one of `raggate diff`" in refused.err
+    refused = repository.command("promote", of_head["id"])
+    assert refused.code == 2
+    assert "is one of `raggate diff`: revision HEAD, one of two builds" in refused.err
+    assert repository.command("promote", of_head["id"], "--from", "diff").code == 0
+    assert json.loads((repository.root / "baselines/small.json").read_text())["provenance"]["build"] == "revision HEAD"
 
 
 def test_stored_runs(repository: Project) -> None:

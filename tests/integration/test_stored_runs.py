@@ -24,10 +24,10 @@ def checked(promoted_once: Project, tmp_path: Path) -> Project:
 def test_runs_are_listed(checked: Project) -> None:
     """The newest comes first, each with its verdict, how much it asked and its size; as JSON too."""
     lines = checked.command("runs").out.splitlines()
-    assert lines[0].split() == ["run", "when", "(UTC)", "suite", "verdict", "asked", "size"]
-    assert re.fullmatch(r"\S+ +\S+ \S+ +small +partial +1 of 24 +\d+ kB", lines[1])
-    assert re.fullmatch(r"\S+ +\S+ \S+ +small +pass +all +\d+ kB", lines[2])
-    assert re.fullmatch(r"\S+ +\S+ \S+ +small +- +all +\d+ kB", lines[3])
+    assert lines[0].split() == ["run", "when", "(UTC)", "suite", "made", "by", "verdict", "asked", "size"]
+    assert re.fullmatch(r"\S+ +\S+ \S+ +small +check +partial +1 of 24 +\d+ kB", lines[1])
+    assert re.fullmatch(r"\S+ +\S+ \S+ +small +check +pass +all +\d+ kB", lines[2])
+    assert re.fullmatch(r"\S+ +\S+ \S+ +small +run +- +all +\d+ kB", lines[3])
     assert re.fullmatch(r"3 runs, .* in \.raggate/runs", lines[4])
     stored = json.loads(checked.command("runs", "--json").out)["result"]
     assert [run["verdict"] for run in stored["runs"]] == ["partial", "pass", None]

@@ -183,9 +183,12 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> int:
     from raggate.pipeline import calibrate as pipeline
     from raggate.reports import calibration
 
-    result, measured = pipeline.calibrate(request_of(**flags), runs, boot_each=boot_each)
+    request = request_of(**flags)
+    result, measured = pipeline.calibrate(request, runs, boot_each=boot_each)
     if result.run.stopped is None:
         click.echo(calibration.render(measured))
+        promoting = request.promoting(str(console.short_path(result.directory)))
+        click.echo(log_line(f"to make it the baseline, with its noise: {promoting} --from calibrate"))
     shown = console.show_run(result)
     return Answer({**shown.result, "noise": measured.scorecard.fingerprint.get("noise")})
 
@@ -276,6 +279,13 @@ def report(directory: Path, name: str) -> int:
     help="Accept that no question of this mode, or of this slice, has a match. A mode includes its slices; "
     "what is accepted is listed. Repeatable.",
 )
+@click.option(
+    "--from",
+    "accepted_commands",
+    type=click.Choice(("calibrate", "diff", "prove")),
+    multiple=True,
+    help="Accept a run of this command, which is none of `check` and `run`. Repeatable.",
+)
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
 def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
@@ -283,7 +293,9 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
     from raggate.gate.promote import table
     from raggate.pipeline import rerun
 
-    terms = {name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "by")}
+    terms = {
+        name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "accepted_commands", "by")
+    }
     target, proposal = rerun.promote_directory(request_of(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
     cases = counted(len({case.case_id for case in scorecard.cases}), "question")

@@ -86,7 +86,7 @@ def _show(out: Path) -> Answer:
 
     stored = stored_runs(out)
     if stored:
-        table = [("run", "when (UTC)", "suite", "verdict", "asked", "size"), *map(_cells, stored)]
+        table = [("run", "when (UTC)", "suite", "made by", "verdict", "asked", "size"), *map(_cells, stored)]
         click.echo("\n".join(_aligned(table)))
         total = f"{counted(len(stored), 'run')}, {_size(sum(run.size for run in stored))}"
         click.echo(log_line(f"{total} in {console.short_path(out)}"))
@@ -104,6 +104,8 @@ def _row(run: StoredRun) -> dict[str, Any]:
         "verdict": run.verdict or None,
         "partial": part,
         "stopped": run.stopped,
+        "command": run.command or None,
+        "build": run.build or None,
         "bytes": run.size,
     }
 
@@ -115,7 +117,9 @@ def _cells(run: StoredRun) -> tuple[str, ...]:
     if run.stopped:
         asked = "cut short"
     when = run.started.strftime("%Y-%m-%d %H:%M:%S")
-    return (run.name, when, log_line(run.suite) or "-", log_line(run.verdict) or "-", asked, _size(run.size))
+    maker = f"{run.command}: {run.build}" if run.build else run.command
+    cells = (log_line(text) or "-" for text in (run.suite, maker, run.verdict))
+    return (run.name, when, *cells, asked, _size(run.size))
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> list[str]:

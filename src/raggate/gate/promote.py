@@ -55,6 +55,7 @@ class Terms:
         permission: how whoever promotes would say so, for hints.
         allow_no_match: the modes and slices that may have no match at all, by name.
         naming: how whoever promotes would name one of these, in words for hints.
+        accepted_commands: commands other than `check` and `run` whose runs may become the baseline.
     """
 
     reason: str = ""
@@ -63,6 +64,7 @@ class Terms:
     permission: str = ALLOW
     allow_no_match: tuple[str, ...] = ()
     naming: Naming = on_a_command_line
+    accepted_commands: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, reason: str, by: str, *, allow_regression: bool, allow_no_match: Sequence[str] = ()) -> Terms:
@@ -105,6 +107,7 @@ def provenance(run: Run) -> dict[str, Any]:
     known = run.provenance
     return {
         **({"image": known.api_image} if known.api_image else {}),
+        **({"build": known.build} if known.build else {}),
         "run_id": run.run_id,
         "measured": run.started,
         "raggate_version": known.raggate_version,
@@ -170,10 +173,7 @@ def _how(down: Sequence[Reason]) -> str:
     return "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
 
 
-_ADVICE = {
-    False: "If that is accepted",
-    True: "A loss that the gate lets pass may be promoted with its record",
-}
+_ADVICE = {False: "If that is accepted", True: "A loss that the gate lets pass may be promoted with its record"}
 
 
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:

@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from typing import Literal
 
 from pydantic import StrictBool
+
+RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
+"""A command that makes a run."""
 
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
@@ -33,6 +37,9 @@ class Provenance:
         reproduce: the command line that does the same; empty when none does.
         api_image: the API's container image, `name@sha256:...` or, one that no registry knows, `sha256:...`; empty when
             it is not known.
+        command: the command that made it; None where that is not known, as of imported runs.
+        build: the build of which it is, as `raggate diff` names it, such as `revision main`; empty for the API of the
+            configuration.
     """
 
     raggate_version: str | None = None
@@ -44,6 +51,8 @@ class Provenance:
     baseline_commit: str | None = None
     reproduce: str = ""
     api_image: str = ""
+    command: RunCommand | None = None
+    build: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

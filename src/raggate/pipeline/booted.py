@@ -32,7 +32,8 @@ from raggate.text.quote import without_userinfo
 class Build:
     """One build of the API: its settings, the directory that its source lies in, and what it is called.
 
-    `source` says whose source that is; see `Workspace`. `checkout` is what is known of the commit it is of.
+    `source` says whose source that is; see `Workspace`. `checkout` is what is known of the commit it is of. `title`
+    names a build that is not the API of the configuration, in a few words; empty for that one.
     """
 
     api: Api
@@ -40,6 +41,7 @@ class Build:
     name: str = ""
     source: str = ""
     checkout: Checkout = field(default_factory=Checkout)
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

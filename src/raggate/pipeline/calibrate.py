@@ -30,7 +30,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
     with load_inputs(request) as inputs:
         boots = runs if boot_each else 1
         asking = replace(inputs, config=inputs.config.asking(repeat=runs))
-        directory, run, scorecard = measure.measure(request, asking, boots=boots)
+        directory, run, scorecard = measure.measure(request, asking, boots=boots, command="calibrate")
         measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=0, alarms={})
         if run.stopped is None:
             with measure.failure_reports(directory, asking.config), deadlines.after_asking(runs * len(run.results)):

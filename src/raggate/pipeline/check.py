@@ -22,6 +22,7 @@ from raggate.gate import (
     merge_effects,
     preview,
     promote,
+    run_origin,
     verdict,
     waivers,
 )
@@ -100,7 +101,7 @@ def run(request: Request) -> RunResult:
         RunFailed: as `check`.
     """
     with load_inputs(request) as inputs:
-        directory, measured, _ = measure.measure(request, inputs, selection=choose(request, inputs))
+        directory, measured, _ = measure.measure(request, inputs, selection=choose(request, inputs), command="run")
         return RunResult(run=measured, directory=directory)
 
 
@@ -267,11 +268,13 @@ def propose(
 
     Raises:
         CannotTell: for a run that was not measured well enough.
-        UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
+        UsageError: for a run of another command, or one that is worse, that is not accepted as that, or a baseline that
+            cannot be read.
     """
     scorecard = score.score(run, settings.score.k)
     findings = invariants.check_answers(run, settings.invariants, settings.gate)
     promote.refuse_unmeasured(run, scorecard, findings, settings.gate)
+    run_origin.refuse_other_origin(run, terms.accepted_commands)
     present, problem = None, ""
     try:
         present = read()

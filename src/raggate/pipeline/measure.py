@@ -23,7 +23,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.fingerprint import Fingerprint, modes_of
 from raggate.models.golden import Vault
-from raggate.models.provenance import Provenance
+from raggate.models.provenance import Provenance, RunCommand
 from raggate.models.run import Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
@@ -60,6 +60,7 @@ def measure(
     boots: int = 1,
     selection: Selection | None = None,
     build: Build | None = None,
+    command: RunCommand = "check",
 ) -> tuple[Path, Run, Scorecard]:
     """Boot the API, ask every case, label the answers and write the run directory, also when it goes wrong.
 
@@ -71,16 +72,15 @@ def measure(
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         selection: the questions that are asked; None for all of them, and whatever is asked beside them.
         build: what is booted in place of the working tree's API.
+        command: the command that measures.
     """
     settings = inputs.config
-    if below is None:
-        vault.say_malformed(inputs.vault, request.say)
     started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    directory = _directory(request, settings, started, below)
+    directory = _directory(request, inputs, started, below)
     answers = PartialRun()
     with failure_reports(directory, settings):
         begin = time.monotonic()
-        blank = blank_run(directory, started, request, inputs, selection, build)
+        blank = blank_run(directory, started, request, inputs, selection, build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
         notes, before = standing.Notes(inputs.vault), baseline.scorecard.fingerprint if baseline else {}
@@ -88,8 +88,9 @@ def measure(
             stopped, log = _ask(request, inputs, build, directory, answers, before, boots, whole=selection is None)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
-                run = answers.noted_in(blank)
-                answered = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
+                answered = finished_run(
+                    answers.noted_in(blank), answers.results, begin, notes, stopped=stopped, log=log
+                )
                 answered = leaks.noted(answered, notes, settings.ask.probes.principals)
             finished = judge(answered)
             with deadlines.after_asking(len(answers.results)):
@@ -103,14 +104,15 @@ def measure(
             raise Interrupted(progress, hint=hint) from None
 
 
-def _directory(request: Request, settings: Config, started: str, below: Path | None) -> Path:
+def _directory(request: Request, inputs: Inputs, started: str, below: Path | None) -> Path:
     if below is not None:
         directory = below / "preview"
         directory.mkdir()
         return directory
+    vault.say_malformed(inputs.vault, request.say)
     if request.out is None:
-        run_directory.check_place(request.root, settings.out)
-    directory = run_directory.create(request.out or request.root / settings.out, started)
+        run_directory.check_place(request.root, inputs.config.out)
+    directory = run_directory.create(request.out or request.root / inputs.config.out, started)
     request.created(directory)
     return directory
 
@@ -215,6 +217,8 @@ def blank_run(
     inputs: Inputs,
     selection: Selection | None = None,
     build: Build | None = None,
+    *,
+    command: RunCommand,
 ) -> Run:
     """Give a run of which nothing is known but how it is measured; `started` is ISO 8601."""
     settings = inputs.config
@@ -235,6 +239,8 @@ def blank_run(
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
             reproduce=request.reproducing(selection) if build is None else "",
+            command=command,
+            build="" if build is None else build.title,
         ),
         fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
         probes=Probing(private=private_notes(inputs.vault, settings.private)),

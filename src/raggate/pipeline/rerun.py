@@ -9,7 +9,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline as baseline_file, invariants, promote, waivers
+from raggate.gate import baseline as baseline_file, invariants, promote, run_origin, waivers
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
@@ -66,9 +66,10 @@ def _lines(cases: Golden) -> list[bytes]:
 
 
 def promotable(review: Review) -> bool:
-    """Say whether a run was measured well enough to become a baseline."""
+    """Say whether a run is one that becomes a baseline, and was measured well enough for it."""
     gate = review.run.config.gate
     try:
+        run_origin.refuse_other_origin(review.run, ())
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
         refuse_matchless(review.scorecard, gate.min_slice, (), on_a_command_line)
     except (CannotTell, UsageError):
@@ -150,6 +151,7 @@ def promote_directory(
     by: str = "",
     allow_regression: bool = False,
     allow_no_match: Sequence[str] = (),
+    accepted_commands: Sequence[str] = (),
     dry_run: bool = False,
 ) -> tuple[Path, BaselineCandidate]:
     """Make a run directory the baseline of its suite. Returns the file, and what was written into it.
@@ -161,6 +163,7 @@ def promote_directory(
         by: who promotes it; recorded.
         allow_regression: whether gated metrics may go down and cases may be gone; needs a reason.
         allow_no_match: the modes and slices that may have no match at all, by name.
+        accepted_commands: commands other than `check` and `run` whose runs may become it.
         dry_run: whether nothing is written.
 
     Raises:
@@ -168,6 +171,7 @@ def promote_directory(
         CannotTell: for a run that was not measured well enough to be a baseline.
     """
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression, allow_no_match=allow_no_match)
+    terms = replace(terms, accepted_commands=tuple(accepted_commands))
     measured = run_directory.read(directory)
     settings = _policy(request, measured)
     target = request.baseline_file or request.root / settings.baseline_path

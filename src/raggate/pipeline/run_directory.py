@@ -215,9 +215,7 @@ def _stored_config(run: Run) -> JsonObject:
         return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
     checkout = {key: value for key, value in asdict(provenance.checkout).items() if value is not None}
     stored = {**config.model_dump(mode="json"), **asdict(provenance), "checkout": checkout}
-    if not provenance.api_image:
-        del stored["api_image"]
-    return stored
+    return {key: value for key, value in stored.items() if value or key not in {"api_image", "command", "build"}}
 
 
 def _stored(path: Path, shown: Path) -> bytes:

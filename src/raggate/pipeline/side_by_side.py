@@ -120,7 +120,10 @@ def _asked(
     with _build(request, inputs.config, kind, value) as build:
         request.say(f"{kind}{'' if kind == 'working tree' else f' {cut(value)}'}:")
         asking = replace(inputs, config=inputs.config.model_copy(update={"api": build.api}))
-        directory, run, scorecard = measure.measure(request, asking, baseline=before, selection=selection, build=build)
+        titled = replace(build, title="" if kind == "working tree" else f"{kind} {cut(value)}")
+        directory, run, scorecard = measure.measure(
+            request, asking, baseline=before, selection=selection, build=titled, command="diff"
+        )
         return _as_asked(kind, value, run, scorecard, directory)
 
 

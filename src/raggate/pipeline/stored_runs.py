@@ -14,7 +14,7 @@ from typing import Any
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.text.files import read_file
-from raggate.text.jsonio import parse_object
+from raggate.text.jsonio import fields, parse_object
 from raggate.text.quote import cut, quoted
 
 LATEST = "latest"
@@ -27,7 +27,7 @@ _NAME = re.compile(r"([0-9]{8}_[0-9]{6})(?:_([0-9]{1,3}))?")
 _SCHEMAS = {"config.json": "raggate/run/", "verdict.json": "raggate/verdict/", "proof.json": "raggate/proof/"}
 """Files by which a run directory is known, and how what they are begins."""
 
-_HINT = "`raggate runs` lists them; `latest` is the newest."
+_HINT = "`raggate runs` lists them; `latest` is the newest of the build that the configuration says."
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 _DECIDED = (ExitCode.PASS, ExitCode.REGRESSION, ExitCode.PARTIAL)
 """How runs end that say of each question they were to ask whether it is broken; others may not have asked it."""
@@ -46,6 +46,8 @@ class StoredRun:
         partial: how many questions were to be asked, and of how many; None for a whole run.
         stopped: whether it ended before all of them were asked.
         size: bytes of its files.
+        command: the command that made it; empty where that is not known.
+        build: the build that it is of, where that is not the API of the configuration; else empty.
     """
 
     directory: Path
@@ -56,6 +58,8 @@ class StoredRun:
     partial: tuple[int, int] | None
     stopped: bool
     size: int
+    command: str = ""
+    build: str = ""
 
     @property
     def name(self) -> str:
@@ -107,6 +111,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
     decided = verdict or _NOTHING
     of_run = config or decided
     kind = decided.get("verdict", "") if verdict is not None or proof is None else "proof"
+    settings = fields(of_run.get("config"))
     return StoredRun(
         directory=path,
         started=started,
@@ -116,6 +121,8 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         partial=_partial((config or _NOTHING).get("selection")),
         stopped=(config or _NOTHING).get("stopped") is not None,
         size=sum(_sizes(path)),
+        command=cut(settings.get("command") or "", limit=20),
+        build=cut(settings.get("build") or "", limit=80),
     )
 
 
@@ -156,9 +163,11 @@ def named(name: str, out: Path) -> Path:
         return path
     runs = stored_runs(out)
     if name == LATEST:
-        newest = next((run for run in runs if run.measured), None)
+        # what `raggate diff` asked of another build says nothing of this one
+        newest = next((run for run in runs if run.measured and not run.build), None)
         if newest is None:
-            raise UsageError(f"latest: there is no run in {out}", hint="Make one: `raggate check`.")
+            what = "run but of other builds" if any(run.measured for run in runs) else "run"
+            raise UsageError(f"latest: there is no {what} in {out}", hint="Make one: `raggate check`.")
         return newest.directory
     fitting = [run for run in runs if run.name.startswith(name)]
     exact = [run for run in fitting if run.name == name]

@@ -104,12 +104,12 @@ def of_runs(out: Path, suite: str, wanted: Wanted, *, without: str = "") -> Iter
 
 
 def _of_run(path: Path, suite: str, wanted: Wanted) -> TrendPoint | None:
-    """Read the means of a run from its metrics.json; nothing of a run of another suite, or of a part of one."""
+    """Read the means of a run from its metrics.json; nothing where suite or build is another, or a part."""
     try:
         stored = parse_object(read_file(path / "metrics.json", stored=True), "metrics.json")
     except (RaggateError, OSError):
         return None
-    if stored.get("suite") != suite or stored.get("complete") is not True:
+    if stored.get("suite") != suite or stored.get("complete") is not True or stored.get("build"):
         return None
     means = {mode: fields(fields(buckets).get(OVERALL)) for mode, buckets in fields(stored.get("by_retriever")).items()}
     return TrendPoint(

@@ -61,7 +61,7 @@ class Bench:
             clean: its results, all of them.
             seconds: how long asking took.
         """
-        blank = measure.blank_run(directory, started, request, inputs)
+        blank = measure.blank_run(directory, started, request, inputs, command="prove")
         notes = standing.Notes(inputs.vault)
         run = measure.finished_run(blank, clean, time.monotonic() - seconds, notes, stopped=None)
         scorecard = measure.write(directory, run, request, inputs.config)

@@ -31,6 +31,7 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
         "run_id": run.run_id,
         "timestamp": run.started,
         "complete": run.stopped is None and run.selection is None,
+        **({"build": run.provenance.build} if run.provenance.build else {}),
         **({"partial": {"asked": len(part.asked), "of": part.of}} if part is not None else {}),
         "golden_hash": run.golden.hash,
         "by_retriever": {

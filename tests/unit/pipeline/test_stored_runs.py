@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -80,6 +81,18 @@ def test_latest_was_measured(tmp_path: Path) -> None:
     make(tmp_path, FIRST)
     (make(tmp_path, SECOND) / "results.jsonl").unlink()
     assert named("latest", tmp_path).name == FIRST
+
+
+def test_latest_is_of_the_build_that_is_gated(tmp_path: Path) -> None:
+    """What a comparison of two builds asked of another one is not the latest, even where there is no other run."""
+    make(tmp_path, FIRST)
+    other = {"schema": "raggate/run/2", "config": {"command": "diff", "build": "revision old"}}
+    (make(tmp_path, SECOND) / "config.json").write_text(json.dumps(other))
+    assert [(run.command, run.build) for run in stored_runs(tmp_path)] == [("diff", "revision old"), ("", "")]
+    assert named("latest", tmp_path).name == FIRST
+    shutil.rmtree(tmp_path / FIRST)
+    with pytest.raises(UsageError, match="latest: there is no run but of other builds in"):
+        named("latest", tmp_path)
 
 
 @pytest.mark.parametrize(
