@@ -88,9 +88,8 @@ def measure(
             stopped, log = _ask(request, inputs, build, directory, answers, before, boots, whole=selection is None)
             stopped = stopped or _changed_vault(inputs.vault)
             with deadlines.after_asking(len(answers.results)):
-                answered = finished_run(
-                    answers.noted_in(blank), answers.results, begin, notes, stopped=stopped, log=log
-                )
+                run = answers.noted_in(blank)
+                answered = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
                 answered = leaks.noted(answered, notes, settings.ask.probes.principals)
             finished = judge(answered)
             with deadlines.after_asking(len(answers.results)):
