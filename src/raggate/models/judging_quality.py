@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
+from functools import cache
 from typing import Literal, Self
 
 from pydantic import TypeAdapter, ValidationError
@@ -200,13 +201,13 @@ class JudgingSummary:
         return asdict(self)
 
     @classmethod
-    def of(cls, fingerprint: Fingerprint) -> Self | None:
+    def of(cls, fingerprint: Fingerprint) -> JudgingSummary | None:
         """Read it from a fingerprint; None where nothing was judged, or it cannot be read."""
         stored = fingerprint.get(JUDGING)
         if stored is None:
             return None
         try:
-            return TypeAdapter(cls).validate_python(stored)
+            return _summaries().validate_python(stored)
         except ValidationError:
             return None
 
@@ -214,3 +215,9 @@ class JudgingSummary:
     def usage(self) -> Usage:
         """What all replies took."""
         return Usage.total(coverage.usage for coverage in self.scores.values())
+
+
+@cache
+def _summaries() -> TypeAdapter[JudgingSummary]:
+    """Give what reads them, made once: a verdict reads several, and making it takes longer."""
+    return TypeAdapter(JudgingSummary)
