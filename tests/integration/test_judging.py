@@ -305,7 +305,7 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
         project.command("check")
         directory = project.last_run()
         assert (directory / "verdict.json").exists()
-        asked = len(project.last_run().joinpath("trace.jsonl").read_text().splitlines())
+        asked = len(project.last_run().joinpath("results.jsonl").read_text().splitlines())
         flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
         server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
         done = project.command("judge", "--run", str(directory), *flags)
@@ -314,7 +314,7 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(2.0, "large")}
     assert "hybrid  correctness                       2.0000  n=24" in done.out
     assert not (directory / "verdict.json").exists()
-    assert len(directory.joinpath("trace.jsonl").read_text().splitlines()) == asked
+    assert len(directory.joinpath("results.jsonl").read_text().splitlines()) == asked
     metrics = json.loads((directory / "metrics.json").read_text())
     assert metrics["by_retriever"]["hybrid"]["overall"]["groundedness"] == 2.0
     # back to the first judge, from the cassette, with its server gone

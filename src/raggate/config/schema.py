@@ -215,6 +215,8 @@ class Config(SettingsModel):
     """The baseline file. Default: baselines/<suite>.json."""
     out: RelativePath = ".raggate/runs"
     """Where run directories go."""
+    trace: bool = False
+    """Also write every retrieved chunk into the run directory, as trace.jsonl.gz in the trace schema of substrate."""
     api: Api
     """How to bring the API up."""
     ask: Ask = Ask()

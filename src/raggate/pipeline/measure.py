@@ -300,8 +300,9 @@ def write(directory: Path, run: Run, request: Request, settings: Config) -> Scor
     run_directory.write(directory, run, full_text=full_text)
     scorecard = score.score(run, settings.score.k)
     compat = compat_scores(run, settings.score.compat, request.systems, full_text=full_text)
-    measured = MeasuredRun(run=run, scorecard=scorecard, compat=compat, full_text=full_text)
-    run_directory.write_reports(directory, OF_RUN, measured)
+    run_directory.write_reports(directory, OF_RUN, MeasuredRun(run=run, scorecard=scorecard, compat=compat))
+    if settings.trace:
+        run_directory.write_trace(directory, run, full_text=full_text)
     return scorecard
 
 

@@ -53,7 +53,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     scorecard = scoring.score(measured, settings.score.k)
     whole = result_rows.keeps_whole_texts(measured)
     compat = compat_scores(measured, settings.score.compat, systems, full_text=whole)
-    scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat, full_text=whole)
+    scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat)
     if has_verdict:
         # reports of an earlier scoring would contradict the metrics
         _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings, systems))

@@ -6,7 +6,7 @@ A row names question and mode; one of a later answer to the same question also h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from hashlib import sha256
 
@@ -139,10 +139,10 @@ def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> 
     return all(0 <= position < chunks for position in positions) and all(0 <= leak.rank <= chunks for leak in leaks)
 
 
-def write(results: Iterable[LabelledResult], *, full_text: bool) -> bytes:
-    """Give the content of a `results.jsonl`; chunk texts are cut unless `full_text`."""
-    rows = (dumps(_row(item, full_text=full_text)).decode() for item in results)
-    return b"".join(printable(row).encode() + b"\n" for row in rows)
+def lines(results: Iterable[LabelledResult], *, full_text: bool) -> Iterator[bytes]:
+    """Give the lines of a `results.jsonl` one by one; chunk texts are cut unless `full_text`."""
+    for item in results:
+        yield printable(dumps(_row(item, full_text=full_text)).decode()).encode() + b"\n"
 
 
 def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
@@ -175,4 +175,17 @@ def shortened(chunk: Chunk) -> Chunk:
     if len(chunk.text) <= STORED_TEXT:
         return chunk
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
-    return replace(chunk, text=chunk.text[:STORED_TEXT] + "...", text_hash=whole)
+    # by name, as `replace` takes three times as long and every chunk of a run comes by here
+    return Chunk(
+        chunk_id=chunk.chunk_id,
+        rel_path=chunk.rel_path,
+        heading_path=chunk.heading_path,
+        text=chunk.text[:STORED_TEXT] + "...",
+        rank=chunk.rank,
+        score_final=chunk.score_final,
+        score_vector=chunk.score_vector,
+        score_lexical=chunk.score_lexical,
+        vault=chunk.vault,
+        doc_id=chunk.doc_id,
+        text_hash=whole,
+    )

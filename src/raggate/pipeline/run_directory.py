@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import asdict, replace
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TypeVar, get_args
@@ -26,7 +28,7 @@ from raggate.models.run import LabelledResult, ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import probe_rows, result_rows
-from raggate.reports import Reports
+from raggate.reports import Reports, trace_file
 from raggate.text import disk
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
@@ -37,6 +39,12 @@ SCHEMA = "raggate/run/2"
 
 CONTEXT_FILE = "aside.json"
 """What reports tell beside the run: see `ReportContext`."""
+
+TRACE_FILE = "trace.jsonl.gz"
+"""Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
+
+_GZIP = 31
+"""What zlib calls the format of gzip. Its header has no time in it."""
 
 
 _CONTEXT_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
@@ -158,10 +166,23 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "config": _stored_config(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
-    write_atomic(directory / "golden.jsonl", b"".join(golden.write_case(case) for case in run.golden.cases))
-    write_atomic(directory / "results.jsonl", result_rows.write((*run.results, *run.repeats), full_text=full_text))
+    write_atomic(directory / "golden.jsonl", map(golden.write_case, run.golden.cases))
+    results = chain(run.results, run.repeats)
+    write_atomic(directory / "results.jsonl", result_rows.lines(results, full_text=full_text))
     if run.probes.answers:
         write_atomic(directory / probe_rows.FILE, probe_rows.write(run.probes.answers, full_text=full_text))
+
+
+def write_trace(directory: Path, run: Run, *, full_text: bool) -> None:
+    """Write `trace.jsonl.gz`: the same answers give the same bytes."""
+    write_atomic(directory / TRACE_FILE, _zipped(trace_file.lines(run, full_text=full_text)))
+
+
+def _zipped(lines: Iterable[str]) -> Iterator[bytes]:
+    compressor = zlib.compressobj(level=6, wbits=_GZIP)
+    for line in lines:
+        yield compressor.compress(line.encode())
+    yield compressor.flush()
 
 
 def write_context(directory: Path, context: ReportContext) -> None:

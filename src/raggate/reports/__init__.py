@@ -30,13 +30,11 @@ class MeasuredRun:
         run: the run.
         scorecard: its scores.
         compat: other systems' numbers of it, by system and mode; empty where none are asked for.
-        full_text: whether whole texts are kept.
     """
 
     run: Run
     scorecard: Scorecard
     compat: Mapping[str, Any]
-    full_text: bool
 
 
 T = TypeVar("T")
@@ -53,7 +51,6 @@ def _module(name: str) -> Any:
 
 
 OF_RUN: Reports[MeasuredRun] = {
-    "trace.jsonl": lambda measured: _module("trace_file").render(measured.run, full_text=measured.full_text),
     "metrics.json": lambda measured: _module("metrics_file").render(measured.run, measured.scorecard, measured.compat),
 }
 OF_REVIEW: Reports[Review] = {

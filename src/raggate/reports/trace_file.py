@@ -5,6 +5,7 @@ A failed call and an empty list have no lines; results.jsonl has them.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from raggate.models.golden import Case
@@ -25,11 +26,14 @@ def render(run: Run, *, full_text: bool = False) -> str:
         run: the labelled run; lines are in its order, then by rank.
         full_text: whether texts stay whole.
     """
-    return "".join(
-        printable(dumps(_line(item, position, full_text=full_text)).decode()) + "\n"
-        for item in run.results
-        for position in range(len(item.labels.matches))
-    )
+    return "".join(lines(run, full_text=full_text))
+
+
+def lines(run: Run, *, full_text: bool = False) -> Iterator[str]:
+    """Give the lines of `render` one by one."""
+    for item in run.results:
+        for position in range(len(item.labels.matches)):
+            yield printable(dumps(_line(item, position, full_text=full_text)).decode()) + "\n"
 
 
 def _line(item: LabelledResult, position: int, *, full_text: bool) -> dict[str, Any]:

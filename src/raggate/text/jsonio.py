@@ -6,7 +6,7 @@ Every command loads this module, most to say `--help` or an error, so what it ne
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -78,8 +78,8 @@ def _not_utf8(data: bytes | str) -> int | None:
     return None
 
 
-def write_atomic(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all: temporary file beside it, fsync, rename.
+def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file whole or not at all: temporary file beside it, fsync, rename. `data` may come in pieces.
 
     Raises:
         OSError: when the directory cannot be written; the old file is then untouched.
@@ -91,7 +91,7 @@ def write_atomic(path: Path, data: bytes) -> None:
     try:
         handle, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".tmp", dir=path.parent)
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            stream.writelines([data] if isinstance(data, bytes) else data)
             stream.flush()
             os.fsync(stream.fileno())
         # mkstemp makes files private; what raggate leaves behind is meant to be read by the next step

@@ -66,6 +66,7 @@ LEVELS = {f"invariants.{name}": looser("error", "off") for name in Invariants.mo
 KEYS: dict[str, Looser | str] = {
     "version": "there is one",
     "out": "where the files of a run go, which nothing trusted is read from",
+    "trace": "a further file of a run, which nothing trusted is read from",
     **dict.fromkeys(("suite", "golden", "vault", "baseline"), OTHER),
     "private.places": looser(["work/Diary"], ["work/Diary/2026"]),
     "private.tags": looser(["secret"], ["secret/deep"]),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Result
-from raggate.scoring.metrics.ranking import chunks_of, labelled
+from raggate.scoring.metrics.ranking import chunks_of, labelled, once
 
 Document = tuple[str | None, str]
 """A document: its vault, None where the API does not tell, and its id or path."""
@@ -28,14 +28,7 @@ def document_precision(item: LabelledResult, k: int) -> float | None:
     """
     if not labelled(item.case):
         return None
-    chunks = chunks_of(item)
-    documents = list(dict.fromkeys(document_of(chunk) for chunk in chunks))
-    relevant = {
-        document_of(chunk)
-        for chunk, supports in zip(chunks, item.labels.matches, strict=True)
-        if supports or _is_named(chunk, item.case)
-    }
-    return sum(document in relevant for document in documents[:k]) / k
+    return sum(_relevant_documents(item)[:k]) / k
 
 
 def duplicate_doc_rate(item: LabelledResult, k: int) -> float | None:
@@ -58,8 +51,26 @@ def diversity_rate(item: LabelledResult, k: int) -> float | None:
     Also: diversity_rate (substrate).
     Source: substrate's diversity rate; the inverse of duplicate_doc_rate.
     """
-    chunks = chunks_of(item)[:k]
-    return len({document_of(chunk) for chunk in chunks}) / len(chunks) if chunks else None
+    documents = _documents(item)[:k]
+    return len(set(documents)) / len(documents) if documents else None
+
+
+@once
+def _documents(item: LabelledResult) -> list[Document]:
+    """Give the document of each chunk."""
+    return [document_of(chunk) for chunk in chunks_of(item)]
+
+
+@once
+def _relevant_documents(item: LabelledResult) -> list[bool]:
+    """Say of each document, first kept, whether the case names it."""
+    chunks, documents = chunks_of(item), _documents(item)
+    relevant = {
+        document
+        for document, chunk, supports in zip(documents, chunks, item.labels.matches, strict=True)
+        if supports or _is_named(chunk, item.case)
+    }
+    return [document in relevant for document in dict.fromkeys(documents)]
 
 
 def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, int]]:

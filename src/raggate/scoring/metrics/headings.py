@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.metrics.documents import Document, document_of
-from raggate.scoring.metrics.ranking import chunks_of
+from raggate.scoring.metrics.ranking import chunks_of, once
 
 LEXICAL_SHARE = 0.7
 """From this share of the final score on, the lexical score decides a chunk's place."""
@@ -22,7 +22,7 @@ def heading_only_hit(item: LabelledResult, k: int) -> float | None:
     Also: heading_only_hit_rate (substrate).
     Source: substrate's heading_only_hit_rate.
     """
-    chunks = _bodiless_chunks(item, k)
+    chunks = _bodiless_chunks(item)[:k]
     return sum(bodiless for _, bodiless in chunks) / len(chunks) if chunks else None
 
 
@@ -54,14 +54,14 @@ def heading_first(item: LabelledResult, k: int) -> float | None:
     Source: heading_dominance_rate as substrate's heading_bias has it.
     """
     documents: dict[Document, list[bool]] = {}
-    for chunk, bodiless in _bodiless_chunks(item, k):
+    for chunk, bodiless in _bodiless_chunks(item)[:k]:
         documents.setdefault(document_of(chunk), []).append(bodiless)
     several = [chunks for chunks in documents.values() if len(chunks) > 1]
     return sum(chunks[0] for chunks in several) / len(several) if several else None
 
 
-def _bodiless_chunks(item: LabelledResult, k: int) -> tuple[tuple[Chunk, bool], ...]:
-    """Give the first k chunks, and whether each is bodiless; none where the API returns no text at all."""
+@once
+def _bodiless_chunks(item: LabelledResult) -> tuple[tuple[Chunk, bool], ...]:
+    """Give the chunks, and whether each is bodiless; none where the API returns no text at all."""
     chunks = chunks_of(item)
-    has_text = any(chunk.text for chunk in chunks)
-    return tuple(zip(chunks, item.labels.bodiless, strict=True))[:k] if has_text else ()
+    return tuple(zip(chunks, item.labels.bodiless, strict=True)) if any(chunk.text for chunk in chunks) else ()

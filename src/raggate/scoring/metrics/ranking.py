@@ -2,16 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import wraps
 from math import log2
+from typing import TypeVar
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, LabelledResult
 
+T = TypeVar("T")
 Ranking = list[tuple[int, ...]]
 """Per rank, the indices of the gold supports that the chunk matches; chunks seen before have no rank."""
 
 
+def once(function: Callable[[LabelledResult], T]) -> Callable[[LabelledResult], T]:
+    """Remember what a function gave for the last result: every metric asks the same of it, for every cut-off."""
+    last: tuple[LabelledResult, T] | None = None
+
+    @wraps(function)
+    def remembered(item: LabelledResult) -> T:
+        nonlocal last
+        # one pair, so that two threads can at worst compute the same twice
+        if (known := last) is None or known[0] is not item:
+            known = last = item, function(item)
+        return known[1]
+
+    return remembered
+
+
+@once
 def ranking(item: LabelledResult) -> Ranking:
     """Give the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
@@ -43,6 +62,12 @@ def complete_at(ranks: Ranking, groups: Sequence[Sequence[int]]) -> int | None:
     return None
 
 
+@once
+def gains_of(item: LabelledResult) -> list[int]:
+    """Give the graded gain per rank of one result; see `gains`."""
+    return gains(ranking(item), item.case.gold_supports)
+
+
 def gains(ranks: Ranking, supports: Sequence[Support]) -> list[int]:
     """Give the graded gain per rank. A support is gained once, and a chunk gains at most one support.
 
@@ -51,6 +76,9 @@ def gains(ranks: Ranking, supports: Sequence[Support]) -> list[int]:
     open_supports = set(range(len(supports)))
     gained = []
     for matches in ranks:
+        if not matches:
+            gained.append(0)
+            continue
         new = [index for index in matches if index in open_supports]
         best = max(
             new, key=lambda index: (supports[index].grade, len(supports[index].heading_path or "")), default=None

@@ -6,7 +6,7 @@ All are None for a case without gold supports (unanswerable), and a failed call 
 from __future__ import annotations
 
 from raggate.models.run import LabelledResult
-from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains, labelled, ranking
+from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains_of, labelled, ranking
 from raggate.text.anchors import in_scope
 
 
@@ -95,7 +95,7 @@ def _ndcg(item: LabelledResult, k: int, *, exponential: bool) -> float | None:
         return None
     supports = item.case.gold_supports
     ideal = sorted((support.grade for support in supports), reverse=True)[:k]
-    actual = gains(ranking(item), supports)[:k]
+    actual = gains_of(item)[:k]
     if exponential:
         ideal, actual = [2**grade - 1 for grade in ideal], [2**grade - 1 for grade in actual]
     return discounted(actual) / discounted(ideal)

@@ -1,0 +1,3 @@
+module instant-api
+
+go 1.22
