@@ -22,7 +22,7 @@ help:
 	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
-	@echo "make pictures  make the pictures of the documentation again, with Chromium"
+	@echo "make pictures  make the pictures of the documentation and of every state again, with Chromium; FROM=<commit>: as before too"
 	@echo "make bench   measure raggate against a bare loop"
 	@echo "make lock    pin the dependencies again"
 
@@ -114,10 +114,11 @@ $(MINILM)/ready: examples/hybrid/pom.xml tests/field/minilm-jar.sha256
 	@cd $(MINILM) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/minilm-jar.sha256
 	@touch $@
 
-# Needs Chromium, and fonts with emoji.
+# Needs Chromium, and fonts with emoji. Every state of comment, terminal and page goes into .raggate/pictures; with
+# FROM=<commit> also as that commit's code renders it, and index.html shows both side by side.
 pictures: $(VENV)/ready
 	python -m tools.pictures
-	PYTHONPATH=tests:. python -m tools.state_pictures .raggate/pictures
+	python -m tools.state_pictures .raggate/pictures $(FROM)
 
 docs: $(VENV)/ready
 	python -m tools.generate_docs

@@ -1,4 +1,4 @@
-"""What the tests of reports share: pages that were looked at, stored one file each."""
+"""What the tests of reports share: pages and screens that were looked at, stored one file each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,20 @@ class MarkdownFile(SingleFileSnapshotExtension):
     file_extension = "md"
 
 
+class TextFile(SingleFileSnapshotExtension):
+    """One text file per snapshot."""
+
+    _write_mode = WriteMode.TEXT
+    file_extension = "txt"
+
+
 @pytest.fixture
 def page(snapshot: SnapshotAssertion) -> SnapshotAssertion:
     """Give the snapshot of a test as a Markdown file."""
     return snapshot.use_extension(MarkdownFile)
+
+
+@pytest.fixture
+def screen(snapshot: SnapshotAssertion) -> SnapshotAssertion:
+    """Give the snapshot of a test as a text file."""
+    return snapshot.use_extension(TextFile)

@@ -7,7 +7,6 @@ from dataclasses import replace
 
 import pytest
 from syrupy.assertion import SnapshotAssertion
-from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from builders import make_flip
 from raggate.models.verdict import Reason
@@ -18,22 +17,15 @@ STYLE = re.compile(r"\x1b\[[0-9;]*m")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
 
 
-class TextFile(SingleFileSnapshotExtension):
-    """One text file per snapshot."""
-
-    _write_mode = WriteMode.TEXT
-    file_extension = "txt"
-
-
 def render(name: str, width: int = 100) -> str:
     """Render one of the reviews without colour."""
     return terminal.render(review(name), width=width, color=False)
 
 
 @pytest.mark.parametrize("name", REVIEWS)
-def test_screen(name: str, snapshot: SnapshotAssertion) -> None:
+def test_screen(name: str, screen: SnapshotAssertion) -> None:
     """Each kind of review is rendered as the screen that is stored."""
-    assert render(name) == snapshot.use_extension(TextFile)
+    assert render(name) == screen
 
 
 @pytest.mark.parametrize("name", REVIEWS)
