@@ -207,7 +207,7 @@ def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour
     assert done.code == 3
     assert "raggate promote" not in done.out + done.err
     if behaviour == "error_500":
-        said = "24 of 24 calls failed (24 status), more than the allowed share of 0.02; most often: “HTTP 500"
+        said = "24 of 24 calls failed (status), and gate.max_error_rate allows 2 %; most often: “HTTP 500"
         assert said in done.out
         assert said in project.verdict()["reasons"][0]["message"]
         assert "most often: " in (project.last_run() / "summary.md").read_text()

@@ -245,7 +245,7 @@ def _heading_first(cause: Cause) -> str:
 
 
 def _judged_by_answer(_: Cause) -> str:
-    return "judged by its answer, not by what was retrieved"
+    return "judged by the answer, not by what was retrieved"
 
 
 def _not_listed(cause: Cause) -> str:

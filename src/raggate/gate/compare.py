@@ -220,7 +220,12 @@ def _config_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[tuple[str
     if not before:
         return ()
     return tuple(
-        (key, str(before.get(key, "not known")), str(now.get(key, "not known")))
+        (key, _in_words(before.get(key, "not known")), _in_words(now.get(key, "not known")))
         for key in sorted((set(before) | set(now)) - _NOT_CONFIGURATION)
         if before.get(key) != now.get(key)
     )
+
+
+def _in_words(value: object) -> str:
+    """Write what a fingerprint holds: of a list, such as that of the modes, what is in it."""
+    return ", ".join(map(str, value)) if isinstance(value, list) and value else str(value)

@@ -61,10 +61,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     if gate.on_removed_cases == "refuse":
         yield from _removed(comparison)
     if comparison.vault_changes and gate.on_vault_change == "refuse":
-        yield Reason(
-            "vault-changed",
-            f"the vault changed: {wording.some([str(change) for change in comparison.vault_changes])}",
-        )
+        yield _other_vault(comparison)
     vanished = [row.delta for row in rows if row.status == "vanished"]
     # slices with too few cases are not judged
     yield from _vanished([row for row in vanished if row.slice == OVERALL or before(row) >= gate.min_slice])
@@ -112,9 +109,13 @@ def less_told(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     yield from index_losses.chunks(comparison, same_chunker=False)
     if comparison.vault_changes and gate.on_vault_change == "warn":
-        changes = [str(change) for change in comparison.vault_changes]
-        differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
-        yield Reason("vault-changed", f"the vault is not the one of the baseline, {differ}")
+        yield _other_vault(comparison)
+
+
+def _other_vault(comparison: Comparison) -> Reason:
+    changes = [str(change) for change in comparison.vault_changes]
+    differ = f"{wording.differ(len(changes))}: {wording.some(changes)}"
+    return Reason("vault-changed", f"the vault is not the one of the baseline, {differ}")
 
 
 def unwatched(comparison: Comparison) -> Iterator[Reason]:

@@ -39,7 +39,10 @@ _NAMED: frozenset[CauseCode] = frozenset(
 )
 """Causes that explain a question by themselves. The others say what became of it."""
 
-_SEEN: dict[CauseCode, str] = {"not-listed": "the passages are not among the chunks returned"}
+_SEEN: dict[CauseCode, str] = {
+    "judged-by-answer": "the answers score lower",
+    "not-listed": "the passages are not among the chunks returned",
+}
 """What became of questions, where what they are called together says that nothing shows."""
 
 

@@ -27,6 +27,7 @@ from raggate.models.metric_names import (
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Verdict
+from raggate.scoring.metrics import METRICS
 from raggate.scoring.repeats import answers_by_question
 
 NO_EVIDENCE = CauseEvidence()
@@ -96,6 +97,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
             evidence=comparison.evidence or NO_EVIDENCE,
         )
         flip = _described("missed" if key in decided.missed else "fell", asked)
+        flip = replace(flip, values=_values(same, own, metrics[key]))
         if key not in before:
             flip = replace(flip, since="added")
         elif item.case.id in relabelled:
@@ -119,6 +121,13 @@ def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int)
             flip = _described("absent", Asked(item=item, metric=metric, before=None, after=rank, evidence=evidence))
             below = f"is below rank {flip_at}, within which a question counts as found"
             yield flip if rank is None else replace(flip, cause=None, why=below)
+
+
+def _values(before: CaseScore | None, now: CaseScore, metric: str) -> tuple[float, float] | None:
+    """Give the values of a metric of answers, which no rank tells."""
+    sides = [None if side is None else side.values.get(metric) for side in (before, now)]
+    old, new = sides if metric in METRICS and METRICS[metric].of_answer else (None, None)
+    return None if old is None or new is None else (old, new)
 
 
 def _worse(rows: Sequence[GatedMetric]) -> dict[tuple[str, str], str]:

@@ -145,9 +145,11 @@ def _counts(outcome: RecheckOutcome) -> str:
     asked = counted(outcome.asked, "question")
     verb = "counts" if outcome.asked == 1 else "count"
     silent = f" ({outcome.unanswered} of them got no answer there)" if outcome.unanswered else ""
+    every = f"all {asked}" if outcome.asked > 1 else f"the {asked}"
+    failing = every if outcome.failing == outcome.asked else f"{outcome.failing or 'none'} of the {asked}"
     return (
-        f"the base build ({outcome.build}), asked in the same job, fails {outcome.failing or 'none'} of the {asked} "
-        f"that {verb} against the change{silent}"
+        f"the base build ({outcome.build}), asked in the same job, fails {failing} that {verb} against the "
+        f"change{silent}"
     )
 
 

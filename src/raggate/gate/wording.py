@@ -10,7 +10,7 @@ from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
-from raggate.text.numbers import chance, counted, points, setting, written
+from raggate.text.numbers import chance, counted, points, rounded, setting, written
 from raggate.text.quote import cut, enumerated
 
 _PLAIN_QUOTES = str.maketrans("“”", '""')
@@ -117,13 +117,15 @@ def limit_name(direction: Direction) -> str:
 def failures(operations: Operations, allowed: float) -> str:
     """Say how many calls failed, by kind, and how many questions were not asked; `allowed` is a share of all."""
     left = operations.failures.get("aborted", 0)
-    kinds = ", ".join(f"{number} {kind}" for kind, number in operations.failures.items() if kind != "aborted")
+    failures = {kind: number for kind, number in operations.failures.items() if kind != "aborted"}
+    # of a single kind the number is that of the calls
+    kinds = ", ".join(failures if len(failures) == 1 else (f"{number} {kind}" for kind, number in failures.items()))
     parts = (
         [f"{operations.failed - left} of {counted(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
     )
     parts += [f"{counted(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
-    error = failing(operations.most_common_error)
-    return f"{' and '.join(parts)}, more than the allowed share of {setting(allowed)}{error}"
+    error, share = failing(operations.most_common_error), setting(rounded(100 * allowed, 10))
+    return f"{' and '.join(parts)}, and gate.max_error_rate allows {share} %{error}"
 
 
 def failing(message: str) -> str:

@@ -73,7 +73,7 @@ GROUPS: Mapping[CauseCode, str] = {
     "did-not-abstain": "the API did not abstain",
     "nothing-retrieved": "nothing was retrieved",
     "heading-first": "the first chunk has the question's words only in its heading",
-    "judged-by-answer": "judged by the answer",
+    "judged-by-answer": "judged by the answer, not by what was retrieved",
     "not-listed": "not among the chunks returned, and nothing shows why",
     "not-explained": "nothing shows why",
 }

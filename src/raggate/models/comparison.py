@@ -121,7 +121,8 @@ class Flip:
     `metric` is the metric that flipped; `before` and `after` are ranks, None for not in the list. `displaced_by` names
     what rose to where the gold chunk stood, or above it, None where nothing is known to have. `why` is `cause` in
     words, empty for a fixed one. `support` is what `gold` names, None for a question to abstain from. `trace_id` is the
-    trace that the question was asked with.
+    trace that the question was asked with. `values` are those of `metric` in the baseline and now, where that is of the
+    answer and no ranks tell it; else None.
     """
 
     case_id: str
@@ -140,6 +141,7 @@ class Flip:
     waived: bool = False
     since: Literal["same", "relabelled", "added"] = "same"
     trace_id: str | None = None
+    values: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

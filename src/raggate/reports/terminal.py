@@ -73,11 +73,10 @@ def _reasons(title: str, told: Sequence[Reason], screen: Screen) -> None:
 
 def _head(review: Review, screen: Screen) -> None:
     run = review.run
-    modes = ", ".join(review.scorecard.slices)
     asked = run.selection.sentence if run.selection is not None else counted(len(run.golden.cases), "question")
-    title = f"raggate · suite {run.suite} · {asked} · {modes}"
+    parts = ["raggate", f"suite {run.suite}", asked, ", ".join(review.scorecard.slices)]
     screen.line()
-    screen.line(title, style="bold")
+    screen.line(" · ".join(filter(None, parts)), style="bold")
     if review.scorecard.operations is not None:
         screen.line(formatting.operations_line(review.scorecard))
     baseline = review.comparison.baseline
@@ -97,17 +96,20 @@ def _metrics(review: Review, screen: Screen) -> None:
     if not review.verdict.rows:
         measured = formatting.measured(review.scorecard) if reasons.greeted(review) else []
         rows = [
-            ((_named(metric, mode, several=several), figures.value(metric, value), str(value.n)), None)
+            ((_named(metric, mode, several=several), figures.measured(metric, value), str(value.n)), None)
             for mode, metric, value in measured
         ]
         _table(screen, ("metric", "value", "questions"), rows)
-        _evidence(review, screen)
+        if rows:
+            _evidence(review, screen)
         return
     main = formatting.main_rows(review.verdict.rows)
     wide = ["95 %"] if screen.width >= WIDE else []
-    allowed = ["allowed"] if screen.width >= NORMAL else []
-    head = ("metric", "change", "baseline → now", "questions", *allowed, "status", *wide)
     moved = [row for row in main if row.status != "same"]
+    # a part of the questions has no tolerances
+    limits = any(row.allowed is not None for row in moved)
+    allowed = ["allowed"] if screen.width >= NORMAL and limits else []
+    head = ("metric", "change", "baseline → now", "questions", *allowed, "status", *wide)
     _table(screen, head, [(_cells(row, head, several=several), _style(row)) for row in moved])
     _unmoved([row for row in main if row.status == "same"], screen, several=several)
     _evidence(review, screen)
@@ -146,7 +148,7 @@ def _cells(row: GatedMetric, head: Sequence[str], *, several: bool) -> list[str]
         "baseline → now": figures.course(delta),
         "questions": figures.moved(delta),
         "allowed": allowed,
-        "status": status if "allowed" in head else f"{status} ({allowed})",
+        "status": status if "allowed" in head or row.allowed is None else f"{status} ({allowed})",
         "95 %": figures.interval(delta),
     }
     return [cells[name] for name in head]

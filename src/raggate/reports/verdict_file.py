@@ -19,6 +19,9 @@ from raggate.text.numbers import rounded, rounded_or_none
 SCHEMA = "raggate/verdict/1"
 
 
+_OPTIONAL = frozenset(("trace_id", "values"))
+"""Keys of a question that are there where they say something."""
+
 _SCORES = ("final", "vector", "lexical")
 
 
@@ -84,7 +87,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
     instead = None if flip.displaced_by is None else _line(flip.displaced_by)
     cause = None if flip.cause is None else _filled(flip.cause)
     shown = {"gold": _line(flip.gold), "why": _line(flip.why), "cause": cause, "displaced_by": instead}
-    fields = {key: value for key, value in asdict(flip).items() if key != "trace_id" or value}
+    fields = {key: value for key, value in asdict(flip).items() if key not in _OPTIONAL or value}
     return {**fields, **shown}
 
 

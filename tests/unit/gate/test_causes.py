@@ -339,7 +339,7 @@ def test_false_abstention(item: LabelledResult, sentence: str) -> None:
 def test_metrics_of_the_answer_are_not_explained_by_ranks() -> None:
     """Where a metric of the answer fell, what was retrieved is not given as its cause."""
     item = answer({}, *OTHERS, answer="It is.")
-    assert why(item, "key_fact_coverage") == "judged by its answer, not by what was retrieved"
+    assert why(item, "key_fact_coverage") == "judged by the answer, not by what was retrieved"
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
     judged = recheck.judged(first, told, comparison, HIT, again)
     assert judged.outcome == "regression"
     assert judged.reasons[-1].message == (
-        "the base build (commit 0123), asked in the same job, fails 1 of the 1 question that counts against the "
+        "the base build (commit 0123), asked in the same job, fails the 1 question that counts against the "
         "change; 9 more questions count by grades of judges alone, and as what is asked again is not graded, their "
         "loss stands"
     )
@@ -138,7 +138,7 @@ def test_what_the_base_fails_too_is_not_blamed_on_the_change() -> None:
     assert judged.exit_code == 3
     assert codes(judged) == ["base-fails-too", *codes(first)]
     assert judged.headline == (
-        "No verdict is possible: the base build (commit 0123), asked in the same job, fails 3 of the 3 questions that "
+        "No verdict is possible: the base build (commit 0123), asked in the same job, fails all 3 questions that "
         "count against the change: the baseline is stale or the environment changed."
     )
 

@@ -12,6 +12,12 @@ _BY_CODE = {
     "stopped": "read the end of `api.log` in the run directory for why the API ended, then run the job again.",
     "too-many-errors": "read `api.log` in the run directory; if calls time out, lower `ask.concurrency` or raise "
     "`ask.read_timeout`.",
+    "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
+    "changed around it, such as data, a model or a dependency.",
+    "vanished": "ask and score it again; if it is gone on purpose, promote a run without it, with "
+    "`--allow-regression` and a reason.",
+    "vault-changed": "promote a run over the notes as they are now, or let such a change pass with a warning: "
+    "`gate.on_vault_change: warn`.",
     "zero-cases": "`raggate lint` says whether `golden` names any question for the modes of `ask.modes`.",
     "not-asked": "run the job again; the questions that were left out are in results.jsonl of the run directory.",
     "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
@@ -47,6 +53,8 @@ def next_step(review: Review) -> str:
 
 
 def _regression(review: Review) -> str:
+    if {reason.code for reason in review.verdict.reasons} == {"waiver-expired"}:
+        return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
     first = first_red(review)
     # a backtick in an id would begin or end a key
     name = "" if first is None else cut(first.case_id, limit=80).replace("`", "'")

@@ -66,6 +66,8 @@ def grouped(flips: Sequence[Flip]) -> dict[str, list[Flip]]:
 
 def remaining(flip: Flip) -> str:
     """Give what a question's own cause says beyond the name of its group."""
+    if flip.cause is not None and flip.cause.code == "not-listed" and not flip.cause.passage:
+        return ""
     return flip.why.removeprefix(group(flip)).lstrip(": ")
 
 

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from raggate.config.judge_settings import IN_POINTS
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.reports.parts import unjudged
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.figures import title
+from raggate.reports.parts.reasons import greeted
 from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import chance, counted, often, points, setting, written
+from raggate.text.numbers import chance, counted, often, points, rounded, setting, written
 from raggate.text.quote import enumerated
 
 
 def section(review: Review) -> Section:
     """Write it in small print; a page that is short of room keeps the last sentence."""
-    lines = [safe(line, limit=500, middle=True) for line in lines_of(review)]
+    # below a table of metrics, which one that could not be compared does not have
+    told = lines_of(review) if review.verdict.rows or greeted(review) else ()
+    lines = [safe(line, limit=500, middle=True) for line in told]
     variants = tuple("<sub>" + "<br>\n".join(shown) + "</sub>" for shown in (lines, lines[-1:]) if shown)
     return Section(name="what the questions show together", rank=3, variants=variants)
 
@@ -89,9 +93,12 @@ def _resolution(evidence: CompositeEvidence, review: Review) -> str:
         mode = f" ({few.mode})" if len(evidence.tests) > 1 else ""
         blind = "no loss can be distinguished from chance, so only an exceeded tolerance shows a loss"
         return f"With {_units(few)}{mode} {blind}."
-    allowed = [row.allowed for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
-    finest = min((tolerance for tolerance in allowed if tolerance is not None), default=1.0)
-    finer = f", and the tolerance {setting(finest)} is finer than that" if finest < worst.visible_drop - EPSILON else ""
+    rows = [row for row in review.verdict.rows if row.gated and row.delta.slice == OVERALL]
+    # grades have a scale of their own
+    allowed = [row.allowed for row in rows if row.allowed is not None and row.delta.metric not in IN_POINTS]
+    finest = min(allowed, default=1.0)
+    tolerance = f"{setting(rounded(100 * finest, 10))} {'point' if finest == 0.01 else 'points'}"
+    finer = f", and the tolerance of {tolerance} is finer" if finest < worst.visible_drop - EPSILON else ""
     return f"With {_units(worst)} a drop under {points(worst.visible_drop)} can pass unseen{finer}."
 
 

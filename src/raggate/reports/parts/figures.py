@@ -51,6 +51,16 @@ def value(metric: str, measured: MetricValue, *, beside: float | None = None) ->
     return f"{text} %" if share else text
 
 
+def measured(metric: str, number: MetricValue) -> str:
+    """Write a value that is compared with nothing: of few questions that score 0 or 1 each, as a count."""
+    name, _ = at_parts(metric)
+    scored = (number.value or 0.0) * number.n
+    whole = abs(scored - round(scored)) <= EPSILON and number.value is not None
+    if whole and number.n <= SMALL and is_share(metric) and METRICS[name].binary:
+        return f"{round(scored)} of {number.n}"
+    return value(metric, number)
+
+
 def change(delta: Delta) -> str:
     """Write a delta with sign and unit, percentage points for a share; `=` where nothing changed, a dash for none."""
     if delta.delta is None:
@@ -68,7 +78,6 @@ def course(delta: Delta) -> str:
     before, now = delta.baseline, delta.current
     if before.value is None and now.value is None:
         return NONE
-    share = is_share(delta.metric)
     # ranks that happen to be all first or none are no count of questions
     if counted(delta) and max(before.n, now.n) <= SMALL:
         return _counts(before, now)
@@ -76,9 +85,15 @@ def course(delta: Delta) -> str:
         return f"{value(delta.metric, before)} → {value(delta.metric, now)}"
     if not _moved(delta):
         return value(delta.metric, now)
-    digits = _digits((before.value, now.value), share=share)
-    both = " → ".join(_number(number, digits, share=share) for number in (before.value, now.value))
-    return f"{both} %" if share else both
+    return both(delta.metric, before.value, now.value)
+
+
+def both(metric: str, before: float, now: float) -> str:
+    """Write two values that differ, with their unit: `87.4 → 78.7 %`."""
+    share = is_share(metric)
+    digits = _digits((before, now), share=share)
+    values = " → ".join(_number(number, digits, share=share) for number in (before, now))
+    return f"{values} %" if share else values
 
 
 def _counts(before: MetricValue, now: MetricValue) -> str:

@@ -19,7 +19,7 @@ SHOWN_SLICES = 40
 TOP = 3
 """Worst rows that every page keeps."""
 
-_COURSES = ("baseline&nbsp;→&nbsp;this&nbsp;PR", "baseline&nbsp;→&nbsp;now")
+_COURSES = ("baseline&nbsp;→<br>this&nbsp;PR", "baseline&nbsp;→<br>now")
 _NUMBERS = ("change", *_COURSES, "95&nbsp;%", "value", "questions")
 
 
@@ -53,8 +53,9 @@ def unmoved(review: Review, *, now: str) -> Section:
     titles = []
     if same:
         titles.append(f"{counted_metrics(map(_place, same))} unchanged")
-        still = [_still(row, several=several) for row in same]
-        parts.append(table(("metric", "value", "questions", "allowed"), still, numbers=_NUMBERS))
+        head = ["metric", "value", "questions", *_limits(same)]
+        still = [_still(row, several=several)[: len(head)] for row in same]
+        parts.append(table(head, still, numbers=_NUMBERS))
     if others:
         titles.append(f"{counted_metrics(map(_place, others), 'ungated metric')} moved")
         parts.append(("**Moved, but not gated**\n\n" if same else "") + _table(others, several=several, now=now))
@@ -73,12 +74,20 @@ def _place(row: GatedMetric) -> tuple[str, str, str]:
 def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
     intervals = any(row.delta.interval is not None for row in rows)
     last = ["95&nbsp;%"] if intervals else []
-    head = ["metric", "change", _course_head(now), "questions", "allowed", "status", *last]
-    return table(head, [_row(row, several=several)[: len(head)] for row in rows], numbers=_NUMBERS)
+    limits = _limits(rows)
+    head = ["metric", "change", _course_head(now), "questions", *limits, "status", *last]
+    cells = [_row(row, several=several, limits=bool(limits))[: len(head)] for row in rows]
+    return table(head, cells, numbers=_NUMBERS)
+
+
+def _limits(rows: Sequence[GatedMetric]) -> list[str]:
+    """Name the column of what is allowed; none where nothing is, as of a part of the questions."""
+    return ["allowed"] if any(row.allowed is not None for row in rows) else []
 
 
 def _course_head(now: str) -> str:
-    return f"baseline → {now}".replace(" ", "&nbsp;")
+    # in two lines, so that the values of a narrow column are seen on a phone
+    return f"baseline&nbsp;→<br>{now.replace(' ', '&nbsp;')}"
 
 
 def _still(row: GatedMetric, *, several: bool) -> list[str]:
@@ -88,12 +97,13 @@ def _still(row: GatedMetric, *, several: bool) -> list[str]:
     return [_name(delta, several=several), *map(_unbroken, cells)]
 
 
-def _row(row: GatedMetric, *, several: bool) -> list[str]:
+def _row(row: GatedMetric, *, several: bool, limits: bool) -> list[str]:
     delta = row.delta
     bold = "**" if row.status in BAD else ""
     mark = "🔸" if (row.waived or row.unproven) and row.status in BAD else formatting.MARKS[row.status]
     sign = f"{mark}&nbsp;" if row.gated or bold or row.status in {"no baseline", "advisory"} else ""
-    cells = [figures.course(delta), figures.moved(delta), figures.allowed(row), formatting.status(row)]
+    limit = [figures.allowed(row)] if limits else []
+    cells = [figures.course(delta), figures.moved(delta), *limit, formatting.status(row)]
     return [
         f"{sign}{_name(delta, several=several)}",
         _unbroken(f"{bold}{figures.change(delta)}{bold}"),
@@ -123,7 +133,7 @@ def measured(review: Review) -> Section:
     lines = [
         [
             f"{_title(metric)}{f' ({safe(mode, limit=60)})' if several else ''}",
-            _unbroken(figures.value(metric, value)),
+            _unbroken(figures.measured(metric, value)),
             str(value.n),
         ]
         for mode, metric, value in rows

@@ -37,6 +37,8 @@ def _fall(flip: Flip) -> str:
     places = [f"{noun} {rank}" if rank else absent for rank in (flip.before, flip.after)]
     if flip.since == "added":
         return f"{figures.title(flip.metric)} lower than usual, {places[1]}, added since the baseline"
+    if flip.values is not None:
+        return f"{figures.title(flip.metric)} {figures.both(flip.metric, *flip.values)}"
     if flip.support is None:
         return f"{figures.title(flip.metric)} worse"
     both = flip.before and flip.after

@@ -60,6 +60,8 @@ def _shown(reason: Reason, review: Review) -> bool:
         return any((row.mode, row.slice, row.metric) == place for row in rows)
     if reason.code == "must-pass":
         return (reason.case_id, reason.mode) in _listed(review)
+    if reason.code == "question-worse":
+        return any((flip.case_id, flip.mode) == (reason.case_id, reason.mode) for flip in review.comparison.flips)
     return reason.code == "composite-worse"
 
 

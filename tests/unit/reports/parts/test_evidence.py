@@ -20,7 +20,7 @@ MOVED = (
     "hit@5, MRR@10 and nDCG@10 together: 1.0000 → 0.9250, 3 of 40 questions worse, 0 better{noise}. That "
     "questions like these got worse: p = 0.0498 (exact unconditional McNemar)."
 )
-UNSEEN = "With 40 questions a drop under 15 points can pass unseen, and the tolerance 0.05 is finer than that."
+UNSEEN = "With 40 questions a drop under 15 points can pass unseen, and the tolerance of 5 points is finer."
 
 
 def compared(old: Run, new: Run, **gate: Any) -> Review:
