@@ -198,7 +198,7 @@ def test_calls_that_time_out_hint_at_their_settings(promoted: Project) -> None:
     promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 24, concurrency: 24")
     done = promoted.command("check", FAKE_BEHAVIOUR="hang_after:5")
     assert done.code == 3, done.out + done.err
-    assert "timed out: lower ask.concurrency" in done.out
+    assert "if calls time out, lower `ask.concurrency`" in done.out
 
 
 def test_a_mode_without_a_baseline_stands_in_every_table(promoted: Project) -> None:

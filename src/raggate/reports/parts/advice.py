@@ -11,7 +11,7 @@ RED = ("regression", "failed in part")
 _BY_CODE = {
     "stopped": "read the end of `api.log` in the run directory for why the API ended, then run the job again.",
     "too-many-errors": "read `api.log` in the run directory; if calls time out, lower `ask.concurrency` or raise "
-    "`ask.read_timeout`.",
+    "`ask.read_timeout` and `ask.total_timeout`.",
     "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
     "changed around it, such as data, a model or a dependency.",
     "vanished": "ask and score it again; if it is gone on purpose, promote a run without it, with "
