@@ -384,7 +384,7 @@ def test_a_report_of_no_directory(project: Project) -> None:
         2,
         [
             "raggate: usage error: 'nowhere': no such directory, and no run in .raggate/runs has a name that begins so",
-            "  `raggate runs` lists them; `latest` is the newest.",
+            "  `raggate runs` lists them; `latest` is the newest of the build that the configuration says.",
         ],
     )
 
