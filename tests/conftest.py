@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tries import register_profiles
+from tries import register_profile
 
 if TYPE_CHECKING:
     from project import Project
 
-register_profiles()
+register_profile()
 
 # compiled once, not by every process that a test starts; nor need the tests themselves be rewritten for every run
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
