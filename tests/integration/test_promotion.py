@@ -9,7 +9,8 @@ import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from raggate.errors import CannotTell
-from raggate.github.promotion import Change, PullRequestResult, branch_of, commit_directly, propose
+from raggate.github.promotion import WORDS, branch_of, commit_directly, message, propose
+from raggate.github.proposal import Change, PullRequestResult
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.failures import GitHubError
@@ -29,19 +30,19 @@ class Stage:
     fake: FakeGitHub
     repository: Repository
 
-    def change(self, data: bytes = NEW, run: int = 5, **fields: object) -> Change:
+    def change(self, data: bytes = NEW, run: int = 5, suite: str = "small", **fields: object) -> Change:
         """Describe a promotion, computed against what stands on main now."""
         known = {
-            "suite": "small",
+            "words": WORDS,
+            "branch": branch_of(suite),
             "target": "main",
             "head": self.repository.head,
             "path": PATH,
             "present": self.repository.read(PATH),
             "data": data,
             "title": f"Baseline of small: run {run}",
-            "message": "Reason: better",
+            "message": message(["Reason: better"], run=run, attempt=1),
             "body": lambda commit: f"Body of run {run}, verified: {commit.verified}",
-            "order": (run, 1),
         }
         return Change(**{**known, **fields})  # type: ignore[arg-type]
 

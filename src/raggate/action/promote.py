@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import re
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -18,7 +17,7 @@ from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline
 from raggate.github import earlier_run, eligibility, promotion
-from raggate.github.promotion import Change, PullRequestResult
+from raggate.github.proposal import Change, PullRequestResult
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event
@@ -34,8 +33,9 @@ from raggate.pipeline import check as pipeline, run_directory
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
 from raggate.reports.parts.markup import link
+from raggate.reports.parts.opened import title_text
 from raggate.scoring import score
-from raggate.text.escape import markdown as safe, plain
+from raggate.text.escape import markdown as safe
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import redact
 
@@ -149,16 +149,18 @@ class _Promotion:
             return self.page(proposal, replace(_signed(context, commit), opened=True))
 
         return Change(
-            suite=trusted.config.suite,
+            words=promotion.WORDS,
+            branch=promotion.branch_of(trusted.config.suite),
             target=self.target,
             head=self.head,
             path=path,
             present=trusted.baseline.data if trusted.baseline is not None else None,
             data=proposal.data,
-            title=_inert(report.title(proposal)),
-            message="\n".join(_inert(line) for line in lines),
+            title=title_text(report.title(proposal)),
+            message=promotion.message(
+                [title_text(line) for line in lines], run=self.event.run_id, attempt=self.event.attempt
+            ),
             body=body,
-            order=(self.event.run_id, self.event.attempt),
         )
 
     def page(self, proposal: BaselineCandidate, context: report.PromotionContext) -> str:
@@ -278,8 +280,3 @@ def _report(result: PullRequestResult, change: Change, state: StepState, links: 
     notes = [safe(note, limit=500, middle=True) for note in result.notes]
     lines = [link(safe(sentence), result.url, links) + ".", *notes]
     state.summary = "> [!NOTE]\n" + "<br>\n".join(f"> {line}" for line in lines) + "\n\n"
-
-
-def _inert(text: str) -> str:
-    """Make one line of a title or a commit message that mentions nobody and closes no issue."""
-    return re.sub(r"[@#]|:(?=//)|\bGH-(?=\d)", "\\g<0>\u2060", plain(text, limit=600), flags=re.IGNORECASE)

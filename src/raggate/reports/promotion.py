@@ -16,6 +16,7 @@ from raggate.models.verdict import Reason
 from raggate.reports.parts import figures, formatting, ranks
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
+from raggate.reports.parts.opened import CHECKS, unsigned_warning
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted, written
 
@@ -23,10 +24,6 @@ SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
 
 _SHORT = 10
-_UNSIGNED = (
-    "**GitHub did not sign the commit of this pull request** ({why}). A rule that requires signed commits will keep it "
-    "from being merged."
-)
 _KINDS = {
     **dict.fromkeys(("metric-down", "mean-down", "slice-down"), "lower values"),
     "removed-cases": "questions that are gone",
@@ -35,15 +32,6 @@ _KINDS = {
 """What a title says of what is accepted, by the code of the reason."""
 
 _OTHER_KIND = "less evidence"
-
-_CHECKS = """\
-A workflow opened this pull request with its own token, and such events start no workflows, or only after somebody with
-write access has approved them. If required checks are missing below, do one of these:
-
-- press **Approve workflows to run**, where that is offered;
-- close this pull request and open it again;
-- push an empty commit to its branch: `git commit --allow-empty --message "Run the checks" && git push`;
-- let the promotion workflow use the token of a GitHub App, whose pull requests start workflows like anybody's."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,7 +82,7 @@ def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int
         _cases(proposal),
         _ratchet(context),
         _origin(proposal, context),
-        Section(name="checks", rank=1, variants=(f"### Checks\n\n{_CHECKS}",) if context.opened else ()),
+        Section(name="checks", rank=1, variants=(f"### Checks\n\n{CHECKS}",) if context.opened else ()),
     ]
     return fit(sections, limit, utf16_units, elsewhere=link("in the workflow run", context.links.run, context.links))
 
@@ -109,7 +97,7 @@ def _opening(proposal: BaselineCandidate, context: PromotionContext) -> Section:
         f"Reason: {inert(str(proposal.provenance.get('reason') or ''), limit=500)}",
     ]
     if context.unsigned:
-        lines.append(_UNSIGNED.format(why=inert(context.unsigned, limit=80)))
+        lines.append(unsigned_warning(context.unsigned))
     head = "## 📌 raggate: a new baseline\n\n" + heading_alert("CAUTION" if _accepted(proposal) else "NOTE", *lines)
     return Section(name="the promotion", rank=KEPT, variants=(head,))
 

@@ -26,8 +26,9 @@ MOST_PATH_BYTES = 4000
 _PLACED = "The key `baseline` of the configuration says where a baseline lies; one of a smaller suite is smaller."
 _NO_LETTERS = frozenset(("Cc", "Cs", "Zl", "Zp"))
 _REFUSED = (
-    "The branch is protected, or a rule of the repository refuses the commit. A protected branch changes by pull "
-    "requests only: leave `direct-commit` at `false`, and let no rule restrict branches named `raggate/**`."
+    "The branch is protected, or a rule of the repository refuses the commit. Let no rule restrict branches named "
+    "`raggate/**`. A protected branch changes by pull requests only: where a baseline is promoted, leave "
+    "`direct-commit` at `false`."
 )
 
 
@@ -76,6 +77,7 @@ def update(
     files: Mapping[str, bytes],
     onto: str,
     message: str,
+    executable: bool = False,
 ) -> Committed:
     """Put several files onto a branch in one commit, if the branch is still where it is expected.
 
@@ -86,9 +88,9 @@ def update(
         branch: its name without `refs/heads/`.
         expected_head: full id of the commit it must be at; None when there must be no such branch, which is created.
         files: path in the repository -> content.
-        onto: full id of the commit whose other files the new one has. One that the branch does not have yet becomes a
-            parent too, so the branch still only goes forward.
+        onto: full id of the commit whose other files it has. One that the branch lacks becomes a parent too.
         message: of the commit.
+        executable: whether the files can be run.
 
     Returns:
         The commit; the branch's own when that has these files already and is not a part of `onto`.
@@ -108,7 +110,7 @@ def update(
         raise Moved(branch, expected_head, head)
     base, github = f"{repository.path}/git", repository.github
     objects = Objects(repository)
-    tree = _tree(repository, objects.tree_of(onto), files)
+    tree = _tree(repository, objects.tree_of(onto), files, "100755" if executable else "100644")
     parents = _parents(repository, standing, onto, tree, objects)
     if not parents:
         return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
@@ -163,14 +165,14 @@ def _parents(repository: Repository, standing: str, start: str, tree: str, objec
     return [start] if merged and tree != objects.tree_of(start) else []
 
 
-def _tree(repository: Repository, start: str, files: Mapping[str, bytes]) -> str:
+def _tree(repository: Repository, start: str, files: Mapping[str, bytes], mode: str) -> str:
     base, github = f"{repository.path}/git", repository.github
     entries = []
     for path in sorted(files):
         content = {"content": base64.b64encode(files[path]).decode(), "encoding": "base64"}
         # blobs and trees are named by their content: twice is once
         blob = sha_of(github.send("POST", f"{base}/blobs", content, repeatable=True), "a blob")
-        entries.append({"path": path, "mode": "100644", "type": "blob", "sha": blob})
+        entries.append({"path": path, "mode": mode, "type": "blob", "sha": blob})
     body = {"base_tree": start, "tree": entries}
     return sha_of(github.send("POST", f"{base}/trees", body, repeatable=True), "a tree")
 
