@@ -27,6 +27,7 @@ class Conversation:
     workspace: Path
     permissions: dict[str, str] = field(default_factory=lambda: dict(GRANTED))
     comment: int = 0
+    now: str = "2026-06-01T12:00:00+00:00"
 
     def say(self, body: str, *, by: str = "ada", person: bool = True) -> Response:
         """Let somebody comment, and the workflow that this starts respond."""
@@ -59,7 +60,7 @@ class Conversation:
         )
         token = self.fake.token(self.permissions)
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-            return responding.respond(GitHubRepository(github, NAME), gate, token=token, login="")
+            return responding.respond(GitHubRepository(github, NAME), gate, token=token, login="", now=self.now)
 
     @property
     def replies(self) -> list[str]:

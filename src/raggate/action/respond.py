@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import UTC, datetime
 
 from raggate.cli.console import say
 from raggate.errors import UsageError
@@ -28,7 +29,9 @@ def respond(
     config = runner.workspace / inputs["config"]
     about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
     gate = ForkRun(event=event, config_file=config, workspace=runner.workspace, **about, systems=SYSTEMS)
-    response = responding.respond(repository, gate, token=inputs["github-token"], login=inputs["token-login"])
+    response = responding.respond(
+        repository, gate, token=inputs["github-token"], login=inputs["token-login"], now=datetime.now(UTC).isoformat()
+    )
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"
     say(response.message)

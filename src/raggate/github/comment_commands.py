@@ -14,9 +14,13 @@ MOST_CHARACTERS = 300
 TAKES: dict[str, str] = {
     "recheck": "",
     "explain": "q17",
+    "waive": "q17 until 2026-12-31 because …",
     "help": "",
 }
 """Command -> an example of what follows it, empty for nothing."""
+
+OWN_JOB = frozenset(("waive",))
+"""Commands for which a workflow may have a job with more rights, which it chooses by how the comment begins."""
 
 _ADDRESSED = re.compile(rf"{ADDRESS}(?=\s|\Z)")
 _COMMAND = re.compile(rf"{ADDRESS} +([a-z]{{1,20}})(?: +(\S.*))?")
@@ -62,6 +66,8 @@ def parse(body: str) -> Command | Unclear | None:
     if match is None or match[1] not in TAKES:
         return Unclear(why="There is no such command.")
     name, argument = match[1], match[2] or ""
+    if name in OWN_JOB and not text.startswith(f"{ADDRESS} {name} "):
+        return Unclear(why=f"`{name}` is written with one space before it: a workflow chooses its job by that.")
     if bool(argument) != bool(TAKES[name]):
         return Unclear(why=f"Nothing follows `{name}`." if argument else f"`{name}` is followed by what it is about.")
     return Command(name=name, argument=argument)

@@ -12,6 +12,7 @@ from raggate.reports.parts.markup import inert
 _DOES = {
     "recheck": "runs the gate again for the present commit of this pull request",
     "explain": "shows where a question's passage stood and stands, why, and both lists",
+    "waive": "opens a pull request that lets a question be lost until a day, for the reason given",
     "help": "shows this list",
 }
 _MARK = re.compile(r"<!-- raggate:reply ([1-9][0-9]{0,18}) -->")

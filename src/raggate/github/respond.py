@@ -18,6 +18,7 @@ from raggate.github.rest import pulls
 from raggate.github.rest.repository import Repository
 from raggate.github.rest.thread import Comment, Thread
 from raggate.github.runner.event import WrittenComment
+from raggate.github.waive import waive
 from raggate.models.publication import Links
 from raggate.text.redact import redact
 
@@ -33,7 +34,7 @@ class Response:
     url: str = ""
 
 
-def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) -> Response:
+def respond(repository: Repository, gate: ForkRun, *, token: str, login: str, now: str) -> Response:
     """Do what a comment asks for, and answer it, unless that was done before.
 
     Args:
@@ -41,6 +42,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
         gate: the event `issue_comment`, and the gate that the comment is about.
         token: which must stand in nothing that is shown.
         login: who writes with it, where that is an app's own; empty otherwise.
+        now: ISO 8601 timestamp in UTC.
 
     Raises:
         UsageError: for another event.
@@ -65,7 +67,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
     if (before := _reply_to(thread, comment.id)) is not None:
         return Response(message="the comment was answered before: nothing is done again", url=before.url)
     thread.react(comment.id, "eyes")
-    reply, code = _carry_out(repository, gate, comment, command)
+    reply, code = _carry_out(repository, gate, comment, command, token=token, now=now)
     text = redact(replies.body(comment.id, reply), (token,))
     made = thread.create(text, lambda: _reply_to(thread, comment.id))
     thread.react(comment.id, "+1" if reply.done else "-1")
@@ -73,7 +75,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) ->
 
 
 def _carry_out(
-    repository: Repository, gate: ForkRun, comment: WrittenComment, command: Command | Unclear
+    repository: Repository, gate: ForkRun, comment: WrittenComment, command: Command | Unclear, *, token: str, now: str
 ) -> tuple[Reply, int]:
     """Give the reply, and the exit code: an error of the workflow's or of GitHub's makes the step red, too."""
     if isinstance(command, Unclear):
@@ -87,6 +89,9 @@ def _carry_out(
         links = Links(server=gate.event.server_url, repository=repository.name)
         if command.name == "explain":
             return explain(repository, gate, pull, command.argument, links), int(ExitCode.PASS)
+        if command.name == "waive":
+            reply = waive(repository, gate, pull, comment, command.argument, links, token=token, now=now)
+            return reply, int(ExitCode.PASS)
         return recheck(repository, pull, gate.workflow, links), int(ExitCode.PASS)
     except RaggateError as error:
         return replies.failure(error), int(error.exit_code)
