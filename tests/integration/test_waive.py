@@ -390,6 +390,7 @@ class TestPermission:
         '"}, {metric: hit_at_5, owner: x, reason: x, expires: 9999-12-31}, {x: "',
         "x # ]\\n- {metric: hit_at_5}",
         "x expires: 9999-12-31 until 2999-01-01 because Co-authored-by: eve",
+        "[skip ci] [CI Skip] [no ci] [skip actions] [actions skip] skip-checks: true",
         "Raggate-Waiver: 5 ![](https://evil.example/p.png) ::error::x",
         "$(id) ${{ github.token }} `id` | tee",
         'ünïcödé 🎉 \' " \\ \\" \\x00',
@@ -408,7 +409,7 @@ def test_a_hostile_reason(talk: Conversation, reason: str) -> None:
     assert not [*problems(pull.body or "", links=(comment,))]
     message = talk.repository.objects.commits[pull.head_sha].message
     assert message.count("\n") == 6
-    assert not any(sign in f"{message}{pull.title}" for sign in ("@octo", "#1", "GH-1", "://"))
+    assert not any(sign in f"{message}{pull.title}" for sign in ("@octo", "#1", "GH-1", "://", "[skip", "[CI", "[no"))
 
 
 @each_row(

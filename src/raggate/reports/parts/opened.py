@@ -18,8 +18,8 @@ with write access has approved them. If required checks are missing below, do on
 
 
 def title_text(text: str) -> str:
-    """Make one line of a title or a commit message that mentions nobody and closes no issue."""
-    return re.sub(r"[@#]|:(?=//)|\bGH-(?=\d)", "\\g<0>\u2060", plain(text, limit=600), flags=re.IGNORECASE)
+    """Make one line of a title or a commit message that mentions nobody, closes no issue and skips no workflow."""
+    return re.sub(r"[@#[]|:(?=//)|\bGH-(?=\d)", "\\g<0>\u2060", plain(text, limit=600), flags=re.IGNORECASE)
 
 
 def unsigned_warning(why: str) -> str:
