@@ -28,7 +28,7 @@ from raggate.models.verdict import Review
 from raggate.reports.page import report
 from raggate.scoring.list_entries import list_entries
 from raggate.scoring.score import label
-from reviews import baseline_of, regression, review_of, run_of
+from reviews import baseline_of, beside, regression, review_of, run_of
 
 __all__ = ["browser", "page"]
 
@@ -135,6 +135,18 @@ def test_the_policy_stops_what_would_get_in(page: Page, tmp_path: Path) -> None:
     assert page.evaluate("globalThis.ran") is None
     trusted = "() => { try { document.body.innerHTML = '<b>'; return 'set' } catch (error) { return error.name } }"
     assert page.evaluate(trusted) == "TypeError"
+
+
+def test_notes_lead_to_the_forge(page: Page, tmp_path: Path) -> None:
+    """The page of a job links notes at their commit, in a way that tells nobody where it was opened."""
+    forge = f"https://forge.example/team/notes/blob/{'c' * 40}/"
+    review = beside(regression(), forge=forge)
+    opened(page, report.render(review), tmp_path)
+    page.goto(f"{page.url}#q=q01")
+    links = page.locator(".detail a")
+    links.first.wait_for()
+    assert links.first.get_attribute("href") == f"{forge}vault/n01.md"
+    assert links.first.get_attribute("rel") == "noopener noreferrer"
 
 
 class TestKeys:

@@ -236,6 +236,9 @@ class ReportContext:
         latency: how long base build and change took for the same questions; None where that is not compared.
         root: the way from the run directory to that of the configuration, such as `../../../`, by which a page links
             notes; empty where it is not known.
+        forge: the address of that directory on the forge, at the commit that the notes are from, by which a page links
+            them wherever it is opened; empty where it is not known. It is never stored: whoever hands a run on could
+            lead its readers anywhere.
         trend: what was measured earlier of the same suite, oldest first.
     """
 
@@ -246,6 +249,7 @@ class ReportContext:
     recheck: Recheck | None = None
     latency: LatencyCheck | None = None
     root: str = ""
+    forge: str = ""
     trend: tuple[TrendPoint, ...] = ()
 
 

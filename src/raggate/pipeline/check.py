@@ -38,7 +38,17 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import EVERYTHING, Selection
 from raggate.models.verdict import Preview, ReportContext, Review, SourceLine, Verdict
-from raggate.pipeline import base_build, choosing, judging, measure, partial_check, run_directory, stored_runs, trend
+from raggate.pipeline import (
+    base_build,
+    choosing,
+    forge,
+    judging,
+    measure,
+    partial_check,
+    run_directory,
+    stored_runs,
+    trend,
+)
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
@@ -79,6 +89,7 @@ def check(request: Request) -> CheckResult:
                 first_run=inputs.first_run,
                 expired_waivers_resolved=resolved,
                 root=run_directory.way_to(request.root, directory),
+                forge=forge.notes_address(request, measured, first_run=inputs.first_run),
                 trend=() if selection is not None else trend.before(request, inputs, directory),
             )
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)

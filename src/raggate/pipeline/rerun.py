@@ -133,7 +133,7 @@ def compare_directory(
         review = _as_before(directory, measured, scorecard, baseline)
     else:
         # what the base build was asked was chosen by the run's own baseline and policy
-        context = replace(run_directory.read_context(directory), recheck=None, latency=None)
+        context = replace(_context(directory, measured), recheck=None, latency=None)
         review = _evaluate(measured, scorecard, baseline, context, policy)
     if review.context.root:
         # the reports lie one folder deeper than those of the run
@@ -210,13 +210,21 @@ def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: B
     check.write_reports(directory, _as_before(directory, run, scorecard, baseline))
 
 
+def _context(directory: Path, run: Run) -> ReportContext:
+    """Read what is known beside the scores, without a way to notes that do not lie where the run remembers them."""
+    context = run_directory.read_context(directory)
+    vaults = getattr(run.config, "vault", {}).values()
+    there = any((directory / context.root / path).is_dir() for path in vaults)
+    return context if there else replace(context, root="")
+
+
 def _as_before(directory: Path, run: Run, scorecard: Scorecard, baseline: Baseline | None) -> Review:
     """Evaluate a run by what decided it first. A verdict is not followed by one that lets more through.
 
     Raises:
         CannotTell: when its data pass and its own verdict did not, so that not all that decided is on disk.
     """
-    review = _evaluate(run, scorecard, baseline, run_directory.read_context(directory))
+    review = _evaluate(run, scorecard, baseline, _context(directory, run))
     stored = _stored_verdict(directory)
     if stored and review.verdict.exit_code == ExitCode.PASS:
         raise CannotTell(

@@ -187,7 +187,7 @@ def _zipped(lines: Iterable[str]) -> Iterator[bytes]:
 
 def write_context(directory: Path, context: ReportContext) -> None:
     """Write `aside.json`, what reports tell that is not of the run itself."""
-    stored = {_CONTEXT_KEYS.get(name, name): value for name, value in asdict(context).items()}
+    stored = {_CONTEXT_KEYS.get(name, name): value for name, value in asdict(context).items() if name != "forge"}
     if context.preview is not None:
         stored["preview"]["rows"] = [to_stored(delta) for delta in context.preview.rows]
         stored["preview"]["vault"] = [str(change) for change in context.preview.vault]
@@ -205,7 +205,7 @@ def read_context(directory: Path) -> ReportContext:
         return ReportContext()
     stored = parse_object(read_file(path, _HINT, stored=True), str(path))
     try:
-        return _CONTEXT.validate_python(_with_fields(stored))
+        return replace(_CONTEXT.validate_python(_with_fields(stored)), forge="")
     except ValidationError as error:
         raise UsageError(f"{path}: {_first(error, _CONTEXT_KEYS | STORED_KEYS)}") from None
 

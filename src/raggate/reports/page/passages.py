@@ -18,7 +18,14 @@ from raggate.text.escape import plain
 LONGEST_NAME = 300
 """Characters of a name of a note, and of a heading."""
 
+LONGEST_ADDRESS = 1000
+
 _UP = re.compile(r"(\.\./){1,12}")
+_FORGE = re.compile(
+    r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){2,20}/blob/[0-9a-f]{40,64}/"
+    r"([A-Za-z0-9_~%-][A-Za-z0-9._~%-]*/)*"
+)
+"""A directory of a repository at a commit: no name in it begins with a dot, so that none leads up."""
 
 
 class Passages:
@@ -28,9 +35,11 @@ class Passages:
         run: the run whose answers are shown.
         root: the way from the page to the directory of the configuration, such as `../../../`, by which notes are
             linked; empty where that is not known.
+        forge: the address of that directory on the forge, which goes before: a page that is opened elsewhere, as one
+            from an artifact is, has no notes beside it.
     """
 
-    def __init__(self, run: Run, root: str = "") -> None:
+    def __init__(self, run: Run, root: str = "", forge: str = "") -> None:
         self.notes: list[list[str]] = []
         """Of each note its name, and where it can be read; empty where that is not known."""
         self.passages: list[list[object]] = []
@@ -41,7 +50,8 @@ class Passages:
         self._numbers: dict[object, int] = {}
         self._vaults: dict[str, set[str]] = defaultdict(set)
         self._directories: Mapping[str, str] = getattr(run.config, "vault", {})
-        self._root = root if _UP.fullmatch(root) else ""
+        beside = root if _UP.fullmatch(root) else ""
+        self._root = forge if len(forge) <= LONGEST_ADDRESS and _FORGE.fullmatch(forge) else beside
         for note in notes_of(run.fingerprint):
             vault, _, path = note.partition("/")
             self._vaults[path].add(vault)

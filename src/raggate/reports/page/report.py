@@ -27,7 +27,7 @@ def render(review: Review) -> str:
     """Render the page: the same review gives the same bytes."""
     sides = questions.Sides.of(review)
     names = list(dict.fromkeys(name for case in review.scorecard.cases for name in case.slices))
-    passages = Passages(review.run, review.context.root)
+    passages = Passages(review.run, review.context.root, review.context.forge)
     order = list(dict.fromkeys(row.delta.metric for row in formatting.main_rows(review.verdict.rows)))
     details = questions.details(review, sides, passages, order)
     rows = questions.rows(review, sides, {name: place for place, name in enumerate(names)})

@@ -37,6 +37,7 @@ from reviews import (
     review_of,
     run_of,
 )
+from tables import each_row
 
 OWN_TAGS = {
     *(
@@ -202,10 +203,12 @@ class TestPassages:
         run_of(good()[:1]), config=make_config().model_copy(update={"vault": {"work": "golden/work", "up": "../up"}})
     )
 
-    def address(self, vault: str | None, path: str, root: str = "../../../") -> str:
+    FORGE = f"https://forge.example/team/notes/blob/{'c' * 40}/services/rag/"
+
+    def address(self, vault: str | None, path: str, root: str = "../../../", forge: str = "") -> str:
         """Give where a note is linked to."""
         notes = {**NOTES, "work/a b.md": "1", "up/x.md": "1", "work/../../x.md": "1"}
-        passages = Passages(replace(self.RUN, fingerprint={"notes": notes}), root)
+        passages = Passages(replace(self.RUN, fingerprint={"notes": notes}), root, forge)
         return passages.notes[passages.of_note(vault, path)][1]
 
     def test_a_note_of_the_vault_is_linked(self) -> None:
@@ -229,6 +232,35 @@ class TestPassages:
     def test_nothing_else_is(self, vault: str, path: str, root: str) -> None:
         """What the API alone names, what leads out of the directory, and any root but dots are no links."""
         assert self.address(vault, path, root) == ""
+
+    def test_a_note_is_linked_on_the_forge(self) -> None:
+        """Where a job names the forge, the way is to the note at the commit, each part quoted, wherever the page is."""
+        assert self.address("work", "a b.md", forge=self.FORGE) == f"{self.FORGE}golden/work/a%20b.md"
+        assert self.address("work", "unknown.md", forge=self.FORGE) == ""
+        assert self.address("up", "x.md", forge=self.FORGE) == ""
+        gitlab = f"http://gitlab.example:8080/group/team/notes/-/blob/{'d' * 64}/"
+        assert self.address("work", "n01.md", forge=gitlab) == f"{gitlab}golden/work/n01.md"
+
+    @each_row(
+        "forge",
+        [
+            "javascript:alert(1)//a/b/blob/" + "c" * 40 + "/",
+            "https://user@forge.example/team/notes/blob/" + "c" * 40 + "/",
+            "https://forge.example/team/notes/blob/main/",
+            "https://forge.example/team/notes/tree/" + "c" * 40 + "/",
+            "https://forge.example/team/notes/blob/" + "c" * 40 + "/../../x/",
+            "https://forge.example/team/../blob/" + "c" * 40 + "/",
+            "https://forge.example/team/notes/blob/" + "c" * 40 + '/"onclick="x/',
+            "https://forge.example/team/notes/blob/" + "c" * 40 + "/?x=/",
+            "https://forge.example/team/notes/blob/" + "c" * 40 + "\n",
+            "https://forge.example/" + "a/" * 600 + "blob/" + "c" * 40 + "/",
+            "ftp://forge.example/team/notes/blob/" + "c" * 40 + "/",
+        ],
+    )
+    def test_no_other_address_is_a_forge(self, forge: str) -> None:
+        """An address of another shape is none: the notes beside the page are linked."""
+        assert self.address("work", "n01.md", forge=forge) == "../../../golden/work/n01.md"
+        assert self.address("work", "n01.md", root="", forge=forge) == ""
 
     def test_texts_are_cut(self) -> None:
         """Of a passage 200 characters are kept, and that it is cut is said, also where it was cut before."""
