@@ -1,286 +1,119 @@
-"""What `--json` prints, as a table of keys: the JSON Schema that is shipped, and docs/json.md, are made of it."""
+"""What `--json` prints: the JSON Schema that is shipped, and docs/json.md, made of the types that commands return."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_origin
 
 import click
 from pydantic import TypeAdapter
 
 from raggate.cli.main import cli
 from raggate.cli.output import SCHEMA
+from raggate.cli.results import authoring, measuring, stored
 from raggate.errors import ExitCode
+from raggate.interop import evaluated, results as interop
+from raggate.models.answer import Answer
+from raggate.models.lint_document import LintDocument
 from raggate.models.public_verdict import Verdict
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
+REF = "#/$defs/"
 
-TYPES: Mapping[str, dict[str, Any]] = {
-    "text": {"type": "string"},
-    "text or null": {"type": ["string", "null"]},
-    "whole number": {"type": "integer"},
-    "whole number or null": {"type": ["integer", "null"]},
-    "number or null": {"type": ["number", "null"]},
-    "true or false": {"type": "boolean"},
-    "list of texts": {"type": "array", "items": {"type": "string"}},
-    "list": {"type": "array", "items": {"type": "object"}},
-    "list or null": {"type": ["array", "null"]},
-    "mapping": {"type": "object"},
-    "mapping or null": {"type": ["object", "null"]},
-    "anything": {},
+_NAMES: Mapping[str, Any] = {
+    **{
+        name: value
+        for module in (authoring, measuring, stored, evaluated, interop)
+        for name, value in vars(module).items()
+    },
+    "Answer": Answer,
+    "LintDocument": LintDocument,
+    "Verdict": Verdict,
 }
+"""What the signatures of commands name, which they import when they are type-checked alone."""
 
-Keys = Mapping[str, tuple[str, str]]
-"""Key -> its type, one of `TYPES`, and what it says."""
-
-RUN_DIRECTORY: Keys = {"run_directory": ("text", "the run directory")}
-METRICS: Keys = {"metrics": ("list", "`mode`, `metric`, `value`, `n`, `unscored` of each metric over all questions")}
-MEASURED: Keys = {
-    **RUN_DIRECTORY,
-    "run_id": ("text", "the run's name"),
-    "suite": ("text", "the suite"),
-    "questions": ("whole number", "questions asked, each in each mode"),
-    "failed": ("whole number", "those without an answer"),
-}
-WRITTEN: Keys = {"written": ("true or false", "false with --dry-run")}
-IMPORTED: Keys = {**RUN_DIRECTORY, "questions": ("whole number", "questions of the run")}
-LINES: Keys = {
-    "file": ("text or null", "the file, with --out"),
-    "lines": ("list or null", "the lines as objects, without --out"),
-}
-OWN: Keys = {}
-"""The document of another system, which its page describes."""
-
-RESULTS: Mapping[str, Keys] = {
-    "demo": {
-        "directory": ("text or null", "the files of the demo, with --keep"),
-        "questions": ("whole number", "questions asked"),
-        "good": ("mapping", "`outcome` and `exit_code` of the good change"),
-        "broken": ("mapping", "the same of the broken one"),
-    },
-    "init": {"written": ("list of texts", "the files")},
-    "probe": {
-        "case_id": ("text", "the question's id"),
-        "question": ("text", "what was asked"),
-        "chunks": ("whole number", "chunks in the answer"),
-        "rank": ("whole number or null", "where the first gold passage stands"),
-        "fields": ("list", "what the answer filled: `name`, `source`, `filled`, `of`, `first`, `cost`"),
-        "failure": ("mapping or null", "why there is no answer: `kind`, `message`, `status`"),
-        "unknown": ("list of texts", "what keeps it from being judged"),
-        "broken": ("list of texts", "what would break the gate"),
-        "hints": ("list of texts", "what is worth knowing besides"),
-    },
-    "golden add": {
-        "golden": ("text", "the golden set"),
-        "case": ("mapping", "the question as it stands there"),
-        **WRITTEN,
-    },
-    "golden import": {
-        "format": ("text", "the format of FILE"),
-        "golden": ("text", "the golden set"),
-        "added": ("list of texts", "ids"),
-        "known": ("whole number", "how many were there already"),
-        "undecided": ("list", "`place` and `reason` of each question without a clear answer"),
-        **WRITTEN,
-    },
-    "golden propose": {
-        "accepted": ("list of texts", "ids taken over"),
-        "rejected": ("list of texts", "ids dropped"),
-        "waiting": ("list", "`id`, `question`, `answer`, `source` of those to decide on"),
-        "proposals": ("text", "the file they wait in"),
-    },
-    "label": {
-        "golden": ("text", "the golden set"),
-        "open": ("whole number", "passages that the person has not judged"),
-        "unwritten": ("list of texts", "files that say less than was decided"),
-    },
-    "lint": {
-        "config": ("text", "the configuration"),
-        "findings": ("list", "`check`, `severity`, `path`, `line`, `key`, `message`, `fix`"),
-        "outlook": ("mapping or null", "what the suite can show"),
-    },
-    "diff": {
-        **RUN_DIRECTORY,
-        "base": ("mapping", "`kind`, `name`, `commit`, `run_id`"),
-        "head": ("mapping", "the same"),
-        "matrix": ("list", "`mode`, `metric`, `base`, `head`, `delta`, `n`, `status` of each gated metric"),
-        "verdict": ("mapping", "as of `check`, with base in place of the baseline"),
-    },
-    "run": MEASURED,
-    "calibrate": {**MEASURED, "noise": ("mapping or null", "what equal runs differ by, by mode and metric")},
-    "judge": {
-        "run_directory": ("text", "the run directory; not with --prune"),
-        "metrics": ("list", "the judged metrics; not with --bias or --prune"),
-        "bias": ("mapping", "with --bias: what judge_bias.json holds"),
-        "cassette": ("text", "with --prune: the file of replies"),
-        "dropped": ("whole number", "with --prune: replies dropped"),
-        "kept": ("whole number", "with --prune: replies kept"),
-        "written": ("true or false", "with --prune: false with --dry-run"),
-    },
-    "score": {
-        **RUN_DIRECTORY,
-        "complete": ("true or false", "whether all questions were asked; false for a part of them"),
-        **METRICS,
-    },
-    "report": {
-        **RUN_DIRECTORY,
-        "report": ("text", "the name of the report"),
-        "text": ("text", "what it says"),
-    },
-    "runs": {
-        "out": ("text", "where they are"),
-        "runs": (
-            "list",
-            "`id`, `started`, `suite`, `verdict`, `partial` (`asked`, `of`), `stopped` (before all were asked), "
-            "`bytes`; the newest first",
-        ),
-    },
-    "runs prune": {
-        "out": ("text", "where they are"),
-        "deleted": ("list of texts", "ids of the runs"),
-        "left": ("whole number", "how many are left"),
-        **WRITTEN,
-    },
-    "promote": {
-        "baseline": ("text", "the baseline file"),
-        "suite": ("text", "its suite"),
-        "run_id": ("text", "the run it is made of"),
-        "cases": ("whole number", "its questions"),
-        **WRITTEN,
-    },
-    "baseline show": {
-        "source": ("text", "the file"),
-        "suite": ("text", "its suite"),
-        "run_id": ("text", "the run it is made of"),
-        "age_days": ("number or null", "days since it was measured"),
-        "provenance": ("mapping", "where it is from"),
-        "counts": ("mapping", "questions by mode"),
-        "values": ("mapping", "mode, slice, metric: `value` and `n`"),
-        "accepted": ("mapping", "mode, metric: the best accepted value and what lowered it"),
-    },
-    "baseline log": {
-        "path": ("text", "the file"),
-        "more": ("anything", "whether there are older versions"),
-        "shallow": ("true or false", "whether the clone hides some"),
-        "revisions": ("list", "every version with its values, newest first"),
-    },
-    "prove": {"directory": ("text", "where the reports are"), "proof": ("mapping", "what proof.json holds")},
-    "comment": {"comments": ("list", "`pull_request`, `exit_code`, `url`")},
-    "gitlab-note": {
-        "note": ("whole number", "the note"),
-        "new": ("true or false", "whether there was none before"),
-        "merge_request": ("text", "its number"),
-        "report": ("true or false", "whether REPORT was there"),
-    },
-    "convert": {
-        "cases": ("whole number", "cases of SOURCE"),
-        "written": ("whole number", "cases of TARGET"),
-        "files": ("list of texts", "the files written"),
-        "lost": ("list", "`case`, `key`, `kind`, `message` of what TARGET cannot say"),
-        "filled": ("list", "the same of defaults that became explicit"),
-    },
-    "export run": {
-        "file": ("text", "the file"),
-        "lists": ("whole number", "lists in it"),
-        "failed": ("whole number", "failed calls, which are not"),
-        "empty": ("whole number", "empty lists, which are not"),
-    },
-    "export corpus": {"file": ("text", "the file"), "documents": ("whole number", "documents in it")},
-    "evaluate": {
-        "cutoffs": ("anything", "the cut-offs"),
-        "counts": ("mapping", "queries, and what is odd about them"),
-        "metrics": ("mapping", "metric: `value` and `n`"),
-        "per_query": ("mapping", "with --per-query: query, metric: value"),
-    },
-    "labels agreement": {"tasks": ("list", "`task`, `labels`, `pairs` of each task")},
-    "labels score": {
-        "task": ("text", "the task"),
-        "k": ("whole number or null", "the cut-off; null if it is inferred"),
-        "queries": ("whole number", "queries scored"),
-        "metrics": ("mapping", "metric: value and interval, or null"),
-    },
-    "labels show": {"reports": ("list", "`file`, `task`, `queries`, `metrics`")},
-    "labels check": {
-        "judgments": ("whole number", "judgments read"),
-        "panels": ("whole number", "retrieval panels"),
-        "complete": ("whole number", "those known to be complete"),
-        "findings": ("list", "`rule`, `message`, `place` of each"),
-    },
-    "labels join": {
-        **RUN_DIRECTORY,
-        "k": ("whole number", "the cut-off"),
-        "unjudged": ("number or null", "share of the first K chunks without a label"),
-        "metrics": ("mapping", "metric: value"),
-        "deltas": ("list", "with --baseline: the metrics on both sides"),
-        "doubts": ("list of texts", "why there is no verdict"),
-    },
-    "helloworld score": OWN,
-    "helloworld compare": {"comparison": ("mapping", "invariants, settings, means, questions that flipped")},
-    "helloworld export": {
-        **RUN_DIRECTORY,
-        "rows": ("whole number", "rows"),
-        "failed": ("whole number", "failed calls without one"),
-    },
-    "helloworld redact": {**RUN_DIRECTORY, "rows": ("whole number", "rows")},
-    "helloworld import": IMPORTED,
-    "kebab aggregate": OWN,
-    "kebab compare": OWN,
-    "kebab variants": OWN,
-    "kebab runs": {"runs": ("list", "the runs, oldest first")},
-    "kebab import": IMPORTED,
-    "kebab export": {
-        "file": ("text", "the file"),
-        "rows": ("whole number", "rows"),
-        "failed": ("whole number", "failed calls among them"),
-    },
-    "substrate score": {"metrics": ("mapping", "mode, bucket, metric: value")},
-    "substrate compare": {
-        "rows": ("list", "`mode`, `difficulty`, `metric`, both values, `delta`, `status`"),
-        "vanished": ("list of texts", "what the baseline has and METRICS has not"),
-        "fewer": ("list of texts", "buckets with fewer queries"),
-        "new": ("list of texts", "what METRICS alone has"),
-        "limits": ("list of texts", "limits that are broken"),
-    },
-    "substrate baseline update": {
-        "baseline": ("text", "the file"),
-        "key": ("text", "its key"),
-        "written": ("true or false", "false if it was the same already"),
-    },
-    "substrate trace": LINES,
-    "substrate results": LINES,
-}
-"""By command; `check` and `compare` give a verdict, whose keys are the fields of `raggate.Verdict`."""
-
-OPTIONAL: Mapping[str, frozenset[str]] = {"judge": frozenset(RESULTS["judge"]), "evaluate": frozenset({"per_query"})}
-"""Keys that only some flags give."""
+_ATTRIBUTE = re.compile(r"^    (\w+): (.*(?:\n {8,}.*)*)", re.MULTILINE)
+_WORDS = {"string": "text", "integer": "whole number", "number": "number", "boolean": "true or false"}
 
 
-def commands() -> list[str]:
-    """Name every command that does something, as people type it."""
-    return sorted(_below(cli, ()))
+def commands() -> dict[str, click.Command]:
+    """Give every command that does something, by what people type."""
+    return dict(sorted(_below(cli, ())))
 
 
-def _below(group: click.Group, path: tuple[str, ...]) -> list[str]:
-    names: list[str] = []
+def _below(group: click.Group, path: tuple[str, ...]) -> Iterator[tuple[str, click.Command]]:
     for name, command in group.commands.items():
         inner = (*path, name)
         if not isinstance(command, click.Group) or command.invoke_without_command:
-            names.append(" ".join(inner))
-        names += _below(command, inner) if isinstance(command, click.Group) else []
-    return names
+            yield " ".join(inner), command
+        if isinstance(command, click.Group):
+            yield from _below(command, inner)
+
+
+def result_types(command: click.Command) -> tuple[Any, ...]:
+    """Give the types of the results of a command, which stand in its signature."""
+    signature = inspect.unwrap(command.callback).__annotations__["return"]  # type: ignore[arg-type]
+    hint = eval(signature, dict(_NAMES))  # noqa: S307 - text of this repository
+    answers = (hint,) if get_origin(hint) is Answer else tuple(part for part in get_args(hint) if get_args(part))
+    return tuple(get_args(answer)[0] for answer in answers)
+
+
+@cache
+def definitions() -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
+    """Give the schema of each command's result, and the types that they are made of, by name."""
+    types = {name: result_types(command) for name, command in commands().items()}
+    adapters = [
+        ((name, str(number)), "serialization", TypeAdapter(part))
+        for name, parts in types.items()
+        for number, part in enumerate(parts)
+    ]
+    schemas, shared = TypeAdapter.json_schemas(adapters, ref_template=f"{REF}{{model}}")  # type: ignore[arg-type]
+    results = {
+        name: [schemas[((name, str(number)), "serialization")] for number in range(len(parts))]  # type: ignore[index]
+        for name, parts in types.items()
+    }
+    made = {name: _described(name, content) for name, content in shared.get("$defs", {}).items()}
+    return {name: parts[0] if len(parts) == 1 else {"anyOf": parts} for name, parts in results.items()}, made
+
+
+def _described(name: str, definition: dict[str, Any]) -> dict[str, Any]:
+    """Give each property what the docstrings of its type, and of what that is based on, say of it.
+
+    All properties are always there.
+    """
+    if "properties" not in definition:
+        return definition
+    about = definition.get("description", "").partition("\n\nAttributes:\n")[0]
+    bases = inspect.getmro(_NAMES[name])[::-1] if name in _NAMES else ()
+    texts = [inspect.getdoc(base) or "" for base in bases] or [definition.get("description", "")]
+    pairs = [pair for text in texts for pair in _ATTRIBUTE.findall(text.partition("Attributes:\n")[2])]
+    meanings = {key: " ".join(text.split()).removesuffix(".") for key, text in pairs}
+    properties = {
+        key: {word: value for word, value in content.items() if word not in {"title", "default"}}
+        | ({"description": meanings[key]} if key in meanings else {})
+        for key, content in definition["properties"].items()
+    }
+    return {
+        "type": "object",
+        "description": " ".join(about.split()),
+        "required": list(properties),
+        "properties": properties,
+    }
 
 
 def schema() -> dict[str, Any]:
     """Give the JSON Schema of what `--json` prints."""
-    verdict = TypeAdapter(Verdict).json_schema(mode="serialization", ref_template="#/$defs/{model}")
-    definitions = verdict.pop("$defs")
+    results, shared = definitions()
     rules = [
         {
             "if": {"properties": {"command": {"const": command}}},
-            "then": {"properties": {"result": {"anyOf": [_result(command), {"type": "null"}]}}},
+            "then": {"properties": {"result": {"anyOf": [result, {"type": "null"}]}}},
         }
-        for command in commands()
+        for command, result in results.items()
     ]
     return {
         "$schema": DIALECT,
@@ -289,13 +122,13 @@ def schema() -> dict[str, Any]:
         "required": ["schema", "command", "exit_code", "result", "error"],
         "properties": {
             "schema": {"const": SCHEMA},
-            "command": {"enum": ["", *_groups(), *commands()]},
+            "command": {"enum": ["", *_groups(), *results]},
             "exit_code": {"enum": [int(code) for code in ExitCode]},
             "result": {"type": ["object", "null"]},
-            "error": {"anyOf": [{"$ref": "#/$defs/Error"}, {"type": "null"}]},
+            "error": {"anyOf": [{"$ref": f"{REF}Error"}, {"type": "null"}]},
         },
         "allOf": rules,
-        "$defs": {**definitions, "Verdict": verdict, "Error": _error()},
+        "$defs": {**shared, "Error": _error()},
     }
 
 
@@ -304,41 +137,59 @@ def _groups() -> list[str]:
     return sorted({" ".join(words[:end]) for words in paths for end in range(1, len(words))})
 
 
-def _result(command: str) -> dict[str, Any]:
-    if command in {"check", "compare"}:
-        return {"$ref": "#/$defs/Verdict"}
-    keys = RESULTS[command]
-    required = [key for key in keys if key not in OPTIONAL.get(command, ())]
-    properties = {key: {**TYPES[kind], "description": meaning} for key, (kind, meaning) in keys.items()}
-    return {"type": "object", "required": required, "properties": properties}
-
-
 def _error() -> dict[str, Any]:
-    problem = {"file": TYPES["text"], "line": TYPES["whole number"], "text": TYPES["text"], "key": TYPES["text"]}
+    text, number = {"type": "string"}, {"type": "integer"}
+    problem = {"file": text, "line": number, "text": text, "key": text}
     properties = {
         "code": {"enum": ["usage-error", "cannot-tell", "interrupted", "internal-error", "error"]},
-        "message": TYPES["text"],
-        "hint": TYPES["text"],
-        "exit_code": TYPES["whole number"],
-        "check": TYPES["text or null"],
+        "message": text,
+        "hint": text,
+        "exit_code": number,
+        "check": {"type": ["string", "null"]},
         "problems": {"type": "array", "items": {"type": "object", "required": [*problem], "properties": problem}},
-        "run_directory": TYPES["text or null"],
-        "log": TYPES["list of texts"],
+        "run_directory": {"type": ["string", "null"]},
+        "log": {"type": "array", "items": text},
     }
     return {"type": "object", "required": [*properties], "properties": properties}
 
 
 def page() -> str:
-    """Write docs/json.md: the text of tools/json.md, and a table for each command."""
-    parts = [(Path(__file__).parent / "json.md").read_text(encoding="utf-8").strip()]
-    for command in commands():
-        if command in {"check", "compare"}:
-            verdict = "[`raggate.Verdict`](python.md#the-verdict)"
-            fields = f"The fields of {verdict} but for `passed`; `run_directory` as text."
-            parts.append(f"### {command}\n\n{fields}")
-        elif not RESULTS[command]:
-            parts.append(f"### {command}\n\nThe document that `raggate {command} --json` prints by itself.")
-        else:
-            rows = [f"| `{key}` | {kind} | {meaning} |" for key, (kind, meaning) in RESULTS[command].items()]
-            parts.append("\n".join([f"### {command}\n", "| key | type | |", "|---|---|---|", *rows]))
-    return "\n\n".join(parts) + "\n"
+    """Write docs/json.md: the text of tools/json.md, a line for each command, and a table for each type."""
+    results, shared = definitions()
+    lines = [
+        (Path(__file__).parent / "json.md").read_text(encoding="utf-8").strip(),
+        "",
+        "| command | result |",
+        "|---|---|",
+    ]
+    lines += [f"| `{command}` | {_type(result)} |" for command, result in results.items()]
+    for name, definition in sorted(shared.items()):
+        lines += ["", f"### {name}", "", definition.get("description", "")]
+        if "properties" in definition:
+            lines += ["", "| key | type | |", "|---|---|---|"]
+            lines += [
+                f"| `{key}` | {_type(content)} | {content.get('description', '')} |"
+                for key, content in definition["properties"].items()
+            ]
+        elif "enum" in definition:
+            lines += ["", _type(definition)]
+    return "\n".join(lines) + "\n"
+
+
+def _type(content: Mapping[str, Any]) -> str:
+    """Say what a schema allows, in words, with links to the types it names."""
+    if "$ref" in content:
+        name = content["$ref"].removeprefix(REF)
+        return f"[{name}](#{name.lower()})"
+    if "anyOf" in content:
+        return " or ".join(map(_type, content["anyOf"]))
+    if "enum" in content or "const" in content:
+        return ", ".join(f"`{value}`" for value in content.get("enum", [content.get("const")]))
+    kind = content.get("type")
+    if kind == "array":
+        inner = content.get("items") or {}
+        return f"list of {_type(inner)}" if inner else "list"
+    if kind == "object":
+        inner = content.get("additionalProperties")
+        return f"mapping to {_type(inner)}" if isinstance(inner, Mapping) and inner else "mapping"
+    return _WORDS.get(str(kind), "null" if kind == "null" else "anything")

@@ -15,6 +15,7 @@ from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
+    from raggate.cli.results.authoring import AgreementShown
     from raggate.labels.models import Judgment, TaskAgreement
 
 
@@ -42,12 +43,15 @@ def _time(context: click.Context, parameter: click.Parameter, value: str | None)
 @click.option("--before", callback=_time, metavar="TIME", help="Only what was judged then or earlier (ISO 8601).")
 @click.option("--production", is_flag=True, help="Also count rows outside the calibration set, if one is marked.")
 @click.option("--out", type=DIRECTORY, help="Write report.json here.")
-def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any) -> int:
+def agreement(
+    files: tuple[Path, ...], constant: float | None, out: Path | None, **settings: Any
+) -> Answer[AgreementShown]:
     """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
 
     Counts the rows of the calibration set alone where rows are marked as such. FILES may also be the id of an export
     in annotation/exports. Exits 3 when no row is left to compare.
     """
+    from raggate.cli.results.authoring import AgreementShown
     from raggate.interop.pragmata.files import read_sheets, write_agreement
     from raggate.labels import agreement as agreement_metrics, agreement_rows
     from raggate.labels.models import TaskAgreement
@@ -69,7 +73,7 @@ def agreement(files: tuple[Path, ...], constant: float | None, out: Path | None,
     if out is not None:
         report = write_agreement(agreements, sheets, out, created_at=now(), sampling=bootstrap)
         click.echo(log_line(f"wrote {report}"))
-    return Answer({"tasks": agreements}, ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
+    return Answer(AgreementShown(tasks=tuple(agreements)), ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
 
 
 def _say_agreement(agreement: TaskAgreement) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -25,6 +25,7 @@ from raggate.text.quote import cut, quoted
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from raggate.cli.results.stored import BaselineLog, BaselineShown, BaselineValue, BaselineVersion
     from raggate.config.schema import Config
     from raggate.models.baseline import Baseline
     from raggate.models.history import History, Revision
@@ -46,7 +47,7 @@ def baseline() -> None:
     help="A baseline file on disk, in place of the configured one. It needs no configuration.",
 )
 @click.option("--slices", is_flag=True, help="Show the values of every slice too.")
-def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> int:
+def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:
     """Show what a baseline says: where it is from, its values, and what was accepted."""
     from raggate.gate import history
     from raggate.interop.systems import SYSTEMS
@@ -95,7 +96,7 @@ def log(
     svg: Path | None,
     badge: Path | None,
     html: Path | None,
-) -> int:
+) -> Answer[BaselineLog]:
     """Show the history of the baseline from git: every version with its values over all cases.
 
     Shown are the gated metrics; --format json has every metric.
@@ -133,11 +134,11 @@ def log(
     return Answer(document)
 
 
-def _printed(form: str, history: History, columns: Sequence[Column], document: Mapping[str, Any]) -> str:
+def _printed(form: str, history: History, columns: Sequence[Column], document: BaselineLog) -> str:
     from raggate.reports import history_table
 
     if form == "json":
-        return dumps(document, pretty=True).decode()
+        return dumps(asdict(document), pretty=True).decode()
     if form == "markdown":
         return history_table.render_markdown(history, columns)
     return history_table.render_text(history, columns, width=console.width())
@@ -198,57 +199,57 @@ def _refuse_unknown(metrics: Sequence[str], every: Sequence[Column], history: Hi
             )
 
 
-def _logged(history: History, columns: Sequence[Column]) -> dict[str, Any]:
+def _logged(history: History, columns: Sequence[Column]) -> BaselineLog:
+    from raggate.cli.results.stored import BaselineLog, BaselineVersion
     from raggate.reports import history_table
 
     changed = history_table.other_questions(history)
 
-    def version(revision: Revision) -> dict[str, Any]:
-        values: dict[str, dict[str, Any]] = {}
+    def version(revision: Revision) -> BaselineVersion:
+        values: dict[str, dict[str, BaselineValue]] = {}
         for column in columns:
             value = history_table.value_of(revision, column)
             if value is not None:
                 values.setdefault(column.mode, {})[column.metric] = _pair(value)
         provenance = revision.baseline.provenance if revision.baseline else {}
-        return {
-            "commit": revision.commit,
-            "date": revision.stamp or None,
-            "subject": plain(revision.subject),
-            "path": plain(revision.path),
-            "problem": plain(revision.problem) or None,
-            "run_id": revision.baseline.scorecard.run_id if revision.baseline else None,
-            "measured": provenance.get("measured"),
-            "promoted_by": provenance.get("promoted_by"),
-            "reason": provenance.get("reason"),
-            "cases": history_table.cases_of(revision),
-            "other_questions": revision.commit in changed,
-            "values": values,
-        }
+        return BaselineVersion(
+            commit=revision.commit,
+            date=revision.stamp or None,
+            subject=plain(revision.subject),
+            path=plain(revision.path),
+            problem=plain(revision.problem) or None,
+            run_id=revision.baseline.scorecard.run_id if revision.baseline else None,
+            measured=provenance.get("measured"),
+            promoted_by=provenance.get("promoted_by"),
+            reason=provenance.get("reason"),
+            cases=history_table.cases_of(revision),
+            other_questions=revision.commit in changed,
+            values=values,
+        )
 
-    return {
-        "path": history.path,
-        "more": history.more,
-        "shallow": history.shallow,
-        "revisions": [version(revision) for revision in history.revisions],
-    }
+    versions = tuple(map(version, history.revisions))
+    return BaselineLog(path=history.path, more=history.more, shallow=history.shallow, revisions=versions)
 
 
-def _pair(value: MetricValue) -> dict[str, Any]:
-    return {"value": value.value, "n": value.n}
+def _pair(value: MetricValue) -> BaselineValue:
+    from raggate.cli.results.stored import BaselineValue
+
+    return BaselineValue(value=value.value, n=value.n)
 
 
-def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
+def _document(baseline: Baseline, now: str, *, slices: bool) -> BaselineShown:
+    from raggate.cli.results.stored import BaselineShown
     from raggate.models.scorecard import OVERALL
 
     scorecard = baseline.scorecard
-    return {
-        "source": baseline.source,
-        "suite": scorecard.suite,
-        "run_id": scorecard.run_id,
-        "age_days": dates.days_between(baseline.provenance.get("measured"), now),
-        "provenance": baseline.provenance,
-        "counts": {mode: counts.get(OVERALL) for mode, counts in scorecard.counts.items()},
-        "values": {
+    return BaselineShown(
+        source=baseline.source,
+        suite=scorecard.suite,
+        run_id=scorecard.run_id,
+        age_days=dates.days_between(baseline.provenance.get("measured"), now),
+        provenance=baseline.provenance,
+        counts={mode: counts.get(OVERALL) for mode, counts in scorecard.counts.items()},
+        values={
             mode: {
                 name: {metric: _pair(value) for metric, value in values.items()}
                 for name, values in parts.items()
@@ -256,11 +257,8 @@ def _document(baseline: Baseline, now: str, *, slices: bool) -> dict[str, Any]:
             }
             for mode, parts in scorecard.slices.items()
         },
-        "accepted": {
-            mode: {metric: asdict(entry) for metric, entry in metrics.items()}
-            for mode, metrics in baseline.accepted.items()
-        },
-    }
+        accepted=baseline.accepted,
+    )
 
 
 def _origin(baseline: Baseline, settings: Config | None, now: str) -> Iterator[str]:

@@ -14,6 +14,7 @@ from raggate.interop.options import choice
 from raggate.models.answer import Answer
 
 if TYPE_CHECKING:
+    from raggate.cli.results.authoring import Comment, Commented
     from raggate.github.fork_comment import CommentResult
 
 
@@ -29,12 +30,15 @@ if TYPE_CHECKING:
 )
 @click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
 @click.pass_obj
-def comment(environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: str) -> int:
+def comment(
+    environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: str
+) -> Answer[Commented]:
     """Comment on the pull request whose run has just ended, from what that run measured.
 
     For the event workflow_run, with the token in GITHUB_TOKEN. Configuration, questions, notes and baseline are those
     of the pull request's base commit; see docs/forks.md.
     """
+    from raggate.cli.results.authoring import Commented
     from raggate.github import fork_comment
     from raggate.github.rest.client import GitHub
     from raggate.github.rest.repository import Repository
@@ -59,8 +63,10 @@ def comment(environment: Mapping[str, str], /, config_file: Path, when: str, tok
         click.echo(fork_comment.NOBODY)
     if any(result.failed for result in comments):
         raise CannotTell("the comment could not be written")
-    return Answer({"comments": [_facts(result) for result in comments]})
+    return Answer(Commented(comments=tuple(map(_row, comments))))
 
 
-def _facts(result: CommentResult) -> dict[str, object]:
-    return {"pull_request": result.number, "exit_code": int(result.outcome.code), "url": result.url}
+def _row(result: CommentResult) -> Comment:
+    from raggate.cli.results.authoring import Comment
+
+    return Comment(pull_request=result.number, exit_code=int(result.outcome.code), url=result.url)

@@ -25,6 +25,8 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import fixed, often
 
 if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Measured
+    from raggate.cli.results.stored import MetricRow
     from raggate.models.run import Result
     from raggate.models.scorecard import MetricValue
     from raggate.models.verdict import Review
@@ -117,24 +119,37 @@ def show_review(
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 
 
-def show_run(result: RunResult) -> Answer:
+def show_run(result: RunResult) -> Answer[Measured]:
     """Print where a measured run is, and give that as an answer.
 
     Raises:
         CannotTell: when it stopped early.
     """
+    from raggate.cli.results.measuring import Measured, Part
+
     click.echo(log_line(str(short_path(result.directory))))
     if result.run.stopped is not None:
         raise CannotTell(result.run.stopped, log=result.run.log)
     run = result.run
     failed = sum(item.result.failure is not None for item in run.results)
-    facts = {"run_directory": result.directory, "run_id": run.run_id, "suite": run.suite}
-    return Answer({**facts, "questions": len(run.results), "failed": failed})
+    part = run.selection
+    return Answer(
+        Measured(
+            run_directory=result.directory,
+            run_id=run.run_id,
+            suite=run.suite,
+            questions=len(run.results),
+            failed=failed,
+            partial=None if part is None else Part(asked=len(part.asked), of=part.of),
+        )
+    )
 
 
-def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> list[dict[str, object]]:
+def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> tuple[MetricRow, ...]:
     """Give metrics, each with its mode and name, as answers hold them."""
-    return [{"mode": mode, "metric": name, **asdict(value)} for mode, name, value in values]
+    from raggate.cli.results.stored import MetricRow
+
+    return tuple(MetricRow(mode=mode, metric=name, **asdict(value)) for mode, name, value in values)
 
 
 def short_path(path: Path) -> Path:

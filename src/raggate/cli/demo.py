@@ -23,6 +23,7 @@ from raggate.text.escape import log_line
 from raggate.text.files import writing
 
 if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Demonstrated, Outcome
     from raggate.models.scorecard import Scorecard
     from raggate.models.verdict import Review
     from raggate.pipeline.request import Request
@@ -57,11 +58,13 @@ BROKEN = Change(
 @click.command()
 @click.option("--keep", type=PATH, metavar="DIR", help="Keep the files of the demo in this new directory.")
 @click.pass_obj
-def demo(environment: dict[str, str], /, keep: Path | None) -> int:
+def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrated]:
     """Show the gate at work on a small search service: a change that passes, and one that does not.
 
     Needs no Docker, no network and none of your files.
     """
+    from raggate.cli.results.measuring import Demonstrated
+
     with _directory(keep) as directory:
         service = _write_files(directory)
         request = _request(directory, environment)
@@ -77,11 +80,13 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> int:
     click.echo(log_line(_files_left(keep)))
     click.echo("Next: `raggate init --probe URL` writes the configuration for an API of yours that is running.")
     kept = directory if keep is not None else None
-    return Answer({"directory": kept, "questions": questions, "good": _facts(good), "broken": _facts(broken)})
+    return Answer(Demonstrated(directory=kept, questions=questions, good=_outcome(good), broken=_outcome(broken)))
 
 
-def _facts(review: Review) -> dict[str, object]:
-    return {"outcome": review.verdict.outcome, "exit_code": int(review.verdict.exit_code)}
+def _outcome(review: Review) -> Outcome:
+    from raggate.cli.results.measuring import Outcome
+
+    return Outcome(outcome=review.verdict.outcome, exit_code=int(review.verdict.exit_code))
 
 
 @contextmanager

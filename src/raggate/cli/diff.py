@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -10,6 +10,9 @@ from raggate.cli import choosing, console, options
 from raggate.cli.options import PATH
 from raggate.cli.requests import request_of
 from raggate.models.answer import Answer
+
+if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Compared
 
 
 @click.command()
@@ -20,7 +23,7 @@ from raggate.models.answer import Answer
 @click.option("--out", type=PATH, help="Write run directories here.")
 @choosing.options
 @click.pass_obj
-def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> int:
+def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> Answer[Compared]:
     """Ask two builds the same questions, and say what HEAD does worse and better than BASE.
 
     Each is a git revision, an image, an address, a run directory (a path, `latest`, or the beginning of a name), or `.`
@@ -28,6 +31,7 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
     The exit code is that of `check` with BASE in place of the baseline. It is no gate: a change can edit its own
     questions; `check --against` is one.
     """
+    from raggate.cli.results.measuring import Compared
     from raggate.pipeline import side_by_side
     from raggate.reports import diff as report
 
@@ -35,4 +39,4 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
     click.echo(report.render_terminal(both, width=max(console.width(), 60)))
     folder = both.head.directory / side_by_side.FOLDER
     console.show_review(both.review, both.head.directory, environment, reports=folder)
-    return Answer({"run_directory": folder, **report.document(both)}, int(both.review.verdict.exit_code))
+    return Answer(Compared(run_directory=folder, **vars(report.document(both))), int(both.review.verdict.exit_code))

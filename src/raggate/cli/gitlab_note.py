@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from raggate.cli.options import PATH
 from raggate.models.answer import Answer
 from raggate.text.escape import gitlab, log_line, markdown, plain
+
+if TYPE_CHECKING:
+    from raggate.cli.results.authoring import NoteWritten
 
 MARKER = "<!-- raggate:{} -->\n"
 _MISSING = "### raggate: no report\n\nThe job ended before there was one. Its log says why."
@@ -19,12 +23,13 @@ _MISSING = "### raggate: no report\n\nThe job ended before there was one. Its lo
 @click.argument("report", type=PATH)
 @click.option("--name", default="gate", show_default=True, help="Tells notes apart where a pipeline has several gates.")
 @click.pass_obj
-def gitlab_note(environment: Mapping[str, str], /, report: Path, name: str) -> int:
+def gitlab_note(environment: Mapping[str, str], /, report: Path, name: str) -> Answer[NoteWritten]:
     """Write REPORT as a note on the GitLab merge request of this pipeline, or replace the note of an earlier one.
 
     REPORT is a file of `raggate check --report markdown=FILE`. The token is in RAGGATE_GITLAB_TOKEN; docs/gitlab.md
     shows the job.
     """
+    from raggate.cli.results.authoring import NoteWritten
     from raggate.gitlab import notes
     from raggate.text.files import read_file
 
@@ -34,7 +39,7 @@ def gitlab_note(environment: Mapping[str, str], /, report: Path, name: str) -> i
     body = _fitting(marker + gitlab(text), _footer(environment), notes.MAX_CHARACTERS)
     number, new = notes.write(request, marker.strip(), body)
     click.echo(log_line(f"{'wrote' if new else 'replaced'} note {number} of merge request !{request.number}"))
-    return Answer({"note": number, "new": new, "merge_request": request.number, "report": report.exists()})
+    return Answer(NoteWritten(note=number, new=new, merge_request=request.number, report=report.exists()))
 
 
 def _footer(environment: Mapping[str, str]) -> str:

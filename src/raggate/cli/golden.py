@@ -18,6 +18,12 @@ from raggate.text.jsonio import loads
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
+    from raggate.cli.results.authoring import (
+        QuestionAdded,
+        QuestionsImported,
+        QuestionsProposed,
+    )
+    from raggate.interop.question_sets.anchored import Imported
     from raggate.models.golden import Case, Support
     from raggate.models.lint import LintFinding
     from raggate.pipeline.authoring import Workbench
@@ -57,12 +63,13 @@ def golden() -> None:
 @click.option("--id", "case_id", metavar="ID", help="Its id. Default: the next number, or its first words.")
 @click.option("--dry-run", is_flag=True, help="Print the line and write nothing.")
 @click.pass_obj
-def add(environment: dict[str, str], /, question: str, config_file: Path, **flags: Any) -> int:
+def add(environment: dict[str, str], /, question: str, config_file: Path, **flags: Any) -> Answer[QuestionAdded]:
     """Add a question and choose the passages that answer it.
 
     Asks the API and shows its first ten passages to choose from. Without a terminal, choose with --pick, --anchor or
     --unanswerable; run it once without them to see the numbers for --pick.
     """
+    from raggate.cli.results.authoring import QuestionAdded
     from raggate.pipeline import authoring
 
     if not question.strip():
@@ -74,16 +81,16 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
     data, findings = authoring.checked(bench, [case])
     _warn(findings)
     line = data[len(bench.data) :].decode()
-    facts = {"golden": bench.path, "case": loads(line), "written": not dry_run}
+    added = QuestionAdded(golden=bench.path, case=loads(line), written=not dry_run)
     if dry_run:
         click.echo(log_line(line, limit=20_000))
-        return Answer(facts)
+        return Answer(added)
     authoring.save(bench, data)
     # a service that ranks otherwise each time may have another passage behind a number than the one that was seen
     places = [f"{support.rel_path} {support.heading_path or ''}".strip() for support in case.gold_supports]
     answer = "; ".join(places) or "no note answers it"
     click.echo(log_line(f"added {case.id} to {console.short_path(bench.path)}: {answer}"))
-    return Answer(facts)
+    return Answer(added)
 
 
 @golden.command("import")
@@ -106,13 +113,14 @@ def import_(
     form: str | None,
     undecided: Path | None,
     **flags: Any,
-) -> int:
+) -> Answer[QuestionsImported]:
     """Import questions whose answer is in exactly one place in the notes.
 
     FILE is a table of questions (CSV, JSON), a file of ragas, deepeval, promptfoo, Inspect, rag-ci or SQuAD, or a BEIR
     folder. Nothing is guessed: a question whose answer is nowhere, or in several places, is listed as undecided, with
     candidates for `raggate golden add`. Questions that are already in the golden set are skipped.
     """
+    from raggate.cli.results.authoring import QuestionsImported, Undecided
     from raggate.interop.question_sets import READERS
     from raggate.interop.question_sets.anchored import anchored
     from raggate.interop.question_sets.detect import detect
@@ -133,16 +141,27 @@ def import_(
         # an older list would be taken for this one
         if imported.undecided or rest.exists():
             write_file(rest, lines(imported.undecided))
+    _say_imported(form, imported, None if flags["dry_run"] else rest)
+    return Answer(
+        QuestionsImported(
+            format=form,
+            golden=bench.path,
+            added=tuple(case.id for case in imported.cases),
+            known=imported.known,
+            undecided=tuple(Undecided(place=row.question.place, reason=row.reason) for row in imported.undecided),
+            written=not flags["dry_run"],
+        )
+    )
+
+
+def _say_imported(form: str, imported: Imported, rest: Path | None) -> None:
+    """Say what came of a file; `rest` is where the undecided questions were listed, None where nothing was written."""
     counts = f"{len(imported.cases)} added, {imported.known} there already, {len(imported.undecided)} undecided"
-    dry = " (nothing was written)" if flags["dry_run"] else ""
-    click.echo(log_line(f"read as {form}: {counts}{dry}"))
+    click.echo(log_line(f"read as {form}: {counts}{'' if rest else ' (nothing was written)'}"))
     for item in imported.undecided[:SHOWN]:
         click.echo(log_line(f"undecided: {item.question.place}: {item.reason}", limit=500))
-    if imported.undecided and not flags["dry_run"]:
+    if imported.undecided and rest:
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
-    undecided_rows = [{"place": item.question.place, "reason": item.reason} for item in imported.undecided]
-    facts = {"format": form, "golden": bench.path, "added": [case.id for case in imported.cases]}
-    return Answer({**facts, "known": imported.known, "undecided": undecided_rows, "written": not flags["dry_run"]})
 
 
 @golden.command()
@@ -165,7 +184,7 @@ def propose(
     proposals: Path | None,
     *,
     by_model: bool,
-) -> int:
+) -> Answer[QuestionsProposed]:
     """Propose questions from tables, lists, headings and similar notes, without a model unless --model asks for one.
 
     Each has one passage that answers it, and quotes no heading of three words or more. None is added to the golden set
@@ -173,6 +192,7 @@ def propose(
     questions by the first model of `judges` come first, and those made by rule fill the rest.
     """
     from raggate.cli.proposing import Desk, run
+    from raggate.cli.results.authoring import QuestionsProposed, WaitingProposal
     from raggate.pipeline import authoring
 
     if by_model and (accepted or rejected):
@@ -182,11 +202,11 @@ def propose(
     path = proposals or bench.path.with_name(f"{bench.path.stem}.proposals.jsonl")
     desk = Desk(bench, path)
     run(desk, most, accepted, rejected, request if by_model else None)
-    waiting = [
-        {"id": item.id, "question": item.case.question, "answer": item.answer, "source": item.source}
+    waiting = tuple(
+        WaitingProposal(id=item.id, question=item.case.question, answer=item.answer, source=item.source)
         for item in desk.waiting()
-    ]
-    return Answer({"accepted": accepted, "rejected": rejected, "waiting": waiting, "proposals": path})
+    )
+    return Answer(QuestionsProposed(accepted=accepted, rejected=rejected, waiting=waiting, proposals=path))
 
 
 def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:

@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -15,6 +15,9 @@ from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+
+if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Initialised
 
 WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
@@ -66,13 +69,15 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 @click.pass_obj
 def init(
     environment: dict[str, str], /, directory: Path, action: str, owners: str, *, force: bool, **known: Any
-) -> int:
+) -> Answer[Initialised]:
     """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
 
     With --probe the API is called, its OpenAPI document is read if it has one, and its answer is recognised; what
     cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
     and fields are unknown, and the file shows where they go; --probe then says where the API runs, and tries it out.
     """
+    from raggate.cli.results.measuring import Initialised
+
     api = first_config.Known(**known, environment=environment)
     own_notes = api.vault is not None
     if api.called:
@@ -88,7 +93,7 @@ def init(
     )
     if api.called:
         _try_out(directory, first_config.question_of(api), environment)
-    return Answer({"written": written})
+    return Answer(Initialised(written=tuple(written)))
 
 
 def _choose(asked: str, among: Sequence[str]) -> str:

@@ -15,6 +15,7 @@ from raggate.text.escape import log_line
 from raggate.text.jsonio import loads
 
 if TYPE_CHECKING:
+    from raggate.cli.results.stored import BiasMeasured, CassettePruned, Judged
     from raggate.config.judge_overrides import JudgeOverrides
 
 _BIAS_N = 50
@@ -66,12 +67,14 @@ def judge(
     bias_n: int | None,
     answered_by: str | None,
     **instead: Any,
-) -> int:
+) -> Answer[Judged] | Answer[BiasMeasured] | Answer[CassettePruned]:
     """Judge the answers of a stored run again, and rewrite its results and metrics.
 
     Its verdict is removed, as it was decided by other judgements; `raggate compare` decides anew. With --bias the run
     stays as it is, and judge_bias.json is written beside it.
     """
+    from raggate.cli.results.stored import Judged
+
     if prune or dry_run:
         others = (bias, bias_n, answered_by, *instead.values())
         return _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(others))
@@ -88,11 +91,12 @@ def judge(
     values = rejudge.judge_directory(directory, config_file, overrides, environment, console.say, SYSTEMS)
     for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}")
-    return Answer({"run_directory": directory, "metrics": console.metrics_of(values)})
+    return Answer(Judged(run_directory=directory, metrics=console.metrics_of(values)))
 
 
-def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) -> Answer:
+def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) -> Answer[CassettePruned]:
     """Drop replies that a run does not take; `alone` says that --prune is the only thing that is wanted."""
+    from raggate.cli.results.stored import CassettePruned
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
 
@@ -101,7 +105,7 @@ def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) ->
     cassette, dropped, kept = rejudge.prune_cassette(directory, config_file, console.say, SYSTEMS, dry_run=dry_run)
     done = "would be dropped" if dry_run else "dropped"
     click.echo(f"{log_line(str(cassette))}: {dropped} {'reply' if dropped == 1 else 'replies'} {done}, {kept} kept")
-    return Answer({"cassette": cassette, "dropped": dropped, "kept": kept, "written": not dry_run})
+    return Answer(CassettePruned(cassette=cassette, dropped=dropped, kept=kept, written=not dry_run))
 
 
 def _check_flags(*, bias: bool, bias_n: int | None, answered_by: str | None, **instead: Any) -> None:
@@ -127,10 +131,11 @@ def _measure_bias(
     overrides: JudgeOverrides,
     n: int,
     answered_by: str | None,
-) -> Answer:
+) -> Answer[BiasMeasured]:
+    from raggate.cli.results.stored import BiasMeasured
     from raggate.pipeline.judge_bias import measure_bias
     from raggate.reports import judge_bias, judge_bias_file
 
     measured = measure_bias(directory, config_file, overrides, environment, console.say, n=n, answered_by=answered_by)
     click.echo(judge_bias.render_terminal(measured), nl=False)
-    return Answer({"run_directory": directory, "bias": loads(judge_bias_file.render(measured))})
+    return Answer(BiasMeasured(run_directory=directory, bias=loads(judge_bias_file.render(measured))))

@@ -15,6 +15,7 @@ from raggate.models.answer import Answer
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
+    from raggate.cli.results.authoring import Labelled
     from raggate.labelling.session import Session
 
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 @click.option("--port", type=click.IntRange(0, 65535), default=0, help="Port of the page. Default: any free one.")
 @click.option("--terminal", is_flag=True, help="Judge in the terminal instead of a page.")
 @click.pass_obj
-def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: Path, **flags: Any) -> Answer:
+def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: Path, **flags: Any) -> Answer[Labelled]:
     """Judge passages that came back and that nobody has judged.
 
     Pools what the named runs (default: the newest) and the baseline returned, and shows each passage once, in random
@@ -125,7 +126,8 @@ def _serve(session: Session, annotator: str, port: int) -> None:
         console.say("stopped")
 
 
-def _end(session: Session, annotator: str) -> Answer:
+def _end(session: Session, annotator: str) -> Answer[Labelled]:
+    from raggate.cli.results.authoring import Labelled
     from raggate.labelling.label_file import Unit
 
     files = [file.name for file in session.plan().files]
@@ -136,4 +138,4 @@ def _end(session: Session, annotator: str) -> Answer:
         for case_id, own in session.pool.passages.items()
         for place in own
     )
-    return Answer({"golden": session.names["golden"], "open": waiting, "unwritten": files})
+    return Answer(Labelled(golden=session.names["golden"], open=waiting, unwritten=tuple(files)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +21,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
 
 if TYPE_CHECKING:
+    from raggate.cli.results.authoring import LabelReport, LabelReportsShown, LabelsChecked, LabelsJoined, LabelsScored
     from raggate.labels.models import Joined, LabelDelta, LabelScores, MetricScore, Task
 
 _EXAMPLES = 5
@@ -73,8 +75,9 @@ labels.add_command(agreement)
 @RESAMPLES
 @SEED
 @click.option("--out", type=DIRECTORY, help="Write <task>_scores.json here.")
-def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> int:
+def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> Answer[LabelsScored]:
     """Compute the label-based metrics of one task with confidence intervals."""
+    from raggate.cli.results.authoring import LabelsScored
     from raggate.interop.pragmata.files import read_sheets, write_report
     from raggate.labels import checks, score as label_scores
 
@@ -97,25 +100,26 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
         _say_scores(scores, len(label_scores.annotators(judgments)))
     else:
         click.echo(log_line(f"wrote {write_report(scores, sheets, out, created_at=now())}"))
-    return Answer({"task": scores.task, "k": scores.k, "queries": scores.n_examples, "metrics": scores.metrics})
+    return Answer(LabelsScored(task=scores.task, k=scores.k, queries=scores.n_examples, metrics=scores.metrics))
 
 
 @labels.command()
 @click.argument("reports", nargs=-1, required=True, metavar="SCORES.json...", type=PATH)
-def show(reports: tuple[Path, ...]) -> int:
+def show(reports: tuple[Path, ...]) -> Answer[LabelReportsShown]:
     """Print stored score reports, such as retrieval_scores.json of `score --out`."""
+    from raggate.cli.results.authoring import LabelReport, LabelReportsShown
     from raggate.interop.pragmata.files import read_report
 
-    rows: list[dict[str, object]] = []
+    rows: list[LabelReport] = []
     for path in reports:
         report = read_report(path)
-        rows.append({"file": path, "task": report.task, "queries": report.n_examples, "metrics": report.metrics})
+        rows.append(LabelReport(file=path, task=report.task, queries=report.n_examples, metrics=report.metrics))
         about = "" if report.top_k is None else f", K up to {report.top_k}"
         click.echo(log_line(f"{path}: {report.task}, {report.n_examples} queries{about}, {report.created_at}"))
         if report.notes:
             click.echo(log_line(f"  {report.notes}", limit=400))
         _say_metrics(report.metrics)
-    return Answer({"reports": rows})
+    return Answer(LabelReportsShown(reports=tuple(rows)))
 
 
 @labels.command()
@@ -124,8 +128,9 @@ def show(reports: tuple[Path, ...]) -> int:
 @click.option(
     "--allow", multiple=True, metavar="ID", help="A finding that --strict lets pass, such as panel_incomplete."
 )
-def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:  # noqa: FBT001 - click passes it by name
+def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> Answer[LabelsChecked]:  # noqa: FBT001 - click passes it by name
     """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
+    from raggate.cli.results.authoring import LabelsChecked
     from raggate.interop.pragmata.files import read_sheets
     from raggate.labels import checks, score as label_scores
 
@@ -149,8 +154,8 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
         f"{len(findings)} findings"
     )
     failed = strict and any(item.rule not in allow for item in findings)
-    facts = {"judgments": len(judgments), "panels": len(panels), "complete": complete, "findings": findings}
-    return Answer(facts, ExitCode.INVARIANT if failed else ExitCode.PASS)
+    checked = LabelsChecked(judgments=len(judgments), panels=len(panels), complete=complete, findings=findings)
+    return Answer(checked, ExitCode.INVARIANT if failed else ExitCode.PASS)
 
 
 @labels.command()
@@ -175,13 +180,16 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> int:
 @CI
 @RESAMPLES
 @SEED
-def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: Path | None, **settings: Any) -> int:
+def join(
+    directory: Path, files: tuple[Path, ...], mode: str | None, baseline: Path | None, **settings: Any
+) -> Answer[LabelsJoined]:
     """Score the chunks of a run with stored retrieval labels, and compare with another run.
 
     With --baseline, exits 1 when a metric is worse by more than the tolerance and, from 10 queries on, the whole
     interval of the paired difference is on the worse side of zero. Exits 3 when too many chunks have no label, too many
     calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
+    from raggate.cli.results.authoring import LabelsJoined
     from raggate.interop.pragmata.files import read_sheets, result_lists
     from raggate.labels import checks, compare, score as label_scores
     from raggate.labels.models import RetrievalJudgment
@@ -193,11 +201,13 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
     _say_joined(current, directory)
     repeated = checks.repeated(judgments)
     doubts = [_REPEATED.format(count=len(repeated), place=repeated[0].place)] if repeated else []
-    facts = {"run_directory": directory, "k": current.k, "unjudged": current.unjudged_share, "metrics": current.means}
+    joined = partial(
+        LabelsJoined, run_directory=directory, k=current.k, unjudged=current.unjudged_share, metrics=current.means
+    )
     if baseline is None:
         doubts += _doubts(current)
         code = ExitCode.CANNOT_TELL if _say_doubts(doubts) else ExitCode.PASS
-        return Answer({**facts, "deltas": [], "doubts": doubts}, code)
+        return Answer(joined(deltas=(), doubts=tuple(doubts)), code)
     before = label_scores.join(judgments, result_lists(baseline, judgments, mode), **policy)
     bootstrap = sampling(settings)
     deltas = compare.compare(current, before, sampling=bootstrap, **settings)
@@ -206,7 +216,8 @@ def join(directory: Path, files: tuple[Path, ...], mode: str | None, baseline: P
         _say_delta(delta)
     doubts += _doubts(current, before, deltas)
     code = ExitCode.REGRESSION if any(delta.status == "worse" for delta in deltas) else ExitCode.PASS
-    return Answer({**facts, "deltas": deltas, "doubts": doubts}, ExitCode.CANNOT_TELL if _say_doubts(doubts) else code)
+    code = ExitCode.CANNOT_TELL if _say_doubts(doubts) else code
+    return Answer(joined(deltas=tuple(deltas), doubts=tuple(doubts)), code)
 
 
 def _say_scores(scores: LabelScores, annotators: int) -> None:

@@ -19,6 +19,7 @@ from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
     from raggate.models.lint import LintReport
+    from raggate.models.lint_document import LintDocument
     from raggate.pipeline.request import Request
 
 IGNORABLE = tuple(name for name, check in CHECKS.items() if check.severity != "error")
@@ -59,7 +60,7 @@ def lint(
     ignore: tuple[str, ...],
     *,
     strict: bool,
-) -> int:
+) -> Answer[LintDocument]:
     """Check configuration, questions, notes and baseline for mistakes, without starting the API.
 
     Exits with 2 when there are errors; with --strict, for warnings too. docs/lint.md lists the checks.

@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
 
@@ -26,6 +26,9 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Calibrated, Measured
+    from raggate.cli.results.stored import Promoted, Reported, Scored
+    from raggate.models.public_verdict import Verdict
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request
@@ -135,7 +138,7 @@ def _options(*names: str) -> Callable[[Any], Any]:
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
 )
 @options.reports()
-def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> int:
+def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> Answer[Verdict]:
     """Start the API, ask the questions, compare with the baseline, and give the verdict.
 
     With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
@@ -150,7 +153,7 @@ def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> int:
     return _check(request, files)
 
 
-def _check(request: Request, files: Files) -> Answer:
+def _check(request: Request, files: Files) -> Answer[Verdict]:
     from raggate.pipeline import report_files
 
     result = report_files.check(request, files)
@@ -161,7 +164,7 @@ def _check(request: Request, files: Files) -> Answer:
 @cli.command()
 @_options("config", "suite", *_API, "against", "out", "full-text")
 @choosing.options
-def run(**flags: Any) -> int:
+def run(**flags: Any) -> Answer[Measured]:
     """Start the API and ask the questions; write a scored run directory, without a verdict."""
     from raggate.pipeline import check as pipeline
 
@@ -174,12 +177,13 @@ def run(**flags: Any) -> int:
     "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How many times to ask all questions."
 )
 @click.option("--boot-each", is_flag=True, help="Start the API anew for each run.")
-def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> int:
+def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]:
     """Measure the noise of the API: ask one build all questions several times.
 
     Writes a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
     means over all runs. Each run costs as many calls as `raggate run`.
     """
+    from raggate.cli.results.measuring import Calibrated
     from raggate.pipeline import calibrate as pipeline
     from raggate.reports import calibration
 
@@ -189,15 +193,16 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> int:
         click.echo(calibration.render(measured))
         promoting = request.promoting(str(console.short_path(result.directory)))
         click.echo(log_line(f"to make it the baseline, with its noise: {promoting} --from calibrate"))
-    shown = console.show_run(result)
-    return Answer({**shown.result, "noise": measured.scorecard.fingerprint.get("noise")})
+    shown = console.show_run(result).result
+    return Answer(Calibrated(**vars(shown), noise=cast("Any", measured.scorecard.fingerprint.get("noise"))))
 
 
 @cli.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @click.option("--golden", "golden_file", type=PATH, help="Use this golden set instead of the stored one.")
-def score(directory: Path, golden_file: Path | None) -> int:
+def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
     """Score a stored run again and rewrite its metrics.json."""
+    from raggate.cli.results.stored import Scored
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
     from raggate.text.numbers import written
@@ -215,7 +220,7 @@ def score(directory: Path, golden_file: Path | None) -> int:
     for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
     complete = scored.stopped is None and scored.selection is None
-    return Answer({"run_directory": directory, "complete": complete, "metrics": console.metrics_of(values)})
+    return Answer(Scored(run_directory=directory, complete=complete, metrics=console.metrics_of(values)))
 
 
 @cli.command()
@@ -235,7 +240,9 @@ def score(directory: Path, golden_file: Path | None) -> int:
     help="Use the gate and invariants of this configuration, instead of those of the run.",
 )
 @options.reports()
-def compare(directory: Path, baseline_file: Path | None, policy_file: Path | None, reports: tuple[str, ...]) -> int:
+def compare(
+    directory: Path, baseline_file: Path | None, policy_file: Path | None, reports: tuple[str, ...]
+) -> Answer[Verdict]:
     """Compare a stored run again and give the verdict.
 
     It is held against the baseline that it keeps; a run of `run` or `calibrate` keeps none, so name one with
@@ -257,14 +264,15 @@ def compare(directory: Path, baseline_file: Path | None, policy_file: Path | Non
 @cli.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @choice("--format", "summary.md", "report.html", "verdict.json", "metrics.json", name="name", help="Which report.")
-def report(directory: Path, name: str) -> int:
+def report(directory: Path, name: str) -> Answer[Reported]:
     """Write the reports of a stored run again from its data, and print one."""
+    from raggate.cli.results.stored import Reported
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
 
     text = rerun.report(directory, name, SYSTEMS)
     click.echo(text, nl=False)
-    return Answer({"run_directory": directory, "report": name, "text": text})
+    return Answer(Reported(run_directory=directory, report=name, text=text))
 
 
 @cli.command()
@@ -288,8 +296,9 @@ def report(directory: Path, name: str) -> int:
 )
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
-def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
+def promote(directory: Path, *, dry_run: bool, **flags: Any) -> Answer[Promoted]:
     """Make a stored run the baseline of its suite."""
+    from raggate.cli.results.stored import Promoted
     from raggate.gate.promote import table
     from raggate.pipeline import rerun
 
@@ -298,24 +307,21 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> int:
     }
     target, proposal = rerun.promote_directory(request_of(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
-    cases = counted(len({case.case_id for case in scorecard.cases}), "question")
-    click.echo(
-        log_line(f"{console.short_path(target)}: baseline of suite {scorecard.suite}, run {scorecard.run_id}, {cases}")
-    )
+    cases = len({case.case_id for case in scorecard.cases})
+    made = f"baseline of suite {scorecard.suite}, run {scorecard.run_id}, {counted(cases, 'question')}"
+    click.echo(log_line(f"{console.short_path(target)}: {made}"))
     click.echo("\n".join(table(proposal)))
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"
     click.echo("Nothing was written." if dry_run else f"Review {review} and commit it.")
-    facts = {"baseline": target, "suite": scorecard.suite, "run_id": scorecard.run_id, "written": not dry_run}
-    return Answer({**facts, "cases": len({case.case_id for case in scorecard.cases})})
+    run_id = scorecard.run_id
+    return Answer(Promoted(baseline=target, suite=scorecard.suite, run_id=run_id, cases=cases, written=not dry_run))
 
 
-def _verdict(review: Review, directory: Path) -> Answer:
-    from dataclasses import asdict
-
+def _verdict(review: Review, directory: Path) -> Answer[Verdict]:
     from raggate.reports.public_verdict import verdict_of
 
-    return Answer(asdict(verdict_of(review, directory)), int(review.verdict.exit_code))
+    return Answer(verdict_of(review, directory), int(review.verdict.exit_code))
 
 
 for _command in (*COMMANDS, *OTHER_SYSTEMS):

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from raggate.cli import console, options
 from raggate.interop.options import FiniteRange
 from raggate.models.answer import Answer
+
+if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Probed
 
 
 @click.command()
@@ -25,12 +29,13 @@ from raggate.models.answer import Answer
 @click.pass_obj
 def probe(
     environment: dict[str, str], config_file: Path, question: str | None, api_url: str | None, seconds: float
-) -> int:
+) -> Answer[Probed]:
     """Ask the API one question: is it up, what does its answer fill, and what does an empty field cost?
 
     No run directory and no baseline is written. Exit code 0: it can be measured, 2: usage error, 3: no answer that
     tells anything, 4: the answer breaks what must always hold.
     """
+    from raggate.cli.results.measuring import Probed
     from raggate.config.overrides import Overrides
     from raggate.pipeline.request import Request
     from raggate.pipeline.smoke_test import smoke_test
@@ -42,8 +47,15 @@ def probe(
     )
     test = smoke_test(request, question, seconds)
     click.echo(render(test, width=max(console.width(), 60)), nl=False)
-    failure = test.result.failure
-    facts = {"case_id": test.case.id, "question": test.case.question, "fields": test.fields, "rank": test.rank}
-    sentences = {"unknown": test.unknown, "broken": test.broken, "hints": test.hints}
-    chunks = len(test.result.response.chunks) if test.result.response else 0
-    return Answer({**facts, **sentences, "chunks": chunks, "failure": failure}, int(test.exit_code))
+    probed = Probed(
+        case_id=test.case.id,
+        question=test.case.question,
+        chunks=len(test.result.response.chunks) if test.result.response else 0,
+        rank=test.rank,
+        fields=test.fields,
+        failure=test.result.failure,
+        unknown=test.unknown,
+        broken=test.broken,
+        hints=test.hints,
+    )
+    return Answer(probed, int(test.exit_code))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from raggate.cli.options import PATH
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import loads
+
+if TYPE_CHECKING:
+    from raggate.cli.results.measuring import Proved
 
 
 @click.command()
@@ -24,8 +28,9 @@ from raggate.text.jsonio import loads
 )
 @click.option("--out", type=PATH, help="Where run directories go.")
 @click.pass_obj
-def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path | None) -> int:
+def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path | None) -> Answer[Proved]:
     """Try known faults on the gate: which it catches, which it misses and why, and its false alarms."""
+    from raggate.cli.results.measuring import Proved
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
     from raggate.prove import proof
@@ -38,6 +43,5 @@ def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path |
         proof_terminal.render(result, width=max(console.width(), 60), color=output.coloured(environment)), color=True
     )
     click.echo(f"report:  {log_line(str(console.short_path(directory / 'proof.md')))}")
-    return Answer(
-        {"directory": directory, "proof": loads(proof_file.render_json(result))}, int(EXIT_CODES[result.outcome])
-    )
+    proved = Proved(directory=directory, proof=loads(proof_file.render_json(result)))
+    return Answer(proved, int(EXIT_CODES[result.outcome]))

@@ -18,6 +18,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed
 
 if TYPE_CHECKING:
+    from raggate.cli.results.stored import RunList, RunsPruned, StoredRunRow
     from raggate.pipeline.stored_runs import StoredRun
 
 _AGE = re.compile(r"([1-9][0-9]{0,4})([hdw])")
@@ -42,7 +43,7 @@ class Age(click.ParamType[timedelta]):
 @options.config()
 @_OUT
 @click.pass_context
-def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answer | None:
+def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answer[RunList] | None:
     """List the run directories, the newest first; `runs prune` deletes old ones.
 
     Wherever a command takes a RUN, `latest` or the beginning of one name stands for it.
@@ -56,11 +57,14 @@ def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answ
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")
 @click.option("--older", type=Age(), metavar="AGE", help="Delete only what is older: 12h, 7d, 4w.")
 @click.option("--dry-run", is_flag=True, help="Say what would be deleted, and delete nothing.")
-def prune(config_file: Path, *, out: Path | None, keep: int | None, older: timedelta | None, dry_run: bool) -> int:
+def prune(
+    config_file: Path, *, out: Path | None, keep: int | None, older: timedelta | None, dry_run: bool
+) -> Answer[RunsPruned]:
     """Delete old run directories: all but the newest N, or what is older than an age, or what is both.
 
     Only directories that raggate made are deleted, and no link is followed.
     """
+    from raggate.cli.results.stored import RunsPruned
     from raggate.pipeline import run_directory, stored_runs
 
     if keep is None and older is None:
@@ -77,11 +81,12 @@ def prune(config_file: Path, *, out: Path | None, keep: int | None, older: timed
     total = f"{counted(len(gone), 'run')}, {_size(sum(run.size for run in gone))}"
     verb = "would be deleted" if dry_run else "deleted"
     click.echo(log_line(f"{total} {verb}; {counted(len(kept) - len(gone), 'run')} left in {console.short_path(place)}"))
-    names = [run.name for run in gone]
-    return Answer({"out": place, "deleted": names, "left": len(kept) - len(gone), "written": not dry_run})
+    names = tuple(run.name for run in gone)
+    return Answer(RunsPruned(out=place, deleted=names, left=len(kept) - len(gone), written=not dry_run))
 
 
-def _show(out: Path) -> Answer:
+def _show(out: Path) -> Answer[RunList]:
+    from raggate.cli.results.stored import RunList
     from raggate.pipeline.stored_runs import stored_runs
 
     stored = stored_runs(out)
@@ -92,22 +97,25 @@ def _show(out: Path) -> Answer:
         click.echo(log_line(f"{total} in {console.short_path(out)}"))
     else:
         click.echo(log_line(f"no runs in {console.short_path(out)}"))
-    return Answer({"out": out, "runs": [_row(run) for run in stored]})
+    return Answer(RunList(out=out, runs=tuple(map(_row, stored))))
 
 
-def _row(run: StoredRun) -> dict[str, Any]:
-    part = None if run.partial is None else {"asked": run.partial[0], "of": run.partial[1]}
-    return {
-        "id": run.name,
-        "started": run.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
-        "suite": run.suite,
-        "verdict": run.verdict or None,
-        "partial": part,
-        "stopped": run.stopped,
-        "command": run.command or None,
-        "build": run.build or None,
-        "bytes": run.size,
-    }
+def _row(run: StoredRun) -> StoredRunRow:
+    from raggate.cli.results.measuring import Part
+    from raggate.cli.results.stored import StoredRunRow
+
+    part = None if run.partial is None else Part(asked=run.partial[0], of=run.partial[1])
+    return StoredRunRow(
+        id=run.name,
+        started=run.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        suite=run.suite,
+        verdict=run.verdict or None,
+        partial=part,
+        stopped=run.stopped,
+        command=run.command or None,
+        build=run.build or None,
+        bytes=run.size,
+    )
 
 
 def _cells(run: StoredRun) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from raggate.text.files import writing
 
 if TYPE_CHECKING:
     from raggate.interop.convert import Conversion
+    from raggate.interop.results import Converted
 
 TARGETS = ("raggate", "helloworld", "kebab", "substrate", "substrate-array", "trec", "beir")
 SOURCES = (*TARGETS, "pragmata")
@@ -45,7 +46,7 @@ _PATH = click.Path(path_type=Path)
     "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
 )
 @click.option("--records", type=_PATH, help="Canonical records of pragmata, for the documents of its chunks.")
-def convert(source: Path, target: Path, **settings: Any) -> int:
+def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:
     """Convert a golden set, and list everything that the target format cannot express.
 
     SOURCE and TARGET are files; a BEIR folder is a directory, TREC files are qrels with topics beside them, and labels
@@ -61,7 +62,7 @@ def convert(source: Path, target: Path, **settings: Any) -> int:
             source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
         )
     _say(conversion)
-    return Answer(_document(conversion), ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS)
+    return Answer(_converted(conversion), ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS)
 
 
 def _say(conversion: Conversion) -> None:
@@ -81,11 +82,13 @@ def _say(conversion: Conversion) -> None:
     click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
 
 
-def _document(conversion: Conversion) -> dict[str, object]:
-    return {
-        "cases": conversion.cases,
-        "written": conversion.written,
-        "files": conversion.files,
-        "lost": conversion.lost,
-        "filled": [note for note in conversion.notes if not note.lost],
-    }
+def _converted(conversion: Conversion) -> Converted:
+    from raggate.interop.results import Converted
+
+    return Converted(
+        cases=conversion.cases,
+        written=conversion.written,
+        files=tuple(conversion.files),
+        lost=tuple(conversion.lost),
+        filled=tuple(note for note in conversion.notes if not note.lost),
+    )

@@ -14,6 +14,7 @@ from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.interop.evaluate import Evaluation
+    from raggate.interop.evaluated import Evaluated
 
 _FILE = click.Path(path_type=Path)
 
@@ -39,7 +40,7 @@ def evaluate(
     name: str,
     per_query: bool,
     keep_first: bool,
-) -> int:
+) -> Answer[Evaluated]:
     """Score result lists of any tool against judgements.
 
     Needs no configuration and starts nothing. A line of --lists is {"query_id": "q1", "doc_ids": ["d3", "d1"]}.
@@ -53,15 +54,15 @@ def evaluate(
         raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
     files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
     evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
-    document = _document(evaluation)
+    evaluated = _evaluated(evaluation)
     if name == "json":
         from raggate.text.jsonio import dumps
 
-        click.echo(dumps(document, pretty=True), nl=False)
+        click.echo(dumps(_document(evaluated), pretty=True), nl=False)
     else:
         for line in _table(evaluation):
             click.echo(line)
-    return Answer(document)
+    return Answer(evaluated)
 
 
 def _numbers(written: str) -> tuple[int, ...]:
@@ -71,27 +72,32 @@ def _numbers(written: str) -> tuple[int, ...]:
     return tuple(int(part) for part in parts)
 
 
-def _document(evaluation: Evaluation) -> dict[str, object]:
-    from dataclasses import asdict
+def _evaluated(evaluation: Evaluation) -> Evaluated:
     from functools import cache
 
+    from raggate.interop.evaluated import Evaluated, EvaluatedMean
     from raggate.text.numbers import STORED_DECIMALS, rounded
 
     @cache
     def stored(value: float | None) -> float | None:
         return None if value is None else rounded(value, STORED_DECIMALS)
 
-    document: dict[str, object] = {
-        "cutoffs": evaluation.cutoffs,
-        "counts": asdict(evaluation.counts),
-        "metrics": {name: {"value": stored(mean.value), "n": mean.n} for name, mean in evaluation.means.items()},
-    }
-    if evaluation.per_query:
-        document["per_query"] = {
+    return Evaluated(
+        cutoffs=evaluation.cutoffs,
+        counts=evaluation.counts,
+        metrics={name: EvaluatedMean(value=stored(mean.value), n=mean.n) for name, mean in evaluation.means.items()},
+        per_query={
             query_id: {name: stored(value) for name, value in values.items()}
             for query_id, values in evaluation.per_query.items()
-        }
-    return document
+        },
+    )
+
+
+def _document(evaluated: Evaluated) -> dict[str, object]:
+    """Give it as --format json prints it: without the queries where they were not asked for."""
+    from dataclasses import asdict
+
+    return {key: value for key, value in asdict(evaluated).items() if value or key != "per_query"}
 
 
 def _table(evaluation: Evaluation) -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -13,6 +13,9 @@ from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
+
+if TYPE_CHECKING:
+    from raggate.interop.results import CorpusExported, ListsExported
 
 _PATH = click.Path(path_type=Path)
 _FORCE = click.option("--force", is_flag=True, help="Replace an existing file.")
@@ -36,9 +39,12 @@ def export() -> None:
 )
 @click.option("--mode", help="The retrieval mode, when the run has several.")
 @_FORCE
-def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool) -> int:
+def export_run(
+    directory: Path, target: Path, *, form: Any, unit: Any, mode: str | None, force: bool
+) -> Answer[ListsExported]:
     """Write the result lists of a run for `raggate evaluate` and other tools. Queries are named by the ids of cases."""
     from raggate.interop.export import lists_of, write_lists
+    from raggate.interop.results import ListsExported
 
     _refuse(target, force=force)
     lists = lists_of(directory, unit, mode)
@@ -50,19 +56,20 @@ def export_run(directory: Path, target: Path, *, form: Any, unit: Any, mode: str
     if failed or empty:
         warning = f"{failed} failed calls and {empty} empty lists are not in the file: count them as misses"
         click.echo(log_line(f"raggate: {warning}"), err=True)
-    return Answer({"file": target, "lists": len(lists) - failed - empty, "failed": failed, "empty": empty})
+    return Answer(ListsExported(file=target, lists=len(lists) - failed - empty, failed=failed, empty=empty))
 
 
 @export.command("corpus")
 @click.argument("source", type=_PATH)
 @click.argument("folder", metavar="BEIR_FOLDER", type=_PATH)
 @_FORCE
-def export_corpus(source: Path, folder: Path, *, force: bool) -> int:
+def export_corpus(source: Path, folder: Path, *, force: bool) -> Answer[CorpusExported]:
     """Write corpus.jsonl of a BEIR folder. SOURCE is a directory of notes, or another BEIR folder.
 
     Notes are named by their paths. Every line of another folder's corpus is checked.
     """
     from raggate.interop.export import corpus_of, write_corpus
+    from raggate.interop.results import CorpusExported
     from raggate.interop.trec_beir.beir import CORPUS
 
     _refuse(folder / CORPUS, force=force)
@@ -70,7 +77,7 @@ def export_corpus(source: Path, folder: Path, *, force: bool) -> int:
     with writing(folder):
         count = write_corpus(documents, folder)
     click.echo(log_line(f"wrote {folder / CORPUS}: {count} documents"))
-    return Answer({"file": folder / CORPUS, "documents": count})
+    return Answer(CorpusExported(file=folder / CORPUS, documents=count))
 
 
 def _refuse(target: Path, *, force: bool) -> None:

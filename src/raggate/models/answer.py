@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Generic, Self, TypeVar
 
-Results = Mapping[str, Any]
-"""JSON values, paths and dataclasses by name. Foreign text stands in it as it came."""
+ResultT_co = TypeVar("ResultT_co", covariant=True)
 
 
-class Answer(int):
+class Answer(int, Generic[ResultT_co]):
     """An exit code that carries the result of its command, which `--json` prints.
 
+    The type of the result stands in the signature of the command; schema and documentation are made of it.
+
     Attributes:
-        result: what the command tells programs; its keys are an interface, and stand in the schema of the output.
+        result: what the command tells programs: a dataclass, or the document of another system. Foreign text stands in
+            it as it came.
     """
 
-    result: Results
+    result: ResultT_co
 
-    def __new__(cls, result: Results, exit_code: int = 0) -> Self:
+    def __new__(cls, result: ResultT_co, exit_code: int = 0) -> Self:
         """Make one of a result and an exit code; see `raggate.errors.ExitCode`."""
         answer = super().__new__(cls, exit_code)
         answer.result = result

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from raggate.models.public_verdict import Verdict
 from raggate.models.verdict import Review
 
 SideKind = Literal["working tree", "revision", "image", "url", "run"]
@@ -28,6 +29,65 @@ class Side:
             return "the working tree"
         commit = f" ({self.commit[:12]})" if self.commit and self.kind == "revision" else ""
         return f"{self.kind} {self.name}{commit}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class SideRow:
+    """One of two builds, as programs get it.
+
+    Attributes:
+        kind: what it is.
+        name: as it was named.
+        commit: its commit; null where that is not known.
+        run_id: its run.
+    """
+
+    kind: SideKind
+    name: str
+    commit: str | None
+    run_id: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class MatrixCell:
+    """A gated metric of one mode in both builds, as programs get it. Values are rounded to four decimals.
+
+    Attributes:
+        mode: the retrieval mode.
+        metric: its name, such as `hit_at_5`.
+        base: its value there; null where it does not apply.
+        head: its value there, over the same questions.
+        delta: head minus base.
+        n: over how many questions the value of head is.
+        status: what was decided of it.
+    """
+
+    mode: str
+    metric: str
+    base: float | None
+    head: float | None
+    delta: float | None
+    n: int
+    status: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiffDocument:
+    """Two builds, one held against the other, as programs get it.
+
+    Attributes:
+        schema: `raggate/diff/1`.
+        base: the first build.
+        head: the second build.
+        matrix: each gated metric in each mode.
+        verdict: as of `check`, with base in place of the baseline.
+    """
+
+    schema: str
+    base: SideRow
+    head: SideRow
+    matrix: tuple[MatrixCell, ...]
+    verdict: Verdict
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

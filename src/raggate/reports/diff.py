@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict
-from typing import Any
 
 from raggate.models.scorecard import OVERALL
-from raggate.models.side_by_side import Side, SideBySide
+from raggate.models.side_by_side import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.verdict import GatedMetric
 from raggate.reports import markdown as summary
 from raggate.reports.parts import figures, formatting
@@ -45,20 +44,21 @@ def render_terminal(both: SideBySide, *, width: int) -> str:
 
 def render_json(both: SideBySide) -> str:
     """Serialise both sides, the matrix and the verdict on the head."""
-    return dumps(document(both), pretty=True).decode()
+    stored = asdict(document(both))
+    stored["verdict"]["run_directory"] = both.head.directory.name
+    return dumps(stored, pretty=True).decode()
 
 
-def document(both: SideBySide) -> dict[str, Any]:
-    """Give it as JSON values, but for the path of the verdict's run directory, which is its name alone."""
-    verdict = asdict(verdict_of(both.review, both.head.directory))
-    verdict["run_directory"] = both.head.directory.name
-    return {
-        "schema": SCHEMA,
-        "base": _side(both.base),
-        "head": _side(both.head),
-        "matrix": [_cell(row) for row in _rows(both)],
-        "verdict": verdict,
-    }
+def document(both: SideBySide) -> DiffDocument:
+    """Give it as programs get it; the path of the verdict's run directory is its name alone."""
+    directory = both.head.directory
+    return DiffDocument(
+        schema=SCHEMA,
+        base=_side(both.base),
+        head=_side(both.head),
+        matrix=tuple(_cell(row) for row in _rows(both)),
+        verdict=verdict_of(both.review, directory.relative_to(directory.parent)),
+    )
 
 
 def matrix(both: SideBySide) -> tuple[list[str], list[list[str]]]:
@@ -84,18 +84,18 @@ def _shown(row: GatedMetric | None) -> str:
     return before if before == after else f"{before} → {after} ({formatting.change(delta)})"
 
 
-def _side(side: Side) -> dict[str, Any]:
-    return {"kind": side.kind, "name": plain(side.name), "commit": side.commit, "run_id": plain(side.run_id)}
+def _side(side: Side) -> SideRow:
+    return SideRow(kind=side.kind, name=plain(side.name), commit=side.commit, run_id=plain(side.run_id))
 
 
-def _cell(row: GatedMetric) -> dict[str, Any]:
+def _cell(row: GatedMetric) -> MatrixCell:
     delta = row.delta
-    return {
-        "mode": delta.mode,
-        "metric": delta.metric,
-        "base": rounded_or_none(delta.baseline.value),
-        "head": rounded_or_none(delta.current.value),
-        "delta": rounded_or_none(delta.delta),
-        "n": delta.current.n,
-        "status": row.status,
-    }
+    return MatrixCell(
+        mode=delta.mode,
+        metric=delta.metric,
+        base=rounded_or_none(delta.baseline.value),
+        head=rounded_or_none(delta.current.value),
+        delta=rounded_or_none(delta.delta),
+        n=delta.current.n,
+        status=row.status,
+    )

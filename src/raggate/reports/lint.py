@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import asdict
 from itertools import groupby
-from typing import Any
 
 from raggate.models.lint import CHECKS, LintFinding, LintReport, Severity, in_order
+from raggate.models.lint_document import LintDocument, LintRow
 from raggate.reports import outlook
 from raggate.text.escape import log_line
 from raggate.text.jsonio import dumps
@@ -53,25 +53,24 @@ def about(finding: LintFinding) -> str:
 
 def render_json(report: LintReport) -> str:
     """Render everything for programs, printable and with sorted keys."""
-    return dumps({"schema": "raggate/lint/1", **document(report)}, pretty=True).decode()
+    return dumps({"schema": "raggate/lint/1", **asdict(document(report))}, pretty=True).decode()
 
 
-def document(report: LintReport) -> dict[str, Any]:
+def document(report: LintReport) -> LintDocument:
     """Give everything for programs."""
-    findings = [
-        {
-            "check": finding.check,
-            "severity": finding.severity,
-            "path": _encodable(finding.path),
-            "line": finding.line,
-            "key": _encodable(finding.key),
-            "message": _encodable(finding.message),
-            "fix": CHECKS[finding.check].remedy,
-        }
+    findings = tuple(
+        LintRow(
+            check=finding.check,
+            severity=finding.severity,
+            path=_encodable(finding.path),
+            line=finding.line,
+            key=_encodable(finding.key),
+            message=_encodable(finding.message),
+            fix=CHECKS[finding.check].remedy,
+        )
         for finding in all_findings(report)
-    ]
-    shown = None if report.outlook is None else asdict(report.outlook)
-    return {"config": report.config, "findings": findings, "outlook": shown}
+    )
+    return LintDocument(config=report.config, findings=findings, outlook=report.outlook)
 
 
 def _encodable(text: str) -> str:

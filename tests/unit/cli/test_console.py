@@ -91,7 +91,7 @@ def test_a_usage_error_is_indented(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_a_run_directory_with_a_hostile_name(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     """A path is one line, and none that a runner takes for a command."""
-    run = mock.Mock(stopped=None, results=())
+    run = mock.Mock(stopped=None, results=(), selection=None)
     console.show_run(RunResult(run=run, directory=tmp_path / "o\n::add-mask::pass\u202e##[error]x"))
     (line,) = capsys.readouterr().out.splitlines()
     assert "::add-mask" not in line

@@ -20,6 +20,7 @@ from raggate.text.numbers import setting, written
 if TYPE_CHECKING:
     from raggate.interop.helloworld.compare import Level, RunComparison
     from raggate.interop.helloworld.read import RunFiles
+    from raggate.interop.results import HelloworldCompared, HelloworldExported, Redacted, RunImported, SystemDocument
     from raggate.models.scorecard import Scorecard
 
 
@@ -67,7 +68,7 @@ def helloworld() -> None:
 @click.option("--output-metrics", type=_GOLDEN, help="Write helloworld's means to this JSON file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON in place of a table.")
 @_LENIENT
-def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> int:
+def score(directory: Path, golden_file: Path, output_metrics: Path | None, **flags: bool) -> Answer[SystemDocument]:
     """Score a run again: helloworld's own numbers and raggate's side by side."""
     from raggate.interop.helloworld import inputs, metrics as helloworld_metrics, write as writer
 
@@ -131,13 +132,14 @@ def _ours(scorecard: Scorecard) -> dict[str, Any]:
 @_threshold("recall", "recall_at_k_avg", 0.05, 1, "Largest allowed fall of recall_at_k_avg.")
 @_threshold("scope-miss", "scope_miss_rate", 0.10, 1, "Largest allowed rise of scope_miss_rate.")
 @_threshold("groundedness", "groundedness_avg", 0.5, 5, "Largest allowed fall of groundedness_avg, in points.")
-def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> int:
+def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any) -> Answer[HelloworldCompared]:
     """Compare the run B with the run A: invariants, settings, means, and the questions that flipped.
 
     Exits 1 when a mean fell too far, and 3 when the runs cannot be compared: they were measured differently, no gated
     mean is on both sides, or questions of A have no row in B.
     """
     from raggate.interop.helloworld import compare as run_comparison, inputs
+    from raggate.interop.results import HelloworldCompared
 
     ignore, levels = settings.pop("ignore_invariants"), settings.pop("levels")
     allow = {name: settings.pop(name) for name in ("allow_regressions", "allow_vanished")}
@@ -148,12 +150,12 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
         warn(f"invariant {invariant.name} {problem}: {invariant.baseline} in the baseline, {invariant.new} now")
     if not comparison.comparable and not ignore:
         warn("cannot tell: the runs were not measured alike; --ignore-invariants compares them all the same")
-        return Answer({"comparison": comparison}, ExitCode.CANNOT_TELL)
+        return Answer(HelloworldCompared(comparison=comparison), ExitCode.CANNOT_TELL)
     for line in comparison_lines(comparison):
         click.echo(line)
     if golden_file is None and (comparison.vanished or comparison.added):
         warn("the means are over other questions on each side; with --golden they are over those of both")
-    return Answer({"comparison": comparison}, _gate(comparison, settings, **allow))
+    return Answer(HelloworldCompared(comparison=comparison), _gate(comparison, settings, **allow))
 
 
 @helloworld.command()
@@ -169,9 +171,10 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--store-full-text", "full_text", is_flag=True, help="Score and keep whole texts, if the run has them.")
 @click.option("--redact", is_flag=True, help="Leave out the texts of questions, answers and chunks, as for a commit.")
 @click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
-def export(directory: Path, out: Path, **settings: Any) -> int:
+def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExported]:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
     from raggate.interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
+    from raggate.interop.results import HelloworldExported
     from raggate.interop.run_lists import only_mode
     from raggate.pipeline import run_directory
     from raggate.text.files import write_file
@@ -201,25 +204,26 @@ def export(directory: Path, out: Path, **settings: Any) -> int:
         write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
     writer.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
     click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
-    return Answer({"run_directory": out, "rows": len(rows), "failed": len(results) - len(rows)})
+    return Answer(HelloworldExported(run_directory=out, rows=len(rows), failed=len(results) - len(rows)))
 
 
 @helloworld.command()
 @click.argument("directory", metavar="RUN_DIR", type=DIRECTORY)
 @OUT
-def redact(directory: Path, out: Path) -> int:
+def redact(directory: Path, out: Path) -> Answer[Redacted]:
     """Copy a run without the texts of questions, answers, chunks and judges, so that it can be committed.
 
     Places, ranks, scores and means stay; `score --aggregate-only` still averages them.
     """
     from raggate.interop.helloworld import read as reader, write as writer
+    from raggate.interop.results import Redacted
 
     files = reader.read(directory)
     refuse_existing(out)
     writer.update(out, files, [writer.redacted(row) for row in files.rows], {})
     writer.write_object(out / "config.json", files.config)
     click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
-    return Answer({"run_directory": out, "rows": len(files.rows)})
+    return Answer(Redacted(run_directory=out, rows=len(files.rows)))
 
 
 @helloworld.command(name="import")
@@ -231,9 +235,12 @@ def redact(directory: Path, out: Path) -> int:
 @click.option("--judge-cache", type=_GOLDEN, help="Its judge_cache.jsonl, for rows without scores.")
 @click.option("--judge-model", help="Model that judged, if config.json does not name it.")
 @click.option("--judge-prompt-version", help="Version of the prompts, if config.json does not have it.")
-def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any) -> int:
+def import_run(
+    directory: Path, golden_file: Path, out: Path, suite: str, *, lenient: bool, **judges: Any
+) -> Answer[RunImported]:
     """Turn a run of helloworld into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.helloworld import inputs
+    from raggate.interop.results import RunImported
     from raggate.pipeline import run_directory
 
     files, run, _ = inputs.scored(directory, golden_file, warn, lenient=lenient)
@@ -242,7 +249,7 @@ def import_run(directory: Path, golden_file: Path, out: Path, suite: str, *, len
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
-    return Answer({"run_directory": out, "questions": len(run.results)})
+    return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 
 def _gate(

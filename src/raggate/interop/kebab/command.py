@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from raggate.interop.kebab.golden import GoldenFile
     from raggate.interop.kebab.metrics import Queries
     from raggate.interop.kebab.rows import StoredRun
+    from raggate.interop.results import KebabExported, KebabRuns, RunImported, SystemDocument
 
 _DEFAULT_GOLDEN = Path("fixtures/golden_queries.yaml")
 _FILE = click.Path(path_type=Path)
@@ -77,7 +78,7 @@ def kebab() -> None:
 @click.option("--check-ids", is_flag=True, help="Refuse labels that the index in SOURCE does not have.")
 def aggregate(
     *, source: str, golden_file: Path, as_json: bool, index: Path | None, check_ids: bool, **settings: Any
-) -> int:
+) -> Answer[SystemDocument]:
     """Compute the metrics of a run as kebab does."""
     from raggate.interop.kebab import inputs, metrics
     from raggate.text.jsonio import dumps
@@ -134,7 +135,7 @@ def compare(
     as_json: bool,
     report_file: Path | None,
     **settings: Any,
-) -> int:
+) -> Answer[SystemDocument]:
     """Compare run B with run A.
 
     Ends with 1 when a question that was answered is not any more, or a metric fell too far; with 3 when the runs cannot
@@ -167,7 +168,7 @@ def compare(
 @_GOLDEN
 @_JSON
 @click.option("--report", "report_file", type=_FILE, help="Write the report as Markdown here.")
-def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> int:
+def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path | None) -> Answer[SystemDocument]:
     """Say how much the documents found depend on the words of a question, by paraphrase group."""
     from raggate.interop.kebab import report as kebab_report, variants as kebab_variants
 
@@ -185,21 +186,22 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
 @kebab.command()
 @click.argument("database", type=_FILE)
 @_JSON
-def runs(*, database: Path, as_json: bool) -> int:
+def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
     """List the runs of kebab's SQLite file, oldest first."""
     from dataclasses import asdict
 
     from raggate.interop.kebab.sqlite import open_store
+    from raggate.interop.results import KebabRuns
     from raggate.text.jsonio import dumps
 
     with open_store(database) as store:
         lines = store.runs()
     if as_json:
         click.echo(dumps([asdict(run) for run in lines], pretty=True), nl=False)
-        return Answer({"runs": lines})
+        return Answer(KebabRuns(runs=lines))
     for run in lines:
         click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {run.queries} queries"))
-    return Answer({"runs": lines})
+    return Answer(KebabRuns(runs=lines))
 
 
 @kebab.command(name="import")
@@ -215,10 +217,13 @@ def runs(*, database: Path, as_json: bool) -> int:
 )
 @click.option("--k", type=click.IntRange(1, 1000), help="How many hits were asked for, if the run does not say.")
 @SUITE
-def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str) -> int:
+def import_run(
+    *, source: str, golden_file: Path, out: Path, unlabelled: Any, k: int | None, suite: str
+) -> Answer[RunImported]:
     """Turn a run of kebab into a raggate run directory, to be scored, compared or promoted."""
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.run import recorded_depth
+    from raggate.interop.results import RunImported
     from raggate.pipeline import run_directory
 
     golden, _ = _golden(golden_file)
@@ -239,17 +244,18 @@ def import_run(*, source: str, golden_file: Path, out: Path, unlabelled: Any, k:
         if count:
             warn(f"{count} {problem}")
     click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
-    return Answer({"run_directory": out, "questions": len(run.results)})
+    return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 
 @kebab.command()
 @click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
 @OUT
 @MODE
-def export(*, directory: Path, out: Path, mode: str | None) -> int:
+def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:
     """Write a raggate run as a per_query.jsonl of kebab."""
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.rows import write_rows
+    from raggate.interop.results import KebabExported
     from raggate.pipeline import run_directory
     from raggate.text.files import write_file
 
@@ -258,7 +264,7 @@ def export(*, directory: Path, out: Path, mode: str | None) -> int:
     write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)
     click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
-    return Answer({"file": out / inputs.ROWS, "rows": len(rows), "failed": failed})
+    return Answer(KebabExported(file=out / inputs.ROWS, rows=len(rows), failed=failed))
 
 
 def _golden(path: Path) -> tuple[GoldenFile, Queries]:

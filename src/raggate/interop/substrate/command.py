@@ -19,6 +19,7 @@ from raggate.text.jsonio import loads, printable
 from raggate.text.numbers import setting
 
 if TYPE_CHECKING:
+    from raggate.interop.results import Lines, SubstrateBaseline, SubstrateCompared, SubstrateScored
     from raggate.interop.substrate.gate import Comparison
     from raggate.interop.substrate.metrics import Joined
     from raggate.interop.substrate.metrics_files import Shape, Table
@@ -68,11 +69,12 @@ def substrate() -> None:
 @_SCENARIO
 def score(
     queries: Path, results: Path, *, as_json: bool, out: Path | None, shape: Shape, exact: bool, **settings: Any
-) -> int:
+) -> Answer[SubstrateScored]:
     """Score RESULTS by QUERIES.
 
     QUERIES is a queries.json, RESULTS a results.jsonl, a trace.jsonl or a run directory of raggate.
     """
+    from raggate.interop.results import SubstrateScored
     from raggate.interop.substrate import inputs
     from raggate.interop.substrate.golden import read_queries
     from raggate.interop.substrate.metrics_files import from_table, render_metrics
@@ -93,7 +95,7 @@ def score(
         click.echo(text, nl=False)
     else:
         _say_table(table)
-    return Answer({"metrics": table})
+    return Answer(SubstrateScored(metrics=table))
 
 
 @substrate.command()
@@ -111,7 +113,7 @@ def score(
 @click.option("--as-written", is_flag=True, help="Judge as compare_baseline.py does, mistakes included.")
 @click.option("--output", type=_FILE, help="Write comparison.json here.")
 @_SCENARIO
-def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: Any) -> int:
+def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: Any) -> Answer[SubstrateCompared]:
     """Compare METRICS with BASELINE.
 
     Both are metrics files of any shape or run records; BASELINE may be a directory of baselines if METRICS is a run
@@ -155,7 +157,7 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
             comparison, timestamp=now, baseline_path=str(stored.resolve()), current_path=str(metrics.resolve())
         )
         write_file(output, render_metrics(content).encode())
-    return Answer(_facts(comparison), int(comparison.exit_code))
+    return Answer(_compared(comparison), int(comparison.exit_code))
 
 
 @substrate.group()
@@ -169,12 +171,15 @@ def baseline() -> None:
 @click.option("--record", type=_FILE, help="The run record METRICS belongs to, if METRICS is not a run record itself.")
 @click.option("--key", help="A key of your own, in place of the one of a run record.")
 @click.option("--force", is_flag=True, help="Replace a baseline of this key.")
-def update(metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool) -> int:
+def update(
+    metrics: Path, directory: Path, *, record: Path | None, key: str | None, force: bool
+) -> Answer[SubstrateBaseline]:
     """Copy METRICS into the directory of baselines.
 
     The file is named by the corpus, queries and settings of its run record. What would change is shown; a baseline that
     exists already is replaced with --force alone.
     """
+    from raggate.interop.results import SubstrateBaseline
     from raggate.interop.substrate import gate, records
     from raggate.interop.substrate.files import read_bytes
     from raggate.interop.substrate.metrics_files import read_shaped
@@ -187,7 +192,7 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
     if target.exists():
         if read_bytes(target) == data:
             click.echo(log_line(f"{target} is the same already"))
-            return Answer({"baseline": target, "key": name, "written": False})
+            return Answer(SubstrateBaseline(baseline=target, key=name, written=False))
         before, stored_shape = read_shaped(target)
         flat = (stored_shape != "seed", shape != "seed")
         _say_comparison(gate.compare(before, table, flat=flat))
@@ -197,14 +202,14 @@ def update(metrics: Path, directory: Path, *, record: Path | None, key: str | No
         click.echo(log_line(f"raggate: {metrics} was measured with uncommitted changes"), err=True)
     write_file(target, data)
     click.echo(log_line(f"wrote {target} for {name}"))
-    return Answer({"baseline": target, "key": name, "written": True})
+    return Answer(SubstrateBaseline(baseline=target, key=name, written=True))
 
 
 @substrate.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
 @choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
 @click.option("--out", type=_FILE, help="Write it here.")
-def trace(directory: Path, form: Any, out: Path | None) -> int:
+def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
     """Print the trace of a run of raggate: one line for every retrieved chunk."""
     from raggate.interop.substrate.trace import parse_trace, render_trace
     from raggate.pipeline import run_directory
@@ -219,7 +224,7 @@ def trace(directory: Path, form: Any, out: Path | None) -> int:
 @substrate.command()
 @click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
 @click.option("--out", type=_FILE, help="Write it here.")
-def results(directory: Path, out: Path | None) -> int:
+def results(directory: Path, out: Path | None) -> Answer[Lines]:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
     from raggate.interop.substrate.results import from_run, render_results
     from raggate.pipeline import run_directory
@@ -271,18 +276,27 @@ def _say_doubts(joined: Joined) -> None:
         warn(f"no results in mode {mode}, which queries ask for")
 
 
-def _give(text: str, out: Path | None) -> Answer:
+def _give(text: str, out: Path | None) -> Answer[Lines]:
+    from raggate.interop.results import Lines
+
     if out is None:
         click.echo(printable(text), nl=False)
-        return Answer({"file": None, "lines": [loads(line) for line in text.splitlines()]})
+        return Answer(Lines(file=None, lines=tuple(loads(line) for line in text.splitlines())))
     write_file(out, text.encode())
     click.echo(log_line(f"wrote {out}"))
-    return Answer({"file": out, "lines": None})
+    return Answer(Lines(file=out, lines=None))
 
 
-def _facts(comparison: Comparison) -> dict[str, object]:
-    changes = {"vanished": comparison.vanished, "fewer": comparison.shrunk, "new": comparison.added}
-    return {"rows": comparison.rows, **changes, "limits": [str(limit) for limit in comparison.limits if limit.broken]}
+def _compared(comparison: Comparison) -> SubstrateCompared:
+    from raggate.interop.results import SubstrateCompared
+
+    return SubstrateCompared(
+        rows=comparison.rows,
+        vanished=comparison.vanished,
+        fewer=comparison.shrunk,
+        new=comparison.added,
+        limits=tuple(str(limit) for limit in comparison.limits if limit.broken),
+    )
 
 
 def _columns(names: Sequence[str]) -> str:

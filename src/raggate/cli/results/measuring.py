@@ -1,0 +1,149 @@
+"""What the commands that ask an API tell programs. Frozen; a verdict is `raggate.models.public_verdict.Verdict`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from raggate.models.outcome import VerdictKind
+from raggate.models.run import Failure
+from raggate.models.side_by_side import DiffDocument
+from raggate.models.smoke_test import FilledField
+
+
+@dataclass(frozen=True, kw_only=True)
+class Part:
+    """How much of the golden set a partial run was to ask.
+
+    Attributes:
+        asked: how many questions.
+        of: how many the golden set has.
+    """
+
+    asked: int
+    of: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """A run that was measured.
+
+    Attributes:
+        run_directory: the run directory.
+        run_id: the run's name.
+        suite: the suite.
+        questions: answers and failures, one for each question in each mode.
+        failed: those without an answer.
+        partial: which part of the golden set was asked; null for all of it.
+    """
+
+    run_directory: Path
+    run_id: str
+    suite: str
+    questions: int
+    failed: int
+    partial: Part | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calibrated(Measured):
+    """A run whose questions were asked several times.
+
+    Attributes:
+        noise: what equal runs differ by, by mode and metric.
+    """
+
+    noise: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(DiffDocument):
+    """Two builds, one held against the other: what diff.json holds, and where it is.
+
+    Attributes:
+        run_directory: the folder with the reports, in the run directory of HEAD.
+    """
+
+    run_directory: Path
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a check ended.
+
+    Attributes:
+        outcome: its verdict.
+        exit_code: its exit code.
+    """
+
+    outcome: VerdictKind
+    exit_code: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Demonstrated:
+    """What the demo showed.
+
+    Attributes:
+        directory: the files of the demo, with --keep.
+        questions: questions asked.
+        good: the verdict on the good change.
+        broken: the verdict on the broken one.
+    """
+
+    directory: Path | None
+    questions: int
+    good: Outcome
+    broken: Outcome
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probed:
+    """One question, asked to try the API out.
+
+    Attributes:
+        case_id: the question's id.
+        question: what was asked.
+        chunks: chunks in the answer.
+        rank: where the first gold passage stands.
+        fields: what the answer filled.
+        failure: why there is no answer.
+        unknown: what keeps it from being judged.
+        broken: what would break the gate.
+        hints: what is worth knowing besides.
+    """
+
+    case_id: str
+    question: str
+    chunks: int
+    rank: int | None
+    fields: tuple[FilledField, ...]
+    failure: Failure | None
+    unknown: tuple[str, ...]
+    broken: tuple[str, ...]
+    hints: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Proved:
+    """Which faults the gate caught.
+
+    Attributes:
+        directory: where the reports are.
+        proof: what proof.json holds.
+    """
+
+    directory: Path
+    proof: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Initialised:
+    """What was set up.
+
+    Attributes:
+        written: the files.
+    """
+
+    written: tuple[Path, ...]

@@ -1,0 +1,270 @@
+"""What the commands on stored runs and baselines tell programs. Frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from raggate.cli.results.measuring import Part
+from raggate.models.baseline import RatchetEntry
+from raggate.models.scorecard import Direction
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricRow:
+    """A metric of one mode, over all questions.
+
+    Attributes:
+        mode: the retrieval mode.
+        metric: its name, such as `hit_at_5`.
+        value: the mean; null where it applies to no question.
+        n: over how many questions it is.
+        unscored: to how many it does not apply.
+        direction: whether higher or lower values are better.
+    """
+
+    mode: str
+    metric: str
+    value: float | None
+    n: int
+    unscored: int
+    direction: Direction
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """A run that was scored again.
+
+    Attributes:
+        run_directory: the run directory.
+        complete: whether all questions were asked; false for a part of them.
+        metrics: its metrics.
+    """
+
+    run_directory: Path
+    complete: bool
+    metrics: tuple[MetricRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """A run whose answers were judged.
+
+    Attributes:
+        run_directory: the run directory.
+        metrics: the judged metrics.
+    """
+
+    run_directory: Path
+    metrics: tuple[MetricRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BiasMeasured:
+    """With --bias: whom a judge prefers.
+
+    Attributes:
+        run_directory: the run directory.
+        bias: what judge_bias.json holds.
+    """
+
+    run_directory: Path
+    bias: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CassettePruned:
+    """With --prune: which replies of a judge are kept.
+
+    Attributes:
+        cassette: the file of replies.
+        dropped: replies dropped.
+        kept: replies kept.
+        written: false with --dry-run.
+    """
+
+    cassette: Path
+    dropped: int
+    kept: int
+    written: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reported:
+    """A report of a stored run.
+
+    Attributes:
+        run_directory: the run directory.
+        report: the name of the report.
+        text: what it says.
+    """
+
+    run_directory: Path
+    report: str
+    text: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredRunRow:
+    """A run directory.
+
+    Attributes:
+        id: the run's name.
+        started: when it began, UTC, ISO 8601.
+        suite: the suite; empty where that is not known.
+        verdict: its verdict; null without one.
+        partial: which part of the golden set was asked; null for all of it.
+        stopped: whether it ended before all questions were asked.
+        command: the command that made it; null where that is not known.
+        build: the build it is of, such as `revision main`; null for the API of the configuration.
+        bytes: bytes of its files.
+    """
+
+    id: str
+    started: str
+    suite: str
+    verdict: str | None
+    partial: Part | None
+    stopped: bool
+    command: str | None
+    build: str | None
+    bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunList:
+    """The run directories.
+
+    Attributes:
+        out: where they are.
+        runs: the runs, the newest first.
+    """
+
+    out: Path
+    runs: tuple[StoredRunRow, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunsPruned:
+    """Which run directories were deleted.
+
+    Attributes:
+        out: where they are.
+        deleted: the names of the runs.
+        left: how many are left.
+        written: false with --dry-run.
+    """
+
+    out: Path
+    deleted: tuple[str, ...]
+    left: int
+    written: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promoted:
+    """The baseline that a run became.
+
+    Attributes:
+        baseline: the baseline file.
+        suite: its suite.
+        run_id: the run it is made of.
+        cases: its questions.
+        written: false with --dry-run.
+    """
+
+    baseline: Path
+    suite: str
+    run_id: str
+    cases: int
+    written: bool
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineValue:
+    """A mean of a baseline.
+
+    Attributes:
+        value: the mean; null where it applies to no question.
+        n: over how many questions it is.
+    """
+
+    value: float | None
+    n: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineShown:
+    """What a baseline says.
+
+    Attributes:
+        source: the file.
+        suite: its suite.
+        run_id: the run it is made of.
+        age_days: days since it was measured.
+        provenance: where it is from.
+        counts: questions by mode.
+        values: by mode, slice and metric.
+        accepted: by mode and metric, the best accepted value and what lowered it.
+    """
+
+    source: str
+    suite: str
+    run_id: str
+    age_days: float | None
+    provenance: Mapping[str, Any]
+    counts: Mapping[str, int | None]
+    values: Mapping[str, Mapping[str, Mapping[str, BaselineValue]]]
+    accepted: Mapping[str, Mapping[str, RatchetEntry]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineVersion:
+    """A version of a baseline file in git. Texts in it are those of its commit.
+
+    Attributes:
+        commit: full id of the commit.
+        date: when, ISO 8601.
+        subject: the first line of its message.
+        path: the file's path then.
+        problem: why it cannot be read; null where it can.
+        run_id: the run it is made of.
+        measured: when that began, as the file says.
+        promoted_by: who promoted it, as the file says.
+        reason: why, as the file says.
+        cases: its questions; null where it cannot be read.
+        other_questions: whether it asks other questions than the version before.
+        values: by mode and metric, over all questions.
+    """
+
+    commit: str
+    date: str | None
+    subject: str
+    path: str
+    problem: str | None
+    run_id: str | None
+    measured: Any
+    promoted_by: Any
+    reason: Any
+    cases: int | None
+    other_questions: bool
+    values: Mapping[str, Mapping[str, BaselineValue]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineLog:
+    """The history of a baseline.
+
+    Attributes:
+        path: the file.
+        more: whether there are older versions.
+        shallow: whether the clone hides some.
+        revisions: every version with its values, newest first.
+    """
+
+    path: str
+    more: bool
+    shallow: bool
+    revisions: tuple[BaselineVersion, ...]
