@@ -366,6 +366,11 @@ class TestPermission:
         refused(talk, ASKED, "needs the permission `contents: write`".replace("`", ""))
         assert visible(talk.replies[0]).count(".") == 2  # the full stop, and that of a file's name
 
+    def test_a_branch_that_is_hidden_or_gone(self, talk: Conversation) -> None:
+        """What GitHub hides from a token looks as if it were gone: the reply says both."""
+        talk.fake.fail_next("git/get-ref", status(404, {"message": "Not Found"}))
+        refused(talk, ASKED, "it is gone, or the token may not read it")
+
     def test_a_permission_that_is_lost_on_the_way(self, talk: Conversation) -> None:
         """A branch whose pull request could not be opened is used by the next command, which opens it."""
         talk.repository.actions_may_open_pulls = False

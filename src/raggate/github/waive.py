@@ -137,7 +137,8 @@ def branch_of(path: str, target: str, waivers: list[Waiver]) -> str:
 def _base(repository: Repository, gate: ForkRun, pull: Pull) -> _Base:
     head = repository.head_of(pull.base_ref)
     if head is None:
-        raise _Refusal(f"There is no branch {inert(pull.base_ref, limit=120)} any more.")
+        branch = inert(pull.base_ref, limit=120)
+        raise _Refusal(f"GitHub shows no branch {branch} to this workflow: it is gone, or the token may not read it.")
     with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
         commit = Commit(Objects(repository), head, gate.prefix, Path(scratch))
         file = gate.config_file.name
