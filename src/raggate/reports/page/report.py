@@ -12,7 +12,7 @@ from raggate.models.comparison import Flip
 from raggate.models.verdict import Review
 from raggate.reports.page import changes, frame, metrics, questions, slices, trends
 from raggate.reports.page.passages import Passages
-from raggate.reports.parts import causes, evidence, formatting, header, judging, misses, ranks
+from raggate.reports.parts import advice, causes, evidence, formatting, header, judging, misses, ranks, reasons
 from raggate.reports.parts.figures import title as metric_title
 from raggate.text.escape import plain
 from raggate.text.numbers import counted
@@ -57,8 +57,9 @@ def _values(review: Review) -> dict[str, object]:
         "sign": header.sign(verdict.outcome),
         "likely": causes.likely(review),
         "facts": list(_facts(review)),
-        "reasons": formatting.deciding(review),
-        "warnings": [reason for reason in formatting.warnings(review) if reason.invariant is None],
+        "reasons": [*reasons.merging(review), *reasons.further_reasons(review)],
+        "warnings": reasons.further_warnings(review),
+        "next": advice.next_step(review).split("`"),
         "causes": list(causes.lines(review)),
         "changes": list(changes.groups(review)),
         "left_out": formatting.left_out(review),
@@ -96,7 +97,7 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     asked, part = counted(len(run.golden.cases), "question"), run.selection
     if part is not None:
         asked = f"{len(part.asked)} of {counted(part.of, 'question')}"
-    yield "Asked" if run.stopped is None else "To be asked", f"{asked}, {', '.join(review.scorecard.slices)}"
+    yield "Asked" if run.stopped is None else "To be asked", ", ".join([asked, *review.scorecard.slices])
     if comparison.baseline is not None:
         scored = comparison.baseline.scorecard.run_id or "unknown"
         source = f"{comparison.baseline.source} (run {scored}), {formatting.compared(comparison)}"

@@ -118,7 +118,8 @@ def _unbroken(cell: str) -> str:
 
 
 def _title(metric: str, width: int = 120) -> str:
-    return _unbroken(safe(figures.title(metric), limit=width))
+    # of several words, which a phone may break: the numbers beside them are what counts
+    return safe(figures.title(metric), limit=width)
 
 
 def _name(delta: Delta, *, several: bool, width: int = 120) -> str:

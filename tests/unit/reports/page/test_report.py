@@ -196,6 +196,14 @@ class TestDetails:
         assert [detail["old"] for detail in details] == [None] * len(details)
 
 
+def test_what_to_do_next() -> None:
+    """What to do next stands below the verdict, its keys as code, and no reason that the first sentence has again."""
+    page = Elements(report.render(cannot_tell()))
+    assert "Next: read the end of api.log in the run directory for why the API ended, then run the job" in page.visible
+    assert "api.log" in page.texts["code"]
+    assert page.visible.count("the API exited with code 2") == 1
+
+
 class TestPassages:
     """Passages and notes by number, and the way to a note."""
 
