@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from fakes.github_api import BOT, FakeGitHub, Repository
+from here import Done, called
+from raggate.action import main
 from raggate.github import respond as responding
 from raggate.github.fork_comment import ForkRun
 from raggate.github.respond import Response
@@ -15,6 +18,7 @@ from raggate.github.runner.event import Event, WrittenComment
 from raggate.interop.systems import SYSTEMS
 
 NAME = "octo/notes"
+EVENTS = Path(__file__).parent / "fakes" / "github" / "events"
 GRANTED = {"actions": "write", "contents": "read", "pull-requests": "write"}
 
 
@@ -61,6 +65,34 @@ class Conversation:
         token = self.fake.token(self.permissions)
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
             return responding.respond(GitHubRepository(github, NAME), gate, token=token, login="", now=self.now)
+
+    def step(self, body: str) -> Done:
+        """Let ada comment, and the step of the workflow run as on GitHub's runner, files and environment included."""
+        self.comment = self.repository.add_comment(7, "ada", body).id
+        event = json.loads((EVENTS / "issue_comment" / "01-created.json").read_bytes())
+        event["issue"] |= {"number": 7, "pull_request": {"url": ""}}
+        event["comment"] |= {"id": self.comment, "body": body, "user": {"login": "ada", "type": "User"}}
+        event["repository"]["default_branch"] = "main"
+        (self.workspace / "event.json").write_text(json.dumps(event))
+        files = {name: self.workspace / name for name in ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")}
+        for file in files.values():
+            file.touch()
+        environment = {
+            **{name: str(file) for name, file in files.items()},
+            "GITHUB_WORKSPACE": str(self.workspace),
+            "GITHUB_EVENT_NAME": "issue_comment",
+            "GITHUB_EVENT_PATH": str(self.workspace / "event.json"),
+            "GITHUB_REPOSITORY": NAME,
+            "GITHUB_RUN_ID": "10",
+            "GITHUB_RUN_ATTEMPT": "1",
+            "GITHUB_SERVER_URL": self.fake.server_url,
+            "GITHUB_API_URL": self.fake.api_url,
+            "GITHUB_GRAPHQL_URL": self.fake.graphql_url,
+            "GITHUB_SHA": self.repository.head,
+            "INPUT_COMMAND": "respond",
+            "INPUT_GITHUB-TOKEN": self.fake.token(self.permissions),
+        }
+        return called(main.step, at=self.workspace, environment=environment, alone=True)
 
     @property
     def replies(self) -> list[str]:

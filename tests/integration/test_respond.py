@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -11,12 +10,9 @@ import pytest
 from commanded import NAME, Conversation
 from e2e import grammar
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, status
-from here import called
-from raggate.action import main
 from raggate.errors import CannotTell, UsageError
 
 RECHECK = "/raggate recheck"
-EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"
 
 
 @pytest.fixture
@@ -205,30 +201,7 @@ class TestOtherComments:
 
 def test_the_step_of_a_workflow(talk: Conversation, tmp_path: Path) -> None:
     """The whole step, from GitHub's event file to the reply, the outputs and a summary without a verdict."""
-    comment = talk.repository.add_comment(7, "ada", RECHECK)
-    event = json.loads((EVENTS / "issue_comment" / "01-created.json").read_bytes())
-    event["issue"] |= {"number": 7, "pull_request": {"url": ""}}
-    event["comment"] |= {"id": comment.id, "body": RECHECK, "user": {"login": "ada", "type": "User"}}
-    (tmp_path / "event.json").write_text(json.dumps(event))
-    files = {name: str(tmp_path / name) for name in ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")}
-    for file in files.values():
-        Path(file).touch()
-    environment = {
-        **files,
-        "GITHUB_WORKSPACE": str(tmp_path),
-        "GITHUB_EVENT_NAME": "issue_comment",
-        "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
-        "GITHUB_REPOSITORY": NAME,
-        "GITHUB_RUN_ID": "10",
-        "GITHUB_RUN_ATTEMPT": "1",
-        "GITHUB_SERVER_URL": talk.fake.server_url,
-        "GITHUB_API_URL": talk.fake.api_url,
-        "GITHUB_GRAPHQL_URL": talk.fake.graphql_url,
-        "GITHUB_SHA": talk.repository.head,
-        "INPUT_COMMAND": "respond",
-        "INPUT_GITHUB-TOKEN": talk.fake.token(talk.permissions),
-    }
-    done = called(main.step, at=tmp_path, environment=environment, alone=True)
+    done = talk.step(RECHECK)
     assert done.code == 0, done.err
     assert (talk.attempts, len(talk.replies)) == (2, 1)
     outputs = grammar.values((tmp_path / "GITHUB_OUTPUT").read_text())

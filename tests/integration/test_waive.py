@@ -28,12 +28,14 @@ out: runs
 ENTRY = '{case: "q17", owner: "ada", reason: "the note is being rewritten", expires: 2026-12-31}'
 QUESTIONS = ("q17", "q18", "two words", "a,b", "a", "metric")
 
+OTHERS: dict[str, dict[str, object]] = {"q17": {"must_pass": True}, "q18": {"retriever_types": ["hybrid"]}}
+
 
 def golden(*ids: str) -> str:
     """Write a golden set."""
     place = [{"rel_path": "a.md", "heading_path": "# A"}]
     rows = ({"id": name, "question": f"What is <b>{name}</b>?", "answerable": True} for name in ids)
-    return "".join(json.dumps({**row, "gold_supports": place, "must_pass": row["id"] == "q17"}) + "\n" for row in rows)
+    return "".join(json.dumps({**row, "gold_supports": place, **OTHERS.get(str(row["id"]), {})}) + "\n" for row in rows)
 
 
 @pytest.fixture
@@ -180,6 +182,14 @@ class TestWhatIsProposed:
         assert entry is not None
         assert entry[0] == "100755"
 
+    def test_the_step_of_a_workflow(self, talk: Conversation) -> None:
+        """The whole step, from GitHub's event file to the pull request: by the clock of the machine, in no checkout."""
+        done = talk.step("/raggate waive q17 until 9999-12-31 because x")
+        assert done.code == 0, done.err
+        (pull,) = proposed(talk)
+        assert [waiver.expires for waiver in settings(talk, pull).waivers] == ["9999-12-31"]
+        assert len(talk.replies) == 1
+
 
 class TestWhatIsNot:
     """What is asked for and not proposed: the reply says why, and nothing is written."""
@@ -190,6 +200,7 @@ class TestWhatIsNot:
             ("q71 until 2026-12-31 because x", "The golden set on main has no question q71. Like it: q18, q17"),
             ("q99 until 2026-12-31 because x", "The golden set on main has no question q99."),
             ("q17 in vector until 2026-12-31 because x", "No question is asked in mode vector; expected one of hybrid"),
+            ("q18 in text until 2026-12-31 because x", "Question q18 is not asked in mode text."),
             ("metric hit_at_55 until 2026-12-31 because x", "The gate judges no metric hit_at_55. Like it: hit_at_5"),
             ("q17 until 2026-05-31 because x", "2026-05-31 is over in UTC"),
             ("q17 until 2026-02-30 because x", "The last day is a date such as 2026-12-31."),

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from raggate.config import schema
+from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config, Waiver
 from raggate.config.waiver_text import with_waivers
 from raggate.github import bases, proposal, waiver_request
@@ -172,6 +173,10 @@ def _waivers(request: WaiverRequest, base: _Base, owner: str) -> list[Waiver]:
     if names is None:
         raise _Refusal("One question or several could be meant. Add the waiver by hand.")
     _check_known(names, ids, f"The golden set on {inert(base.branch, limit=120)} has no question")
+    for case in base.golden.cases:
+        if case.id in names and request.mode is not None and not asked_in(case.modes, request.mode):
+            question = inert(case.id, limit=80)
+            raise _Refusal(f"Question {question} is not asked in mode {inert(request.mode, limit=80)}.")
     return [waiver.model_copy(update={"case": name}) for name in names]
 
 
