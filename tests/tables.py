@@ -20,18 +20,18 @@ def each_row(names: Names, rows: Iterable[Any], *, ids: Callable[[Any], Any] | I
     name. Two tables above each other are tried in every combination.
     """
     words = [name.strip() for name in names.split(",")] if isinstance(names, str) else [*names]
-    table = [*_named(words, [*rows], ids)]
+    table = [*_read(words, [*rows], ids)]
     assert table, "a table without rows claims nothing"
 
     def one_test_of(test: Test) -> Test:
         @wraps(test)
         def every_row(*own: Any, **others: Any) -> None:
             wrong: list[BaseException] = []
-            for name, row in table:
+            for number, (name, row) in enumerate(table):
                 try:
                     test(*own, **row, **others)
                 except (Exception, pytest.fail.Exception) as error:  # noqa: BLE001 - told with all others
-                    error.add_note(f"in the row {name}")
+                    error.add_note(f"in the row {name or f'{number}: {tuple(row.values())!r:.200}'}")
                     wrong.append(error)
             if wrong:
                 raise BaseExceptionGroup(f"{len(wrong)} of {len(table)} rows", wrong)
@@ -45,9 +45,9 @@ def each_row(names: Names, rows: Iterable[Any], *, ids: Callable[[Any], Any] | I
     return one_test_of
 
 
-def _named(
+def _read(
     words: Sequence[str], rows: Sequence[Any], ids: Callable[[Any], Any] | Iterable[str] | None
-) -> Iterator[tuple[str, dict[str, Any]]]:
+) -> Iterator[tuple[str | None, dict[str, Any]]]:
     given = [*ids] if ids is not None and not callable(ids) else None
     for number, row in enumerate(rows):
         # a row with a name of its own is one that pytest.param made
@@ -55,5 +55,5 @@ def _named(
         values = row.values if hasattr(row, "marks") else (row,) if len(words) == 1 else tuple(row)
         assert len(values) == len(words), f"row {number} has {len(values)} values for {', '.join(words)}"
         shown = ids(values[0]) if callable(ids) else None
-        name = given[number] if given else own or shown or f"{number}: {values!r:.200}"
-        yield str(name), dict(zip(words, values, strict=True))
+        name = given[number] if given else own or shown
+        yield name and str(name), dict(zip(words, values, strict=True))

@@ -42,7 +42,7 @@ def test_peers_are_those_that_were_released(name: str, colours: tuple[str, ...],
     assert 100 * share_of(peer(name), colours, 40, *DROP_10) == pytest.approx(drop, abs=0.55)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("policy", "colours", "churn", "drop"),
     [
         ("threshold", RED, 3.7, 73),
@@ -66,8 +66,8 @@ def test_groups_ruin_a_test_that_ignores_them() -> None:
     assert 100 * share_of(raggate("evidence", 4), RED, 25, *CHURN) == pytest.approx(1.4, abs=0.06)
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
-@pytest.mark.parametrize("n", [8, 40])
+@each_row("change", CHANGES, ids=lambda change: change.name)
+@each_row("n", [8, 40])
 def test_the_benchmark_decides_as_the_gate_does(change: Change, n: int) -> None:
     """What the tables call red is what `decide` calls a regression, and a warning is a pass with one."""
     rng = Random(f"{change.name} {n}")  # noqa: S311 - seeded on purpose
@@ -95,7 +95,7 @@ def test_the_saddlepoint_is_the_bootstrap() -> None:
         assert peer_rules.saddlepoint_below(sample, at) == pytest.approx(share, abs=0.02)
 
 
-@pytest.mark.parametrize("change", CHANGES, ids=lambda change: change.name)
+@each_row("change", CHANGES, ids=lambda change: change.name)
 def test_simulated_changes_do_what_they_are_named_for(change: Change) -> None:
     """Before a change hit@5 is 0.85 and MRR 0.67, and it falls by what the change is named for."""
     rng = Random(3)  # noqa: S311 - seeded on purpose

@@ -6,10 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from raggate.config.schema import Config
 from raggate.text.yamlio import parse
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
@@ -33,7 +32,7 @@ def test_basic_memory_is_asked_the_gates_own_questions() -> None:
     assert lines(EXAMPLES / "basic-memory" / "golden.jsonl") == [of_notes(case) for case in own]
 
 
-@pytest.mark.parametrize("file", GATES, ids=lambda file: f"{file.parent.name}-{file.name}")
+@each_row("file", GATES, ids=lambda file: f"{file.parent.name}-{file.name}")
 def test_an_example_is_ten_lines_of_yaml(file: Path) -> None:
     """A gate on an engine of others needs no more, and none of them is several in disguise."""
     lines_of_yaml = file.read_text(encoding="utf-8").splitlines()
@@ -41,7 +40,7 @@ def test_an_example_is_ten_lines_of_yaml(file: Path) -> None:
     assert max(map(len, lines_of_yaml)) <= 160
 
 
-@pytest.mark.parametrize("file", GATES, ids=lambda file: f"{file.parent.name}-{file.name}")
+@each_row("file", GATES, ids=lambda file: f"{file.parent.name}-{file.name}")
 def test_an_example_is_valid_and_documented(file: Path) -> None:
     """It is a configuration of this version, and the README beside it names it."""
     Config.model_validate(parse(file.read_bytes(), file.name).value)

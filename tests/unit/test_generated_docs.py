@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import click
-import pytest
 from tools.generate_docs import FACTS, PAGES, metric_facts
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
@@ -23,7 +22,7 @@ UNDEFINED = {"groundedness_avg", "correctness_avg", "latency_p50_ms", "latency_p
 """What is a judge's or a clock's, and no metric of raggate's."""
 
 
-@pytest.mark.parametrize("name", PAGES)
+@each_row("name", PAGES)
 def test_page_is_current(name: str) -> None:
     """Every generated page is what the code says now; `make docs` brings it up to date."""
     assert PAGES[name]() == (ROOT / name).read_text(encoding="utf-8")

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from own_source import MODULES, PACKAGE, source, tree
+from tables import each_row
 
 GROUND = {"errors", "text", "config", "models"}
 ROOMS = {
@@ -208,7 +209,7 @@ def test_every_room_has_its_row_and_stands_in_the_readme() -> None:
     assert drawn == [room for room in ROOMS if not room.startswith("__")]
 
 
-@pytest.mark.parametrize("shelf", SHELVES)
+@each_row("shelf", SHELVES)
 def test_a_plugin_does_not_know_its_shelf(shelf: str) -> None:
     """A metric, an adapter, a backend and a report are listed by their shelf and never import it."""
     plugins = [name for name in MODULES if name.startswith(f"{shelf}/") and not name.endswith("/__init__.py")]

@@ -6,6 +6,8 @@ import pytest
 import yaml
 from tools.release_action import SOURCE, released
 
+from tables import each_row
+
 DIGEST = "sha256:" + "0123456789abcdef" * 4
 IMAGE = f"registry.example:5000/team/raggate@{DIGEST}"
 
@@ -19,7 +21,7 @@ def test_image_is_named_by_digest() -> None:
     assert pulled == built
 
 
-@pytest.mark.parametrize(
+@each_row(
     "image",
     [
         "team/raggate:v1",

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from own_source import MODULES, tree
+from tables import each_row
 
 SENTENCES = frozenset(("headline", "hint", "message", "problem", "reason", "sentence", "sentences", "why"))
 """What text made for people is called, as a variable or a field."""
@@ -83,7 +84,7 @@ def test_no_sentence_is_data(modules: dict[str, ast.Module]) -> None:
     assert places == [], "give the fact a field of its own"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "code",
     [
         'reason.message.startswith("must-pass")',
@@ -138,7 +139,7 @@ def test_numbers_are_written_in_one_way(modules: dict[str, ast.Module]) -> None:
     assert sorted(WRITERS) == [module for module, lines in places.items() if lines]
 
 
-@pytest.mark.parametrize("code", ['f"{x:.4f}"', 'f"{x:+.1%}"', 'f"{x:g}"', 'f"{x:>{width}.3f}"', "round(x, 3)"])
+@each_row("code", ['f"{x:.4f}"', 'f"{x:+.1%}"', 'f"{x:g}"', 'f"{x:>{width}.3f}"', "round(x, 3)"])
 def test_decimals_that_are_set_are_seen(code: str) -> None:
     """Each way to give a number its decimals is one that the rule sees."""
     assert list(decimals_set(ast.parse(code)))

@@ -7,7 +7,7 @@ import re
 from functools import cache
 from pathlib import Path
 
-import pytest
+from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "threat-model.md"
@@ -43,7 +43,7 @@ def test_every_adversary_has_its_section() -> None:
         assert "**Not stopped.**" in text
 
 
-@pytest.mark.parametrize("title", list(sections()))
+@each_row("title", list(sections()))
 def test_every_attack_names_a_test_that_exists(title: str) -> None:
     """Every row of the page names at least one test, and every name in it is that of a test."""
     rows = ROW.findall(sections()[title])

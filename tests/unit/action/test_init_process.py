@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tables import each_row
+
 SRC = Path(__file__).parents[3] / "src"
 HEAD = f"""
 import os, signal, sys, time
@@ -44,7 +46,7 @@ def ended(process: subprocess.Popen[str]) -> int:
         return process.wait(20)
 
 
-@pytest.mark.parametrize("code", [0, 1, 3, 70, 130])
+@each_row("code", [0, 1, 3, 70, 130])
 def test_the_code_of_the_work_is_the_code_of_the_process(code: int) -> None:
     """The exit code comes through."""
     assert ended(started(f"def work():\n    ready()\n    return {code}")) == code

@@ -25,7 +25,7 @@ def read(**typed: str) -> promote_inputs.PromoteInputs:
     return promote_inputs.PromoteInputs.of({**TYPED, **{name.replace("_", "-"): text for name, text in typed.items()}})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("typed", "run", "attempt"), [("", None, None), ("17", 17, None), ("17.2", 17, 2), ("9" * 19, int("9" * 19), None)]
 )
 def test_which_run(typed: str, run: int | None, attempt: int | None) -> None:

@@ -14,6 +14,7 @@ from raggate.cli import console
 from raggate.errors import CannotTell
 from raggate.reports import terminal
 from reviews import hostile, review
+from tables import each_row
 
 FORGED = (
     "::error::x ##[error]x ::set-output\u2003name=a::b ##[set-output name=a]b ::add-mask::a ::stop-commands::a".split()
@@ -38,8 +39,8 @@ def test_the_parser_sees_forged_commands() -> None:
     assert commands("a ::error::x\n::nothing::x\n::error x\n") == []
 
 
-@pytest.mark.parametrize("color", [False, True])
-@pytest.mark.parametrize("width", [60, 140])
+@each_row("color", [False, True])
+@each_row("width", [60, 140])
 def test_the_report_of_a_hostile_run(width: int, *, color: bool) -> None:
     """Questions, headings and notes full of commands are printed without one."""
     assert commands(terminal.render(hostile(), width=width, color=color)) == []

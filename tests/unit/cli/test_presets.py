@@ -18,6 +18,7 @@ from raggate.models.run import Response
 from raggate.service.adapters.mapped import MappedAdapter
 from raggate.service.adapters.mapped_request import filled_json, values_of
 from raggate.service.adapters.mcp import McpAdapter
+from tables import each_row
 
 ROOT = Path(__file__).parents[3]
 ANSWERS = ROOT / "tests" / "data" / "presets"
@@ -56,7 +57,7 @@ def read(name: str, answer: Any) -> Response:
     return MappedAdapter(settings.ask, ("notes",), {"ES_API_KEY": "k"}).parse(json.dumps(answer).encode(), CASE)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_preset_reads_its_engines_answer(name: str) -> None:
     """The note, the heading and the text of the chunk come out as the notes have them, and the score if it falls."""
     (chunk,) = read(name, json.loads((ANSWERS / f"{name}.json").read_bytes())).chunks
@@ -65,7 +66,7 @@ def test_a_preset_reads_its_engines_answer(name: str) -> None:
     assert (chunk.score_final is None) == (name in NO_SCORE)
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_the_docs_say_what_a_preset_was_tried_with(name: str) -> None:
     """Each preset has its row, which names the software of the answer here, or says that there was none."""
     row = f"| `{name}` | {TRIED[name]} |" if name in TRIED else f"| `{name}` | not tried:"
@@ -87,7 +88,7 @@ def values(part: Any) -> list[Any]:
     return [part] if inner is None else [value for item in inner for value in values(item)]
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_preset_asks_the_question_whole(name: str) -> None:
     """The question goes out as it is, as a value of its own, so that no sign of it means anything."""
     sent = sent_by(name)
@@ -96,7 +97,7 @@ def test_a_preset_asks_the_question_whole(name: str) -> None:
     assert name == "langserve" or counts or any("limit: 10" in str(value) for value in sent)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "answer", "said"),
     [
         ("opensearch", {"timed_out": True, "hits": {"hits": []}}, "reports an error: 'true'"),
@@ -118,7 +119,7 @@ def test_an_error_of_an_engine_is_no_empty_answer(name: str, answer: object, sai
     assert said in str(caught.value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "answer"),
     [
         ("opensearch", {"timed_out": False, "hits": {"hits": []}}),
@@ -132,7 +133,7 @@ def test_nothing_found_is_an_empty_answer(name: str, answer: object) -> None:
     assert read(name, answer).chunks == ()
 
 
-@pytest.mark.parametrize("name", NAMES)
+@each_row("name", NAMES)
 def test_a_preset_loosens_nothing(name: str) -> None:
     """A preset says how an API is reached and read: gate, invariants and all else stay as they are by default."""
     made = loaded(name)

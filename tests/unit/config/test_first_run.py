@@ -70,7 +70,7 @@ def test_what_a_first_run_refuses(text: str, needed: set[str], key: str) -> None
         FirstRun().check(settings, "raggate.yml")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         CONTAINER % "read_only: false, memory: 2g, tmpfs: [/tmp, /x], env: {A: b}",

@@ -8,6 +8,7 @@ import pytest
 from pydantic import ValidationError
 
 from raggate.config.judge_settings import JudgeModelSettings, Judges
+from tables import each_row
 
 LOCAL = {"model": "qwen2.5-14b", "base_url": "http://127.0.0.1:8081"}
 
@@ -17,7 +18,7 @@ def section(*models: dict[str, Any], **keys: Any) -> Judges:
     return Judges.model_validate({"models": [*models], **keys})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "pinned"),
     [
         ("openai:gpt-4o-2024-08-06", True),
@@ -52,7 +53,7 @@ def test_a_build_or_a_permission_by_name_lets_a_model_be_used() -> None:
     assert not section(LOCAL, allow_unpinned=["qwen2.5-14b"]).models[0].pinned
 
 
-@pytest.mark.parametrize("build", ["latest", "main", "stable", "", " 1", "v 1"])
+@each_row("build", ["latest", "main", "stable", "", " 1", "v 1"])
 def test_a_word_that_moves_is_no_build(build: str) -> None:
     """A word without any digit names whatever is newest, so it is no build."""
     with pytest.raises(ValidationError, match="expected what names one build for ever"):
@@ -85,7 +86,7 @@ def test_no_judge_is_given_a_token_of_the_runner(name: str) -> None:
         section({**LOCAL, "build": "b1", "api_key_env": name})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("model", "endpoint"),
     [
         ({"model": "openai:gpt-4o-2024-08-06"}, "openai"),

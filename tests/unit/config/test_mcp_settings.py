@@ -41,7 +41,7 @@ def test_the_example_of_the_page_is_a_configuration() -> None:
         assert load(document.encode(), "docs/mcp.md").ask.mcp is not None
 
 
-@pytest.mark.parametrize("model", [Mcp, Blocks, Between, IndexTool])
+@each_row("model", [Mcp, Blocks, Between, IndexTool])
 def test_every_key_is_described(model: type[Any]) -> None:
     """Below each key of the settings stands what it means."""
     assert set(described(model)) == set(model.model_fields)

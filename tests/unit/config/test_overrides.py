@@ -8,6 +8,7 @@ from raggate.config import schema
 from raggate.config.overrides import Overrides
 from raggate.config.schema import Config
 from raggate.errors import UsageError
+from tables import each_row
 
 COMMAND = b"suite: notes\nvault: {a: b}\napi: {command: {run: [x]}, ready: {timeout: 7}}\n"
 PROGRAM = b"suite: notes\nvault: {a: b}\napi: {program: {run: [x]}}\nask: {adapter: kebab}\n"
@@ -66,7 +67,7 @@ def test_judges_are_replayed_where_they_must_not_be_called() -> None:
     assert Overrides(replayed=True).apply(loaded(COMMAND)).judges is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("overrides", "data", "message"),
     [
         (Overrides(base_image="-v"), IMAGE, "base-image: expected the name of an image such as ghcr.io/acme/api:1.2"),

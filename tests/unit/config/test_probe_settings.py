@@ -20,7 +20,7 @@ def principals(**principal: Any) -> dict[str, Any]:
     return {"ask": {"probes": {"principals": {"anna": {**ANNA, **principal}}}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "keys",
     [
         principals(),

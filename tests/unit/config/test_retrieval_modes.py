@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from raggate.config.retrieval_modes import asked_in, distinct_modes
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "mode", "expected"),
     [
         pytest.param(None, "anything", True, id="a question that names no mode"),

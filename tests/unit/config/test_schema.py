@@ -259,8 +259,8 @@ def test_bounds(key: str, least: object, most: object, below: object, above: obj
             assert f"raggate.yml:3: {key}" in refusal(slice_of(key, value))
 
 
-@pytest.mark.parametrize("value", [".inf", "-.inf", ".nan"])
-@pytest.mark.parametrize("key", ["floor", "ceiling", "tolerance"])
+@each_row("value", [".inf", "-.inf", ".nan"])
+@each_row("key", ["floor", "ceiling", "tolerance"])
 def test_limits_of_a_rule_are_finite(key: str, value: str) -> None:
     """No limit of a rule may be infinite or not a number, as it would never be crossed."""
     assert f"gate.metrics.mrr_at_5.{key}: expected" in refusal(
@@ -288,7 +288,7 @@ def test_url(url: str, expected: str) -> None:
     assert load(f"vault: {{a: v}}\napi: {{url: '{url}'}}").api.url == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     ["ftp://x", "x:80", "http://", "http://[::1", "http://x:99999", "http://x:port", "http://x:0", "", "http://x/a b"],
     ids=["scheme", "no scheme", "no host", "half an address", "port range", "port name", "port 0", "empty", "blank"],
@@ -313,7 +313,7 @@ def test_url_with_more_than_a_path_is_refused() -> None:
         assert "expected a URL without '?' and '#'" in refusal(f"vault: {{a: v}}\napi: {{url: 'http://x{end}'}}"), end
 
 
-@pytest.mark.parametrize("level", ["error", "warn", "off", "'off'"])
+@each_row("level", ["error", "warn", "off", "'off'"])
 def test_invariant_levels(level: str) -> None:
     """An invariant takes error, warn or off, and `off` needs no quotes."""
     assert load(MINIMAL + f"invariants: {{notes_exist: {level}}}").invariants.notes_exist == level.strip("'")
@@ -460,7 +460,7 @@ def test_mistake_in_a_waiver(text: str, message: str) -> None:
     assert message in refusal(f"{MINIMAL}waivers: [{text}]")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("{}", 90, id="default"),
@@ -476,7 +476,7 @@ def test_stale_after_days(text: str, expected: int | None) -> None:
     assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
 
 
-@pytest.mark.parametrize("value", ["0", "1.5", "'7'", "true", "never"])
+@each_row("value", ["0", "1.5", "'7'", "true", "never"])
 def test_stale_after_days_is_a_whole_number(value: str) -> None:
     """Anything but a whole number of days from 1 or `off` is refused with its key."""
     assert "raggate.yml:3: gate.stale_after_days: expected" in refusal(f"{MINIMAL}gate: {{stale_after_days: {value}}}")
@@ -489,7 +489,7 @@ def test_ratchet() -> None:
     assert "gate.ratchet: expected 'warn', 'fail' or 'off'" in refusal(f"{MINIMAL}gate: {{ratchet: maybe}}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "api", "allowed"),
     [
         ("{}", "url: http://127.0.0.1:1", True),

@@ -40,7 +40,7 @@ def test_defaults_are_the_hardened_profile() -> None:
     assert loaded.relaxed() == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "name",
     [
         "api",

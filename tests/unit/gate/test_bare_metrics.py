@@ -16,6 +16,7 @@ from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction
 from raggate.reports import metrics_file
+from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
 SCORECARD = make_scorecard(
@@ -85,7 +86,7 @@ class TestBareMetricsFile:
         assert held.scorecard.slices == {"bm25": {OVERALL: {}}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "message"),
     [
         pytest.param({"by_retriever": []}, "not a metrics file: by_retriever: ", id="no-retrievers"),

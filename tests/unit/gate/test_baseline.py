@@ -225,7 +225,7 @@ class TestAccepted:
         value["accepted"]["hybrid"]["new_metric"] = value["accepted"]["hybrid"]["hit_at_5"]
         assert set(read(value).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("key", "value"),
         [("drops", -0.1), ("drops", "0.1"), ("best", None), ("since", "yesterday"), ("lowered", {}), ("extra", 1)],
     )

@@ -74,7 +74,7 @@ EDITS: dict[str, tuple[Callable[[dict[str, Any]], object], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", EDITS)
+@each_row("name", EDITS)
 def test_means_are_those_of_the_cases(name: str) -> None:
     """An edit that makes means and cases disagree is refused with the place, also in a file without a digest."""
     edit, said = EDITS[name]

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from builders import make_baseline, make_case_score, make_comparison, make_metric, make_operations, make_scorecard
 from raggate.gate.behaviour import warnings
 from raggate.models.comparison import Comparison
+from tables import each_row
 
 Counts = dict[str, Any] | None
 
@@ -36,7 +35,7 @@ def test_answers_that_nobody_asked_for_are_counted() -> None:
     assert "stub" in message
 
 
-@pytest.mark.parametrize(("median", "expected"), [(640.0, True), (100.0, True), (99.0, False), (0.0, False)])
+@each_row(("median", "expected"), [(640.0, True), (100.0, True), (99.0, False), (0.0, False)])
 def test_slow_folder_selection_may_be_a_model(median: float, expected: bool) -> None:
     """Choosing folders that takes as long as a language model does is told as what may be one."""
     found = told(comparison(latency={"folder_selection_ms": {"p50": median, "p95": 900.0}}))

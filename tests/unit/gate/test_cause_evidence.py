@@ -25,6 +25,7 @@ from raggate.gate.cause_wording import threshold_change
 from raggate.models.comparison import NoteChange
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.list_entries import short_hash
+from tables import each_row
 
 
 def asked(number: int, *scores: float | None, abstained: bool = False, **fields: Any) -> CaseScore:
@@ -43,7 +44,7 @@ def answers(abstained: list[float], answered: list[float]) -> list[CaseScore]:
 TWENTY = [0.3 + number / 100 for number in range(20)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("abstained", "answered", "limits"),
     [
         pytest.param([0.1, 0.2, 0.15], TWENTY, (0.2, 0.3), id="between"),
@@ -93,7 +94,7 @@ def test_a_threshold_that_is_said_to_move_moved_that_way(before: list[float], no
     assert threshold_change(*reversed(sides)) in {"", "lower"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("least", "floors"),
     [
         pytest.param(0.45, (0.1, 0.45), id="five-scored-less"),
@@ -109,7 +110,7 @@ def test_floors(least: float | None, floors: tuple[float | None, float | None]) 
     assert list_evidence([asked(1, None), asked(2)], [], 0.5).floors == (None, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "unordered"),
     [
         ((0.9, 0.5, 0.5, 0.2), False),
@@ -126,7 +127,7 @@ def test_lists_that_do_not_fall_by_their_scores(scores: tuple[float | None, ...]
     assert list_evidence([], lists, None).unordered is unordered
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shared", "moved", "rescored"),
     [
         pytest.param(20, 0, {"final": False}, id="as-before"),
@@ -181,7 +182,7 @@ def test_chunks_without_ids_and_other_questions_are_not_shared() -> None:
     assert list_evidence(before, [asked(number, 0.6, hash="new") for number in range(30)], None).rescored == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "documents"),
     [
         ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 7}, (9, 7)),
@@ -198,9 +199,7 @@ def test_documents_count_for_the_same_notes(before: dict[str, Any], now: dict[st
     assert cause_evidence(make_run(make_labelled()), sides[1], sides[0], ()).documents == documents
 
 
-@pytest.mark.parametrize(
-    "folders", [None, 3, [], {"hybrid": 4}, {"hybrid": {"several": "x"}}, {"other": {"several": 3}}]
-)
+@each_row("folders", [None, 3, [], {"hybrid": 4}, {"hybrid": {"several": "x"}}, {"other": {"several": 3}}])
 def test_a_strange_fingerprint_says_nothing(folders: object) -> None:
     """A baseline that somebody edited, or another system wrote, gives no counts of folders."""
     sides = [make_scorecard(make_case_score(), fingerprint={"folders": folders}) for _ in range(2)]
@@ -279,7 +278,7 @@ def test_the_lowest_score_is_of_all_that_came_back() -> None:
     assert evidence.lists["hybrid"].floors == (0.1, pytest.approx(0.2))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "scored"),
     [
         pytest.param([(1 / 61, 1 / 62), (1 / 61, 1 / 62)], False, id="by-the-rank-alone"),

@@ -36,7 +36,7 @@ def test_a_passage_that_is_not_the_first_is_named() -> None:
     assert sentence(cause) == "b.md › B: not among the 3 chunks returned"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("score", "written"),
     [(0.5, "0.5"), (1.0, "1"), (0.0, "0"), (-0.00001, "0"), (0.12345, "0.1235"), (100.0, "100"), (None, "none")],
 )
@@ -45,7 +45,7 @@ def test_scores_have_no_more_digits_than_they_need(score: float | None, written:
     assert number(score) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "change"),
     [
         ((0.1, 0.2), (0.3, 0.4), "higher"),
@@ -83,7 +83,7 @@ def entry(final: float) -> ListEntry:
     return ListEntry("0000000a", "0000000b", final)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cause", "words"),
     [
         pytest.param(

@@ -141,7 +141,7 @@ def test_what_is_said(item: LabelledResult, sentence: str) -> None:
     assert why(item) == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "chunk", "sentence"),
     [
         pytest.param(
@@ -183,7 +183,7 @@ def test_vaults_with_notes_of_one_path(case: dict[str, Any], chunk: Chunk, sente
     assert why(answer(case, chunk), notes=("home/a.md", "work/a.md")) == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "sentence"),
     [
         pytest.param(
@@ -234,7 +234,7 @@ def test_folders(item: LabelledResult, sentence: str) -> None:
     assert why(item, notes=NOTES) == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     "folders",
     [
         pytest.param({"selected_folders": ()}, id="no-limit"),
@@ -262,7 +262,7 @@ def test_an_alternative_in_a_searched_folder(other: Any) -> None:
     assert why(item, notes=NOTES) == "not among the 3 chunks returned"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "supports", "sentence"),
     [
         pytest.param(1, 2, (support(),), "fell among the 3 chunks returned", id="lower"),
@@ -295,7 +295,7 @@ def test_passages_that_are_there(before: int | None, after: int, supports: tuple
     assert in_words(find_cause(Asked(item=item, metric="ndcg_at_10", before=before, after=after))) == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("response", "sentence"),
     [
         pytest.param({"answer": "It is."}, "answered instead of abstaining", id="answered"),
@@ -318,7 +318,7 @@ def test_no_abstention(response: dict[str, Any], sentence: str) -> None:
     assert why(item, "abstention_accuracy") == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "sentence"),
     [
         pytest.param(answer({}, abstained=True), "the API abstained", id="abstained"),
@@ -432,7 +432,7 @@ class TestNotes:
         case = {"gold_supports": (support(), support("gone.md")), "vaults": ("work",)}
         assert explained(answer(case, OTHERS[0]), GOLD, notes=("work/a.md",)).code == "not-listed"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("documents", "gone", "code"),
         [
             pytest.param((9, 7), {"a.md"}, "note-not-indexed", id="fewer-and-never-seen"),
@@ -463,7 +463,7 @@ class TestNotes:
         case = {"gold_supports": (support("", None, chunk_id="gold"),)}
         assert explained(answer(case, OTHERS[0]), GOLD, documents=(9, 7), gone=set()).code == "not-listed"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("headings", "recut", "code"),
         [
             pytest.param({"# Ab", "# Z"}, True, "anchor-gone", id="only-others"),
@@ -541,7 +541,7 @@ class TestScores:
         words = "fell among the 2 chunks returned; it scores 0.5 there (0.8 in the baseline)"
         assert in_words(explained(answer({}, scored("x", 0.6), now), GOLD, after=2)) == words
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("labels", "changes", "tail"),
         [
             ({"copies": (0,)}, {}, "; the chunk now above it says nearly the same"),
@@ -556,7 +556,7 @@ class TestScores:
         words = "fell among the 2 chunks returned; score 0.8 as before (vector 0.5 as before, lexical 0.9 as before)"
         assert in_words(explained(item, GOLD, after=2, changes=changes)) == words + tail
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("last", "lists", "code"),
         [
             pytest.param(0.3, STEADY, "chunk-not-searched", id="others-score-less"),
@@ -604,7 +604,7 @@ class TestScores:
             "list afterwards"
         )
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("now", "code"),
         [
             pytest.param(("x", "y"), "list-cut", id="the-first-part"),

@@ -25,6 +25,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.golden import Case
 from raggate.models.scorecard import OVERALL, Scorecard
+from tables import each_row
 
 
 def compared(before: Scorecard, now: Scorecard, *, golden: tuple[Case, ...] | None = None, **rest: Any) -> Comparison:
@@ -166,8 +167,8 @@ def test_slices_are_those_of_the_run() -> None:
     assert (row.baseline.value, row.current.value, row.baseline.n) == (1.0, 0.0, 1)
 
 
-@pytest.mark.parametrize("paired", [True, False])
-@pytest.mark.parametrize(
+@each_row("paired", [True, False])
+@each_row(
     ("fields", "mode", "name"),
     [
         pytest.param({"mode": "bm25"}, "bm25", OVERALL, id="mode"),
@@ -287,7 +288,7 @@ NOTES = {"v/same.md": "1", "v/changed.md": "1", "v/removed.md": "1"}
 NEW_NOTES = {"v/same.md": "1", "v/changed.md": "2", "v/added.md": "1"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "changes"),
     [
         pytest.param(NOTES, NEW_NOTES, ("added v/added.md", "changed v/changed.md", "removed v/removed.md"), id="all"),

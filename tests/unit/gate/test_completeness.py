@@ -26,6 +26,7 @@ from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue
+from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": 0.05})
 REFUSING = Gate(metrics={"hit_at_5": 0.05}, on_removed_cases="refuse", on_vault_change="refuse")
@@ -83,7 +84,7 @@ def test_questions_and_modes_without_each_other() -> None:
     assert completeness.idle(make_run(golden=golden, fingerprint={"modes": ("hybrid", "rare")})) == ((), ("rare",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "codes"),
     [
         (make_metric(None, 0), ["vanished"]),

@@ -19,6 +19,7 @@ from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Verdict
 from raggate.scoring.noise import KEY as NOISE, Band, Noise
 from raggate.scoring.repeats import KEY, Repeated
+from tables import each_row
 
 HIT = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05})
 NAMES = tuple(f"q{number}" for number in range(10))
@@ -146,7 +147,7 @@ def test_a_call_that_failed_is_no_noise_of_rankings() -> None:
     assert judge(now, (scores(WON), scores(WON)))[1].outcome == "regression"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "then",
     [
         pytest.param({}, id="nothing was asked twice"),

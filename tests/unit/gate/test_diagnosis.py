@@ -165,7 +165,7 @@ def test_one_change_that_most_questions_fit(codes: tuple[CauseCode, ...], fields
     assert found.changes == (words.partition("; it fits")[0],)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "changes"),
     [
         pytest.param({"lists": {"rescored": {"final": False}, "weights": WEIGHTS}}, 0, id="scores-are-as-before"),
@@ -185,7 +185,7 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
     assert len(found.changes) == changes
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("codes", "fields", "sentence"),
     [
         pytest.param(
@@ -363,7 +363,7 @@ def test_lists_that_are_shorter(lengths: tuple[float, float], changes: tuple[str
     assert found.likely.startswith(f"Most likely cause: {words}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lists", "words"),
     [
         pytest.param(
@@ -438,8 +438,8 @@ class TestCoincidence:
         "worse)."
     )
 
-    @pytest.mark.parametrize("lists", [MOVED, {**REWEIGHED, "weights": WEIGHTS}], ids=["scores", "weights"])
-    @pytest.mark.parametrize("code", ["not-listed", "other-section", "nothing-retrieved", "abstained"])
+    @each_row("lists", [MOVED, {**REWEIGHED, "weights": WEIGHTS}], ids=["scores", "weights"])
+    @each_row("code", ["not-listed", "other-section", "nothing-retrieved", "abstained"])
     def test_scores_that_moved_too_little(self, lists: dict[str, Any], code: CauseCode) -> None:
         """Passages that stood clear of all that moved scores can do are not lost by them; the change is told still."""
         near, clear = (

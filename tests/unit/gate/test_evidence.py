@@ -30,6 +30,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import CompositeTest
 from raggate.scoring.score import score
+from tables import each_row
 
 METRICS = {"hybrid": ("hit_at_5", "mrr_at_10", "ndcg_at_10")}
 Ranks = Sequence[int | None]
@@ -47,7 +48,7 @@ def composite_test(before: Ranks, after: Ranks, **fields: Any) -> CompositeTest:
     return test
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "p", "name", "red"),
     [
         pytest.param([1] * 40, [None] * 3 + [1] * 37, 0.0498, "exact unconditional McNemar", True, id="3-of-40-lost"),
@@ -227,7 +228,7 @@ def test_what_carried_it() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "moves"),
     [
         ([1] * 4, [None, None, 1, 1], "2 of 4 questions worse, 0 better"),

@@ -28,6 +28,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult
 from raggate.models.verdict import Verdict
 from raggate.scoring.score import score
+from tables import each_row
 
 GOLD = make_chunk("gold")
 OTHERS = make_chunks(*(f"other{number}.md" for number in range(1, 11)))
@@ -65,7 +66,7 @@ def at(rank: int) -> list[Chunk]:
     return [*OTHERS[: rank - 1], GOLD, *OTHERS[rank - 1 : 9]]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "kind"),
     [
         pytest.param(1, 6, "broke", id="fell-out-of-the-cut-off"),
@@ -249,7 +250,7 @@ class TestDisplacedBy:
         assert (found.before, found.displaced_by) == (2, None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "gold"),
     [
         pytest.param({}, "a.md › A", id="section"),

@@ -11,6 +11,7 @@ from raggate.gate.cause_wording import sentence
 from raggate.gate.folder_causes import beyond, first_is_skipped, folder_cause, unsearched_folder
 from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.run import LabelledResult
+from tables import each_row
 
 NOTES = ("work/docs/a.md", "work/mail/b.md", "work/c.md")
 SKIPPED = {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 0})}
@@ -36,7 +37,7 @@ def test_selected_and_nothing_came_from_it() -> None:
     assert sentence(found) == "its folder work/docs was selected (2 of 2), and nothing came from it"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("folders", "fields"),
     [
         pytest.param(("work/mail", "work/docs"), {"outscored": False}, id="may-be-outranked"),
@@ -70,7 +71,7 @@ def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: 
     assert (cause(*folders, outscored=False, folders=SKIPPED) is not None) is found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "skipped"),
     [
         ({"several": 40, "served": 30}, {"several": 40, "served": 0}, True),
@@ -89,7 +90,7 @@ def test_skipped_in_enough_answers(before: dict[str, int], now: dict[str, int], 
     assert not first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "vector")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("folders", "kinds"),
     [
         pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work/mail",)}, ["selected"], id="one"),

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from raggate.gate.index_change import IndexChange
+from tables import each_row
 
 INDEX = {
     "vault": "v",
@@ -23,7 +24,7 @@ def change(**now: Any) -> IndexChange:
     return IndexChange(INDEX, {**INDEX, **now})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "documents", "chunks"),
     [
         pytest.param({}, "", "", id="the-same"),
@@ -76,7 +77,7 @@ def test_what_is_said_of_its_size(now: dict[str, Any], documents: str, chunks: s
     assert (index.documents_words, index.chunks_words) == (documents, chunks)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "lost", "same_size"),
     [
         ({}, 0, "of the same size"),
@@ -100,7 +101,7 @@ def test_the_size_of_an_index_that_is_counted_by_half() -> None:
     assert IndexChange({"vault": "v"}, {"vault": "v"}).same_size == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "versions", "recut"),
     [
         ({}, [], False),

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
 from raggate.config.schema import Gate
 from raggate.gate import completeness, index_losses
 from raggate.models.comparison import Comparison
+from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": 0.05})
 
@@ -21,7 +20,7 @@ def sides(before: dict[str, Any], now: dict[str, Any]) -> Comparison:
     return make_comparison(baseline=baseline, scorecard=make_scorecard(case, fingerprint=now))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "smaller"),
     [
         ({"vault": "v", "chunks": 9}, {"vault": "v", "chunks": 8}, True),
@@ -41,7 +40,7 @@ def test_an_index_of_fewer_chunks(before: dict[str, Any], now: dict[str, Any], *
     assert not [*index_losses.chunks(sides({**before, **same}, {**now, **same}), same_chunker=False)]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "missing"),
     [
         ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 8}, True),
@@ -62,7 +61,7 @@ def test_an_index_of_fewer_documents(before: dict[str, Any], now: dict[str, Any]
     assert not missing or "has 8 documents of the same notes, 9 in the baseline's run" in reasons[0].message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "words"),
     [
         ({"documents": 9, "chunks": 30}, []),

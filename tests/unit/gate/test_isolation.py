@@ -10,6 +10,7 @@ import pytest
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from probed import examples, make_probe, probed
 from raggate.models.run import Chunk, Leak, Reference
+from tables import each_row
 
 PRIVATE: dict[str, Any] = {"private": ("home/diary.md",), "config": {"private": {"places": ["home/diary.md"]}}}
 DIARY = make_chunk(rel_path="diary.md")
@@ -80,7 +81,7 @@ def test_a_probe_that_brings_a_note_of_no_vault(path: str) -> None:
     assert example.endswith(f"{path}, a path that is in no vault, so it may be any note")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "private", "leaks"),
     [
         pytest.param(make_chunk(rel_path="a.md", vault="work"), "work/a.md", True, id="its-vault-told"),
@@ -96,7 +97,7 @@ def test_which_note_a_chunk_is_of(chunk: Chunk, private: str, *, leaks: bool) ->
     assert bool(examples("private_withheld", run)) == leaks
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "sees", "expected"),
     [
         pytest.param(make_chunk(vault="work"), ("work",), [], id="a-vault-they-see"),

@@ -24,6 +24,7 @@ from raggate.models.judging_quality import (
 )
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import Verdict
+from tables import each_row
 
 QUESTIONS = 12
 AGREEMENT = CanaryAgreement(cases=24, judged=24, kappa=0.8, low=0.7, high=0.9)
@@ -88,7 +89,7 @@ def test_fit_judges_decide() -> None:
     assert verdict(card(4.5), card(3.9)).outcome == "regression"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("how", "why"),
     [
         (
@@ -147,7 +148,7 @@ def unread(reason: str, count: int, **fields: Any) -> Scorecard:
     return card(4.5, summary(**{**known, **fields}), without=count)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reason",
     [
         "refused",

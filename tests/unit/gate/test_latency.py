@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from raggate.gate.latency import LEAST_QUESTIONS, judged, slower
 from raggate.models.recheck import LatencyCheck
 from raggate.models.verdict import Reason, Verdict, VerdictKind
+from tables import each_row
 
 BASE = (100.0,) * 20
 RED = Reason("worse", "hit_at_5 fell")
@@ -23,7 +24,7 @@ def verdict(outcome: VerdictKind = "pass") -> Verdict:
     return Verdict(outcome=outcome, sentences=("As it was.",), reasons=(RED,) if outcome == "regression" else ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("change", "late"),
     [
         pytest.param((160.0,) * 20, True, id="all questions"),

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from builders import make_comparison
 from raggate.gate.merge_effects import foreseen
 from raggate.models.comparison import GoldenChanges
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import Preview, Reason, Verdict
+from tables import each_row
 
 BROKEN = Preview(breaks=("golden.jsonl:3: key 'id' is missing",))
 
@@ -32,9 +31,7 @@ def test_a_pass_that_would_break_the_gate_is_none() -> None:
     assert [reason.code for reason in found.reasons] == ["breaks-gate"]
 
 
-@pytest.mark.parametrize(
-    ("outcome", "code"), [("regression", 1), ("cannot tell", 3), ("invariant broken", 4), ("interrupted", 130)]
-)
+@each_row(("outcome", "code"), [("regression", 1), ("cannot tell", 3), ("invariant broken", 4), ("interrupted", 130)])
 def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     """What was decided of the API stays as it is, and the reason is told after its own."""
     found = foreseen(verdict(outcome), BROKEN, make_comparison())
@@ -42,7 +39,7 @@ def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     assert [reason.code for reason in found.reasons] == ["worse", "breaks-gate"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("preview", "code"),
     [
         (Preview(problems=("the API was killed by SIGKILL",)), "preview"),
@@ -62,7 +59,7 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
     assert "with 1 warning" in found.headline
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("preview", "message"),
     [
         (

@@ -12,6 +12,7 @@ from probed import examples, make_probe, probed
 from raggate.gate.metamorphic import difference
 from raggate.models.probe import ProbeKind
 from raggate.models.run import Chunk
+from tables import each_row
 
 A, B, C = make_chunks("a.md", "b.md", "c.md")
 
@@ -21,7 +22,7 @@ def renamed(*chunks: Chunk) -> tuple[Chunk, ...]:
     return tuple(replace(chunk, chunk_id=f"new-{chunk.chunk_id}") for chunk in chunks)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "expected"),
     [
         pytest.param((), (), None, id="both-empty"),
@@ -44,7 +45,7 @@ def test_difference_is_symmetric_and_complete(before: list[Chunk], now: list[Chu
     assert (difference(before, now) is None) == (before == now) == (difference(now, before) is None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "name", "suite", "chunks", "expected"),
     [
         pytest.param("prefix", "top_is_prefix", (A, B, C), (A, B), [], id="prefix"),
@@ -103,7 +104,7 @@ def test_an_index_that_grows_when_it_is_made_again() -> None:
     assert examples("reindex_idempotent", run) == ["the index has 8 chunks after indexing again, before 4"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "holds"),
     [
         pytest.param(make_chunk(heading_path="# A > ## B", vault="work"), True, id="its-section"),

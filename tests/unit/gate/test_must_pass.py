@@ -8,6 +8,7 @@ from builders import make_case_score
 from raggate.gate.must_pass import first_miss, lacking
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.repeats import averaged
+from tables import each_row
 
 REFUSED = {"hit_at_5": 1.0, "false_abstention_rate": 1.0}
 
@@ -18,7 +19,7 @@ def answer(rank: int | None, values: dict[str, float | None] | None = None, fail
     return make_case_score(values=values or hit, rank=rank, failure=failure, must_pass=True)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "lacks", "place"),
     [
         pytest.param([answer(1)], None, 0, id="one answer, a hit"),

@@ -15,6 +15,7 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.scoring import repeats
 from raggate.scoring.noise import KEY, Band, Noise
 from raggate.scoring.repeats import Repeated
+from tables import each_row
 
 
 def noise(**spreads: float) -> dict[str, Any]:
@@ -47,7 +48,7 @@ def test_a_change_inside_the_noise_is_told_and_stays_red() -> None:
     assert "inside-noise" in {reason.code for reason in verdict.warnings}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "spread", "told"),
     [
         pytest.param(0.74, 0.05, False, id="beyond the noise"),

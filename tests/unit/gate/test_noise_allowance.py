@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from math import comb
 
-import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_baseline, make_case_score, make_scorecard
 from raggate.gate.noise_allowance import LUCK, doubt, explained
 from raggate.scoring.noise import KEY, Band, Noise
+from tables import each_row
 
 BEST = {"hit_at_5": 1.0, "groundedness": 5.0}
 
@@ -19,7 +19,7 @@ def band(moved: float | None, cases: int) -> Band:
     return Band(low=0.0, high=1.0, differ=0 if not moved else 1, cases=cases, moved=moved)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("moved", "cases", "most"),
     [
         # Wilson's lower ends, by hand with z = 1.96: 1/10 0.0179, 3/10 0.1078, 3/100 0.0103, 10/100 0.0552

@@ -11,6 +11,7 @@ from raggate.gate.note_causes import heading_cause, piece_cause, section_cause
 from raggate.gate.passages import ranked
 from raggate.models.cause import Cause
 from raggate.models.run import Chunk, LabelledResult
+from tables import each_row
 
 CASE = make_case(gold_supports=(make_support(snippets=("the sentence",)),), vaults=("work",))
 
@@ -25,7 +26,7 @@ def piece(item: LabelledResult) -> Cause | None:
     return piece_cause(item, CASE.gold_supports, ranked(item), ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "labels", "code"),
     [
         pytest.param(make_chunk(text="Else."), {}, "snippet-gone", id="another-piece"),
@@ -79,7 +80,7 @@ def test_other_sections_and_vaults(chunk: Chunk, code: str | None) -> None:
     assert (found.code if found else None) == code
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("told", "code"),
     [
         pytest.param("## deep", "heading-partial", id="the last heading alone"),

@@ -9,6 +9,7 @@ import pytest
 from builders import make_case_score, make_metric
 from raggate.gate.paired_rows import PairedCases
 from raggate.models.comparison import Delta, Interval
+from tables import each_row
 
 Value = float | None
 
@@ -43,7 +44,7 @@ def test_means_are_over_the_cases_with_both_values() -> None:
     assert (delta.regressed, delta.improved, delta.fell) == (1, 0, ("q0",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("sides", "before", "after", "unpaired"),
     [
         pytest.param([(1.0, None), (0.5, None)], 0.75, None, 2, id="gone"),

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import pytest
-
 from builders import make_case, make_chunk, make_labelled, make_result, make_support
 from raggate.gate.passages import of_chunk, place, ranked, unmatched
 from raggate.models.golden import Support
 from raggate.models.run import Chunk
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("support", "vaults", "name"),
     [
         (make_support("d/a.md", "# A"), ("work",), "work/d/a.md › A"),
@@ -27,7 +26,7 @@ def test_a_passage_is_named_as_far_as_the_golden_set_tells(
     assert place(support, make_case(gold_supports=(support,), vaults=vaults)) == name
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "name"),
     [
         (make_chunk(vault="work"), "work/a.md › A"),

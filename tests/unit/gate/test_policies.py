@@ -32,6 +32,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.run import LabelledResult, Run
 from raggate.models.verdict import Verdict
 from raggate.scoring.score import score
+from tables import each_row
 from tries import tried
 
 Policy = Literal["either", "evidence", "threshold"]
@@ -79,7 +80,7 @@ TWO, THREE = ([1] * 20, [None] * 2 + [1] * 18), ([1] * 20, [None] * 3 + [1] * 17
 """10 points, p = 0.11; and 15 points, p = 0.051."""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("policy", "before", "after", "outcome", "reasons", "warnings"),
     [
         pytest.param("either", *SMALL_LOSS, "regression", ["composite-worse"], [], id="either-shown"),

@@ -50,7 +50,7 @@ def test_the_same_files_are_an_empty_preview() -> None:
     assert preview.changes(same, same, DIRECTIONS).empty
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "expected"),
     [
         pytest.param({}, {"gate": {"tolerance": 0.1}}, [("gate.tolerance", "0.05", "0.1")], id="a value"),
@@ -167,7 +167,7 @@ def test_golden_changes() -> None:
     assert (found.regrouped, found.limited) == (("alone",), ("everywhere",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "state", "values"),
     [
         (None, stored(hit_at_1=1.0), "added", ()),
@@ -224,7 +224,7 @@ def test_a_key_that_is_longer_than_what_is_shown() -> None:
     assert len(key) < len(name)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "expected"),
     [
         pytest.param(None, None, (0, 0), id="no-judges"),

@@ -10,6 +10,7 @@ import pytest
 from builders import make_chunk, make_chunks, make_failure, make_labelled, make_result
 from probed import broken, make_probe, probed
 from raggate.models.run import ProbeAnswer
+from tables import each_row
 
 A, B = make_chunks("a.md", "b.md")
 MARKED: dict[str, Any] = {"config": {"private": {"tags": ["secret"]}}}
@@ -21,7 +22,7 @@ THREE: dict[str, Any] = {"config": {"ask": {"probes": {"principals": PEOPLE}}}}
 HEADING = {"case_id": "", "note": "work/a.md", "heading_path": "# A"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "answers", "run", "level", "why"),
     [
         pytest.param(
@@ -166,7 +167,7 @@ def test_what_was_not_seen(
     assert broken(name, probed(*answers, **run, stopped="the API ended")) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "answers", "run"),
     [
         pytest.param("headings_findable", (make_probe("heading", make_chunk(), **HEADING),), {}, id="answered"),
@@ -192,7 +193,7 @@ NOTHING_TELLS = "no question was answered twice, so nothing shows"
 LIMIT = "gate.max_error_rate allows 0.02"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("asked", "failed", "why"),
     [
         pytest.param(10, 10, NOTHING_TELLS, id="all-fail"),
@@ -202,7 +203,7 @@ LIMIT = "gate.max_error_rate allows 0.02"
         pytest.param(50, 1, None, id="as-many-as-may"),
     ],
 )
-@pytest.mark.parametrize("level", ["error", "warn"])
+@each_row("level", ["error", "warn"])
 def test_questions_that_fail_when_asked_again(asked: int, failed: int, why: str | None, level: str) -> None:
     """Whether an API ranks alike is not seen where more calls fail than may, as each could have come out otherwise."""
     run = probed(suite=(A,))

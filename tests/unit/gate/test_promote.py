@@ -29,6 +29,7 @@ from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
 from raggate.scoring import score as scoring
 from raggate.scoring.score import score
+from tables import each_row
 
 ASKED = [make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk())) for number in range(100)]
 FAILED = [
@@ -45,7 +46,7 @@ def promote(run: Run, findings: tuple[Finding, ...] = (), gate: Gate | None = No
     refuse_unmeasured(run, score(run, (5,)), findings, gate or Gate())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("run", "findings", "gate"),
     [
         pytest.param(make_run(*ASKED), (), Gate(), id="all-answered"),
@@ -69,7 +70,7 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
     promote(run, findings, gate)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("run", "findings", "reason"),
     [
         pytest.param(make_run(*ASKED, stopped="gave up"), (), "it did not finish: gave up", id="stopped"),
@@ -343,7 +344,7 @@ def test_metric_with_few_shared_questions(same: int, *, shared: bool) -> None:
     assert [reason.code for reason in found.reasons] == ["mean-down" if shared else "metric-down"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "terms",
     [
         pytest.param(Terms(), id="nothing-said"),
@@ -493,7 +494,7 @@ def test_large_drop_is_recorded() -> None:
     )
 
 
-@pytest.mark.parametrize("lost", [1, 2, 3, 8])
+@each_row("lost", [1, 2, 3, 8])
 def test_promoting_twice_changes_nothing(lost: int) -> None:
     """Promoting the run that is the baseline already gives the same bytes: no drop is counted twice."""
     once = proposed(run_of(lost), kept(proposed(run_of(2), None)), ALLOWED)

@@ -35,6 +35,7 @@ from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Review
 from raggate.pipeline import check
 from raggate.scoring import score
+from tables import each_row
 
 GATE = Gate(metrics={"wrong_rate": 0.05})
 ON = Promotion(on="2026-03-01", reason="smaller model", by="ada")
@@ -119,7 +120,7 @@ def test_large_drop_among_other_questions() -> None:
     assert after.best == after.moved.after
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "expected"),
     [
         pytest.param(0.78, 0.76, replace(ENTRY, drops=0.04), id="small-drop-is-added"),
@@ -182,7 +183,7 @@ def test_everything_starts() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "expected"),
     [
         pytest.param(0.7, 0.8, RatchetEntry(best=0.8, drops=0.0, since="2026-03-01"), id="as-good-as-the-best"),
@@ -222,7 +223,7 @@ def test_metric_that_cannot_be_held_against_anything() -> None:
         assert accepted(comparison, Gate()) == {"hybrid": {"hit_at_5": ENTRY}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("drops", "now", "total"),
     [
         pytest.param(0.03, 0.78, None, id="exactly-the-tolerance"),
@@ -255,7 +256,7 @@ def held(drops: float, now: float, **fields: Any) -> Comparison:
     return make_comparison(make_delta(0.8, now, **fields), baseline=make_baseline(accepted=kept))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ratchet", "now", "outcome", "reasons", "warnings"),
     [
         pytest.param("warn", 0.78, "pass", [], ["creep"], id="warn"),

@@ -70,7 +70,7 @@ def test_status_of_a_row(delta: Delta, gate: Gate, status: str) -> None:
     assert classify_row(delta, gate).status == status
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metrics", "metric", "allowed"),
     [
         pytest.param({}, "hit_at_5", 0.07, id="the-gates-tolerance"),

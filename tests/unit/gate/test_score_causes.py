@@ -12,6 +12,7 @@ from raggate.gate.score_causes import absent_entry, answered_for_less, cut_off, 
 from raggate.models.cause import CauseEvidence, ListEvidence
 from raggate.models.run import Chunk
 from raggate.scoring.list_entries import list_entries
+from tables import each_row
 
 STEADY = {"rescored": {"final": False}}
 GOLD = make_chunk("gold", score_final=0.8, score_vector=0.5)
@@ -31,7 +32,7 @@ def lost(*now: Chunk, before: tuple[Chunk, ...] = (GOLD,), **lists: Any) -> Aske
     return Asked(item=item, metric="hit_at_5", before=1, after=None, old=old, evidence=evidence)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("scores", "lists", "proofs"),
     [
         pytest.param((0.7,), STEADY, (True, False), id="others-score-less"),
@@ -57,7 +58,7 @@ def test_a_passage_whose_chunk_came_back() -> None:
     assert (absent_entry(asked), outscored(asked), outranked(asked)) == (None, False, False)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("score", "lists", "clear"),
     [
         pytest.param(0.7, {"shift": 0.0002}, True, id="above-by-more-than-any-score-moved"),
@@ -93,7 +94,7 @@ def test_a_passage_that_stood_clear_by_place(overtaking: int, *, clear: bool) ->
     assert stood_clear(lost(other(5.0, 7), other(5.0, 8), before=(GOLD, *old), shift=9.0)) is False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "lists", "less"),
     [
         pytest.param((), {"answered": 0.3, "shift": 0.1}, True, id="it-had-more-than-moved"),
@@ -130,7 +131,7 @@ def test_a_passage_by_its_note() -> None:
     assert absent_entry(lost(own, renumbered=True, **STEADY)) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("floors", "longest", "lists", "found"),
     [
         pytest.param((0.1, 0.85), 2, STEADY, True, id="below-all-that-is-returned"),

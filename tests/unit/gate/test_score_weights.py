@@ -25,7 +25,7 @@ def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry
     return [entry(vector * one + lexical * other, one, other) for one, other in pairs]
 
 
-@pytest.mark.parametrize(("vector", "lexical"), [(0.7, 0.3), (1.0, 0.0), (0.4, 0.6), (0.0, 1.0), (2.0, -0.5)])
+@each_row(("vector", "lexical"), [(0.7, 0.3), (1.0, 0.0), (0.4, 0.6), (0.0, 1.0), (2.0, -0.5)])
 def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
     """Where the final score is a sum of weighed parts, the weights are found, also one of 0."""
     assert fitted_weights(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})

@@ -15,6 +15,7 @@ from raggate.gate.shared_chunks import (
     shared,
 )
 from raggate.models.scorecard import ListEntry
+from tables import each_row
 
 
 def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEntry]:
@@ -22,7 +23,7 @@ def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEnt
     return [ListEntry(note=name[:1].strip(), chunk=name[1:], final=(scores or {}).get(name, 0.5)) for name in names]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "anew"),
     [
         pytest.param(("m1", "n2"), ("n2", "m1"), False, id="the-same-ids"),
@@ -55,7 +56,7 @@ def test_questions_that_are_the_same() -> None:
     assert [len(pairs) for pairs in of_questions(before, now)] == [1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "most"),
     [
         ("abcd", "abcd", 0),

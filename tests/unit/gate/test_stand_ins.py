@@ -18,6 +18,7 @@ from raggate.models.comparison import Delta
 from raggate.models.judging_quality import JUDGES
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import OVERALL, CaseScore
+from tables import each_row
 
 HARD = (OVERALL, "difficulty=hard")
 
@@ -57,7 +58,7 @@ def proven(size: int, found: int, relabelled: int, lost: int, *, metric: str = "
     return others.proven > 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("size", "relabelled", "lost", "expected"),
     [
         pytest.param(60, 1, 1, False, id="one-question-decides-nothing"),
@@ -139,8 +140,8 @@ def test_relabelling_what_stays_as_good_is_never_worse(before: list[float], chan
     assert classify_row(delta, Gate(tolerance=0)).status != "worse"
 
 
-@pytest.mark.parametrize(("size", "found"), [(20, 10), (20, 16), (60, 45), (60, 60), (200, 190)])
-@pytest.mark.parametrize("added", [2, 5, 10, 20])
+@each_row(("size", "found"), [(20, 10), (20, 16), (60, 45), (60, 60), (200, 190)])
+@each_row("added", [2, 5, 10, 20])
 def test_questions_of_the_same_kind_are_rarely_a_loss(size: int, found: int, added: int) -> None:
     """Questions drawn like those of the baseline are called a loss by chance in less than one run of fifty, exactly."""
     right = Fraction(found + 1, size + 2)

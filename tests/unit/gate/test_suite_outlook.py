@@ -9,6 +9,7 @@ from raggate.gate.suite_outlook import recommended, suite_outlook
 from raggate.models.golden import Golden
 from raggate.models.outlook import ModeOutlook, PolicyOdds
 from raggate.scoring.score import score
+from tables import each_row
 
 CUTOFFS = (1, 5, 10)
 
@@ -71,7 +72,7 @@ def test_metrics_that_are_fine_or_small() -> None:
     assert len(outlook.odds) == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("odds", "expected"),
     [
         pytest.param({"either": (0.08, 0.6), "evidence": (0.05, 0.5), "threshold": (0.03, 0.6)}, "either", id="calm"),

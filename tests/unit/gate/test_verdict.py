@@ -103,7 +103,7 @@ def test_questions_that_were_not_asked_did_not_fail(
     assert [reason.message for reason in reasons if reason.code == "too-many-errors"] == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("said", "expected"),
     [
         pytest.param("", "3 of 3 calls failed (timeout), and gate.max_error_rate allows 2 %", id="not-known"),
@@ -370,7 +370,7 @@ def test_one_warning_a_slice() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("comparison", "findings", "message"),
     [
         pytest.param(
@@ -447,7 +447,7 @@ INCOMPLETE = with_gated(golden=GoldenChanges(removed=("q2",)))
 ALL = with_gated(WORSE, golden=GoldenChanges(removed=("q2",)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("comparison", "findings", "rest", "outcome", "exit_code", "first"),
     [
         pytest.param(with_gated(), (), {}, "pass", 0, None, id="nothing-wrong"),
@@ -483,7 +483,7 @@ def test_every_cause_is_told() -> None:
 FLIPS = (make_flip("q1"), make_flip("q2"), make_flip("q3", kind="fixed"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("comparison", "gate", "headline"),
     [
         pytest.param(with_gated(), PLAIN, "Nothing gated is worse than allowed, over 1 question.", id="pass"),
@@ -569,7 +569,7 @@ def test_message_of_a_row(comparison: Delta, gate: Gate, message: str) -> None:
     assert decide(with_gated(comparison), (), gate).reasons[0].message == message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "missed"),
     [
         pytest.param({"rank": 6}, "nothing expected is within rank 5", id="too-low"),
@@ -694,7 +694,7 @@ def _of_indexes(before: dict[str, Any], now: dict[str, Any], *deltas: Delta) -> 
 INDEX = {"vault": "v", "chunks": 718, "chunker_version": "2"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "reasons", "warnings"),
     [
         pytest.param({}, [], [], id="the same"),

@@ -194,7 +194,7 @@ def test_nothing_compared() -> None:
     assert verdict.waivers[0].state == "active"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "given", "message"),
     [
         pytest.param(
@@ -370,7 +370,7 @@ def test_case_that_is_not_in_the_golden_set() -> None:
         waivers.check_cases(config_of(waiver(), waiver(case="q7")), make_golden(make_case("q1")), "raggate.yml")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("measured", "started", "days", "stale"),
     [
         pytest.param("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z", 90, False, id="exactly-90-days"),

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from builders import make_comparison, make_delta, make_flip, make_metric, make_operations
 from raggate.config.schema import Gate, Rule
 from raggate.gate import wording
@@ -99,7 +97,7 @@ def test_no_foreign_quotation_mark_ends_the_quotation() -> None:
     assert wording.failing("") == ""
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("outcome", "codes", "expected"),
     [
         ("pass", [], ("Nothing gated is worse than allowed, over 1 question, with 1 warning.",)),

@@ -6,9 +6,10 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.github import bases
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base", "named"),
     [
         ("main", ""),
@@ -25,7 +26,7 @@ def test_bases_that_are_judged(base: str, named: str) -> None:
     bases.check(base, "main", named)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base", "named"),
     [
         ("lenient", ""),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.github.comment_commands import MOST_CHARACTERS, TAKES, Command, Unclear, parse
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "command"),
     [
         ("/raggate recheck", Command(name="recheck")),
@@ -25,7 +25,7 @@ def test_commands(body: str, command: Command) -> None:
     assert parse(body) == command
 
 
-@pytest.mark.parametrize(
+@each_row(
     "body",
     [
         "",
@@ -42,7 +42,7 @@ def test_a_comment_for_somebody_else(body: str) -> None:
     assert parse(body) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "why"),
     [
         ("/raggate rechek", "There is no such command."),

@@ -164,7 +164,7 @@ def test_loud_comments_name_their_push() -> None:
     assert marker.alert_order(marker.comment_line("main"), "main") is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "state",
     [
         State(suite="main", pushes=(Push(head=HEAD, verdict="fine", run=1),)),

@@ -7,12 +7,13 @@ from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
 from raggate.github import workflow_files
+from tables import each_row
 
 FOLDER = ".github/workflows/"
 
 
-@pytest.mark.parametrize("workflow", ["rag-gate.yml", f"{FOLDER}rag-gate.yml"])
-@pytest.mark.parametrize("ref", ["", "@main", "@refs/heads/main", "@refs/pull/7/merge"])
+@each_row("workflow", ["rag-gate.yml", f"{FOLDER}rag-gate.yml"])
+@each_row("ref", ["", "@main", "@refs/heads/main", "@refs/pull/7/merge"])
 def test_the_file_that_is_expected(workflow: str, ref: str) -> None:
     """The file counts by its name or its path, with the run's own ref or without."""
     assert workflow_files.is_of(f"{FOLDER}rag-gate.yml{ref}", workflow, "main")
@@ -29,7 +30,7 @@ def test_no_other_file_is_taken(name: str, branch: str, longer: bool) -> None:
                 assert not workflow_files.is_of(path, "rag-gate.yml", known)
 
 
-@pytest.mark.parametrize("name", ["", "x", "../x.yml", "a/b.yml", "x.yml ", f"{FOLDER}a/b.yml", "x.json"])
+@each_row("name", ["", "x", "../x.yml", "a/b.yml", "x.yml ", f"{FOLDER}a/b.yml", "x.json"])
 def test_what_is_no_workflow_file(name: str) -> None:
     """The input takes a file of the folder of workflows, and nothing else."""
     with pytest.raises(UsageError, match="input 'workflow'"):

@@ -27,7 +27,7 @@ def vault(**notes: str) -> Vault:
 NOTE = "# Costs\n\nTen *euro*.\n\n## Per month\n\nOne euro.\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "support",
     [
         pytest.param(make_support("a.md", None), id="the whole note"),

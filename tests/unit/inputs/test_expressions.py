@@ -9,11 +9,12 @@ from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
 from raggate.inputs.expressions import compiled, words_of
+from tables import each_row
 
 TEXTS = ("work-007", "what does the bank card cost?", "fees")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "fits"),
     [
         ("fees", True),
@@ -50,7 +51,7 @@ def test_what_fits(expression: str, fits: bool | None) -> None:
         assert compiled(expression)(TEXTS) is fits
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expression", "problem"),
     [
         ("", "column 1: expected a word, 'not' or '('; it ends here"),

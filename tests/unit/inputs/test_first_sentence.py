@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.first_sentence import MAX_CHARACTERS, first_sentence
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "sentence"),
     [
         ("# Bees\n\nSix hives stand here. They hum.\n", "Six hives stand here."),

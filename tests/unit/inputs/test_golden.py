@@ -279,7 +279,7 @@ def test_number_of_cases_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     assert refusal(lines(ROW, {**ROW, "id": "q2"})) == "g.jsonl: 2 cases, expected at most 1"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "above"),
     [
         pytest.param({"k": 1000}, {"k": 1001}, id="k"),
@@ -323,7 +323,7 @@ def test_golden_hash_covers(change: dict[str, Any]) -> None:
     assert golden.load(lines({**ROW, **change}), "g").hash != golden.load(lines(ROW), "g").hash
 
 
-@pytest.mark.parametrize(
+@each_row(
     "changes",
     [
         {"tags": ["x"]},
@@ -468,7 +468,7 @@ def make(**fields: object) -> Case:
     return golden.load(json.dumps({"id": "q", "question": "?", "answerable": True, **fields}).encode(), "g").cases[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "supports"),
     [
         pytest.param({"expected_chunk_ids": ["c1", "c2", "c1"]}, ("c1", "c2"), id="chunks, each once"),
@@ -496,7 +496,7 @@ def test_new_keys_leave_the_hash_of_older_cases() -> None:
     assert make(gold_supports=places, forbidden=["x"]).hash != plain.hash
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("category", "meant"),
     [
         ("multihop", "multi_hop"),
@@ -511,13 +511,13 @@ def test_a_misspelt_category_does_not_escape_its_rule(category: str, meant: str)
     assert f"category {category!r} has no rule; did you mean {meant!r}" in refusal(lines({**ROW, "category": category}))
 
 
-@pytest.mark.parametrize("category", ["factual", "multimedia", "hops", "recency", "conflict"])
+@each_row("category", ["factual", "multimedia", "hops", "recency", "conflict"])
 def test_other_categories_are_free(category: str) -> None:
     """A category that is not like one with a rule is taken as it is."""
     assert load_one(category=category).category == category
 
 
-@pytest.mark.parametrize(
+@each_row(
     "line",
     [
         pytest.param(b"{" + b",".join(b'"k%d":1' % number for number in range(80_000)) + b"}", id="keys"),

@@ -40,7 +40,7 @@ def test_heading_paths(text: str, expected: Paths) -> None:
     assert headings.heading_paths(text, "dir/note.md") == expected | {("note",), ("Note",)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "also"),
     [
         pytest.param("# R&amp;D \\*x\\*\n", {("R&D *x*",), ("R&amp;D \\*x\\*",)}, id="entities and escapes"),
@@ -62,7 +62,7 @@ def test_heading_paths_read_both_ways(text: str, also: Paths) -> None:
     assert headings.heading_paths(text, "note.md") >= also
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rel_path", "expected"),
     [
         pytest.param("weekly plan.md", {("weekly plan",), ("Weekly Plan",)}, id="words"),
@@ -82,7 +82,7 @@ def test_any_text_has_heading_paths(text: str) -> None:
     assert ("note",) in headings.heading_paths(text, "note.md")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("snippet", "expected"),
     [
         pytest.param("ten euro a month", True, id="case and white space"),
@@ -103,7 +103,7 @@ def test_holds(snippet: str, *, expected: bool) -> None:
 NOTE = "---\ntitle: x\n---\n\n# A\n\ntext\n\n## B\n\n### C\n\n## B\n\n```\n## D\n```\n\n## *D* & more\n"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("heading_path", "line"),
     [
         pytest.param(None, 1, id="the whole note"),
@@ -121,7 +121,7 @@ def test_line_of(heading_path: str | None, line: int) -> None:
     assert headings.line_of(NOTE, heading_path) == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("no heading\n", [], id="none"),
@@ -137,7 +137,7 @@ def test_headings_with_text(text: str, expected: list[tuple[str, ...]]) -> None:
     assert list(headings.headings_with_text(text)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [("---\na: 1\nb: 2\n---\n# A", "a: 1\nb: 2"), ("# A\n---\na: 1\n---\n", ""), ("---\n---\n", ""), ("", "")],
 )

@@ -16,6 +16,7 @@ from raggate.inputs.notes import Notes
 from raggate.models.golden import Vault
 from raggate.models.probe import ProbeKind
 from raggate.models.run import Chunk, Leak, LeakPart, Probing, Reference, Response, Run
+from tables import each_row
 
 KEPT = "the brewer owes the bank eleven thousand and pays nothing back before spring"
 DIARY = f"# Diary\n\n## Status of the week\n\nWe are on track with all of it. Between us, {KEPT}.\n"
@@ -43,7 +44,7 @@ def noted(*chunks: Chunk, question: str = "Who owes?", private: tuple[str, ...] 
     return leaks.noted(make_run(item, probes=Probing(private=private)), NOTES, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "rank"),
     [
         pytest.param(KEPT, 1, id="all-of-it"),
@@ -78,7 +79,7 @@ def test_why_the_api_abstains_is_looked_at() -> None:
     assert [leak.rank for leak in item.labels.leaks] == [0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("part", "fields"),
     [
         pytest.param("abstain_reason", {"answer": "ok", "abstain_reason": KEPT}, id="behind-an-answer"),
@@ -100,7 +101,7 @@ def test_every_text_of_a_response_is_looked_at(part: LeakPart, fields: dict[str,
     assert item.labels.leaks == (Leak(rank=0, note="home/diary.md", part=part),)
 
 
-@pytest.mark.parametrize("part", ["chunk_id", "doc_id", "vault", "rel_path", "heading_path"])
+@each_row("part", ["chunk_id", "doc_id", "vault", "rel_path", "heading_path"])
 def test_every_text_of_a_chunk_is_looked_at(part: LeakPart) -> None:
     """A private text leaks in ids, names and headings of a chunk as in its text, and is told once for each."""
     (item,) = noted(make_chunk(text=KEPT, **{part: f"1-{KEPT.replace(' ', '-')}"})).results
@@ -155,7 +156,7 @@ def probed(kind: ProbeKind, response: Response, *, principal: str = "") -> Run:
     return leaks.noted(make_run(probes=Probing(answers=(answer,), private=PRIVATE)), NOTES, ANNA)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("principal", "text", "note"),
     [
         pytest.param("", KEPT, "home/diary.md", id="private-for-all"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.note_titles import NoteTitles
@@ -80,7 +79,7 @@ def test_headings_of_the_note(path: str) -> None:
     assert TITLES.holds(path)
 
 
-@pytest.mark.parametrize("path", UNKNOWN.values(), ids=UNKNOWN)
+@each_row("path", UNKNOWN.values(), ids=UNKNOWN)
 def test_headings_of_no_note(path: str) -> None:
     """What is not a heading of the note, or not below the other, is not known."""
     assert not TITLES.holds(path)

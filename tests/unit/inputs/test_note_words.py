@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.note_words import ENOUGH, MAX_NOTE_CHARACTERS, NoteWords, has_text
@@ -69,7 +68,7 @@ def test_what_chunkers_make_of_a_note_stands_in_it(text: str) -> None:
     assert WORDS.holds(text)
 
 
-@pytest.mark.parametrize("text", INVENTED.values(), ids=INVENTED)
+@each_row("text", INVENTED.values(), ids=INVENTED)
 def test_what_is_invented_does_not_stand_in_the_note(text: str) -> None:
     """Other sentences do not, nor do the note's words in another order, or a piece of it among others."""
     assert not WORDS.holds(text)
@@ -88,13 +87,13 @@ def test_a_note_beyond_measure_is_not_judged() -> None:
     assert not NoteWords("a" * (MAX_NOTE_CHARACTERS + 1), ()).checkable
 
 
-@pytest.mark.parametrize("text", ["", " \n\t", "\u200b\u2060\ufeff", "\u3164", "\u2800", "\u00ad", "\u0301", "\x00"])
+@each_row("text", ["", " \n\t", "\u200b\u2060\ufeff", "\u3164", "\u2800", "\u00ad", "\u0301", "\x00"])
 def test_nothing_to_see(text: str) -> None:
     """White space, zero-width, filler and control characters are no text."""
     assert not has_text(text)
 
 
-@pytest.mark.parametrize("text", ["a", "7", "---", "🙂", "文", "\u200bx"])
+@each_row("text", ["a", "7", "---", "🙂", "文", "\u200bx"])
 def test_something_to_see(text: str) -> None:
     """A letter, a digit, a mark or a picture is text."""
     assert has_text(text)

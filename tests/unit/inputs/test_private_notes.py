@@ -5,8 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from raggate.config.probe_settings import Private
 from raggate.inputs.private_notes import private_notes
 from raggate.models.golden import Vault
@@ -44,7 +42,7 @@ def test_by_front_matter(front_matter: str, values: list[str | bool], *, private
     assert not marked(f"# A\n\n{front_matter}\n", front_matter={"private": values})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "private"),
     [
         ("---\ntags: [a, secret]\n---\n", True),
@@ -62,7 +60,7 @@ def test_by_tags(text: str, *, private: bool) -> None:
     assert marked(text, tags=["#Secret"]) == private
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("place", "private"),
     [("work", True), ("work/In", True), ("work/In/a.md", True), ("work/I", False), ("home", False)],
 )

@@ -6,14 +6,13 @@ from collections import Counter
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_config, make_golden
 from raggate.config.invariant_settings import PROBES_OFF
 from raggate.config.schema import Config
 from raggate.inputs.probe_plan import fewer, plan, question_of
 from raggate.models.golden import Golden, Vault
 from raggate.models.probe import Probe
+from tables import each_row
 
 TEXTS = {
     ("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n\n## Empty one\n\n## Log\n\nlines\n",
@@ -42,7 +41,7 @@ def planned(*names: str, golden: Golden = GOLDEN, **keys: Any) -> tuple[Probe, .
     return plan(config(*names, **keys), golden, VAULT, PRIVATE)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("names", "expected"),
     [
         ((), {}),
@@ -112,7 +111,7 @@ def test_nothing_in_a_question_tells_that_it_is_a_probe() -> None:
     assert question_of(anna, golden, settings).vaults == ("work",)
 
 
-@pytest.mark.parametrize(("k", "half"), [(2, 1), (5, 3), (10, 5), (1000, 500)])
+@each_row(("k", "half"), [(2, 1), (5, 3), (10, 5), (1000, 500)])
 def test_half_as_many(k: int, half: int) -> None:
     """The top 5 of 10, and never none."""
     assert fewer(k) == half

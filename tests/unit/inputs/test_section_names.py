@@ -97,7 +97,7 @@ def test_a_path_as_it_is_written_names_its_heading_and_never_one_that_is_written
     assert all(title in {titles[(begin - 2) // 4], rendered.get(titles[(begin - 2) // 4])} for begin in named)
 
 
-@pytest.mark.parametrize("path", ["", "#", "# > ##", "> > >", "{#a}", "# {#a} > ## ##"])
+@each_row("path", ["", "#", "# > ##", "> > >", "{#a}", "# {#a} > ## ##"])
 def test_empty_paths_name_nothing(path: str) -> None:
     """A path without a heading names no section, and nothing crashes."""
     assert SectionNames("# T\n\n## {#a}\n\ntext\n", "n.md").ambiguous(path) == ()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.inputs.spellings import spellings, unicode_form
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("question", "expected"),
     [
         ("Where is it?", {"capitals": "WHERE IS IT?", "white space": "  Where  is  it? "}),

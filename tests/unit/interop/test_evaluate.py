@@ -92,7 +92,7 @@ def test_ideal_list_is_exactly_one() -> None:
     assert values[4:6] == values[10:12] == [1.0, 1.0]
 
 
-@pytest.mark.parametrize("cutoffs", [[], [0], [3, -1], [100_001]])
+@each_row("cutoffs", [[], [0], [3, -1], [100_001]])
 def test_bad_cutoffs(cutoffs: list[int]) -> None:
     """A cut-off is a number of places."""
     with pytest.raises(UsageError, match="expected numbers from 1 to 100000"):
@@ -147,7 +147,7 @@ def test_no_places_at_all() -> None:
     assert evaluated({"q": ""}, {"q": {"a": 1}}).means["judged_at_1"] == Mean(None, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lists", "qrels", "message"),
     [
         pytest.param({"q": "a"}, {}, "no query with a relevant document", id="no judgements"),
@@ -195,7 +195,7 @@ def test_files_in_step_are_not_held() -> None:
         evaluate(rankings(), judgements())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lists", "judged"),
     [
         pytest.param("aa", "a", id="list twice"),

@@ -16,6 +16,7 @@ from raggate.interop import lenient_golden
 from raggate.interop.helloworld import metrics as helloworld_metrics
 from raggate.models.golden import Golden, Support
 from raggate.scoring import score
+from tables import each_row
 
 LINE = {"id": "q1", "question": "What?", "answerable": True, "gold_supports": [{"rel_path": "a.md"}]}
 
@@ -36,7 +37,7 @@ def test_a_golden_set_that_is_right_is_read_the_same() -> None:
     assert lenient_golden.load(data, "g.jsonl") == (golden.load(data, "g.jsonl"), ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("row", "reason"),
     [
         pytest.param(b'{"id": "q2",', "not valid JSON", id="broken"),
@@ -59,7 +60,7 @@ def test_lines_that_are_no_case(row: Any, reason: str) -> None:
         golden.load(lines(LINE, row), "g.jsonl")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "fields", "key"),
     [
         pytest.param({"owner": "me"}, {}, "owner", id="unknown"),
@@ -93,7 +94,7 @@ def test_keys_that_are_not_as_they_should_be(changes: dict[str, Any], fields: di
     assert notes == (f"g.jsonl: key '{key}' is left out of 2 cases",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "rule"),
     [
         pytest.param({"category": "multi_hop"}, "so required_support_groups is needed", id="groups"),

@@ -19,6 +19,7 @@ from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.scoring import score
+from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.02)}, max_error_rate=0.5)
 ANSWERABLE, UNANSWERABLE = 35, 15
@@ -87,7 +88,7 @@ def test_unchanged_run_passes(held: Baseline) -> None:
     assert any("by the definitions of " in warning.message for warning in verdict.warnings)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("held", "sentence"),
     [
         pytest.param(notes(answerable_tests=34, unanswerable_tests=15), "over 49 questions, 15", id="fewer"),

@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.judges import canary
 from raggate.judges.canary import agreement, read
 from raggate.models.judging import NotJudged
+from tables import each_row
 
 
 def test_judges_that_agree_with_people() -> None:
@@ -60,7 +61,7 @@ def test_scores_that_nobody_gives_are_not_asked_for() -> None:
     assert len(ask.requests) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "problem"),
     [
         ({"value": 6}, "value"),

@@ -11,6 +11,7 @@ from judging import ScriptedAsker, graded, make_grader, make_material, make_pane
 from raggate.judges.claims import MOST_CLAIMS, groundedness_of, merged
 from raggate.judges.replies import Claim, ClaimReply, ClaimsReply, ClaimVerdict
 from raggate.models.judging import JudgeRequest, NotJudged
+from tables import each_row
 
 S, P, U, C, N = "supported", "partly_supported", "unsupported", "contradicted", "unrelated"
 
@@ -20,7 +21,7 @@ def claim(text: str, *, major: bool = True, cited: bool = True) -> Claim:
     return Claim(claim=text, major=major, cited=cited)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("judged", "value"),
     [
         # verdict, major, cited

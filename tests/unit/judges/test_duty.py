@@ -7,8 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge
 from raggate.judges import cassette
@@ -21,6 +19,7 @@ from raggate.judges.spot_check import sample
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Parameters, Reply
 from raggate.models.judging_quality import Canary, JudgingSummary
 from raggate.models.run import LabelledResult
+from tables import each_row
 
 FOUR = grounded(4, unsupported_claims=["b"])
 
@@ -201,7 +200,7 @@ def test_a_sample_is_seeded_and_of_what_has_a_value() -> None:
     assert 1 not in sample(names, answers, 31, 0)
 
 
-@pytest.mark.parametrize("place", range(9))
+@each_row("place", range(9))
 def test_a_sample_stays_when_a_question_is_added(place: int) -> None:
     """Wherever among the answers a new one stands, it takes the place of at most one of those that are drawn."""
     names, valued = [f"q{number}" for number in range(8)], (Judgement(score="groundedness", value=4.0),)
@@ -210,7 +209,7 @@ def test_a_sample_stays_when_a_question_is_added(place: int) -> None:
     assert len(drawn & {more[at] for at in sample(more, [valued] * 9, 4, 0)}) >= 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [
         {"models": (make_judge("other"),)},

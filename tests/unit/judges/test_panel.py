@@ -12,6 +12,7 @@ from raggate.judges.panel import combined, templates_of
 from raggate.judges.scores import EACH
 from raggate.models.judging import Judgement, NotJudged
 from raggate.models.judging_quality import disagree
+from tables import each_row
 
 
 def vote(value: float | None, score: str = "groundedness") -> Judgement:
@@ -19,7 +20,7 @@ def vote(value: float | None, score: str = "groundedness") -> Judgement:
     return Judgement(score=score, value=value, reason="timeout" if value is None else None, reasoning=f"say {value}")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "how", "expected"),
     [
         ((1, 4, 5), "median", 4),
@@ -97,7 +98,7 @@ def test_templates_name_what_is_asked() -> None:
     assert {*templates_of(("groundedness",), each_claim=True)} == {*EACH.rubrics}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("score", "first", "second", "expected"),
     [
         ("groundedness", 3, 4, False),

@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from judging import Grade
 from raggate.judges.parse import MOST_CHARACTERS, ReplyFormat, bounded, parse, schema_of
 from raggate.judges.replies import ContextRelevancyReply, GroundednessReply
+from tables import each_row
 
 
 class Report(ReplyFormat):
@@ -20,7 +21,7 @@ class Report(ReplyFormat):
     claims: list[str]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         '{"score": 3}',
@@ -34,7 +35,7 @@ def test_an_object_is_read_with_and_without_a_fence(text: str) -> None:
     assert parse(text, Grade) == Grade(score=3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         "",
@@ -67,7 +68,7 @@ def test_what_is_not_the_one_object_is_no_reply(text: str) -> None:
         parse(text, Grade)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         r'{"score": 1, "claims": ["\ud83d"]}',
@@ -117,7 +118,7 @@ REPLY = {
 }
 
 
-@pytest.mark.parametrize("change", [{"reasoning": ""}, {"reasoning": " \n"}, {"score": True}, {"score": False}])
+@each_row("change", [{"reasoning": ""}, {"reasoning": " \n"}, {"score": True}, {"score": False}])
 def test_a_grade_needs_reasons_and_a_number(change: dict[str, object]) -> None:
     """A grade without reasons is none, and true is no point, though Python takes it for 1."""
     assert parse(json.dumps(REPLY), GroundednessReply).score == 1

@@ -13,6 +13,7 @@ from raggate.judges.prompts import Frame, as_data, render, template
 from raggate.judges.replies import ContextRelevancyReply, CorrectnessReply, GroundednessReply, QuestionReply
 from raggate.judges.scores import EACH, families
 from raggate.models.judging import JudgeRequest
+from tables import each_row
 
 SCORES = (
     *("groundedness", "correctness", "abstention", "recency_conflict", "context_relevancy"),
@@ -23,7 +24,7 @@ RUBRICS = {
 } | {"question": QuestionReply}
 
 
-@pytest.mark.parametrize("rubric", RUBRICS)
+@each_row("rubric", RUBRICS)
 def test_a_rubric_explains_every_key_of_its_reply(rubric: str) -> None:
     """The keys that a reply must have are those that the rubric names last, in the same order."""
     prompt = render(rubric, {"question": "?"}, RUBRICS[rubric])

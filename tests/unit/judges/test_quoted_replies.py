@@ -19,7 +19,7 @@ TEXT = json.dumps(BROUGHT)
 CLAIMS = ClaimsReply(claims=[Claim(claim="It is\n180 \U0001f321.", major=True, cited=False)])
 
 
-@pytest.mark.parametrize(
+@each_row(
     "material",
     [
         {"answer": f"So [1]. {json.dumps(BROUGHT)}"},
@@ -49,7 +49,7 @@ def test_reasons_that_quote_the_answer_are_reasons(answer: str) -> None:
     assert graded(panel, make_material(answer=answer))["groundedness"].value == 5
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         CLAIMS.model_dump_json(),

@@ -39,7 +39,7 @@ def score_of(name: str, reply: Any, **material: Any) -> Judgement:
     return judgements[name]
 
 
-@pytest.mark.parametrize("points", range(6))
+@each_row("points", range(6))
 def test_points_are_taken_as_given(points: int) -> None:
     """Groundedness and correctness are the judge's points, 0 to 5, with its reasons and lists of claims."""
     lists = {"supported_claims": [] if points == 0 else ["a"], "unsupported_claims": [] if points == 5 else ["b"]}
@@ -51,7 +51,7 @@ def test_points_are_taken_as_given(points: int) -> None:
     assert score_of("correctness", correct(points)).value == points
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "material"),
     [
         (grounded(5, unsupported_claims=["b"]), {}),
@@ -109,7 +109,7 @@ def test_faithfulness_without_claims_is_none() -> None:
     assert (judgement.value, judgement.reason) == (None, "nothing_to_judge")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("helpful", "value", "reason"),
     [
         ([1], 0.5, None),
@@ -235,7 +235,7 @@ def test_labels_that_exclude_each_other_are_none() -> None:
     assert {judgement.reason for judgement in labels.values()} == {"unusable_score"}
 
 
-@pytest.mark.parametrize("reason", ["budget", "timeout", "refused", "invalid_reply", "replay_miss"])
+@each_row("reason", ["budget", "timeout", "refused", "invalid_reply", "replay_miss"])
 def test_an_error_is_never_a_score(reason: Any) -> None:
     """Whatever a judge fails by, no score has a value, and each has the reason."""
     rubrics = (*ALL, "groundedness")
@@ -245,7 +245,7 @@ def test_an_error_is_never_a_score(reason: Any) -> None:
     assert {(item.value, item.reason, item.detail) for item in judgements.values()} == {(None, reason, "because")}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("material", "unjudged"),
     [
         ({"answer": " "}, {"groundedness", "faithfulness", "correctness", "recency_conflict"}),

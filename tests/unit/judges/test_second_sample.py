@@ -18,6 +18,7 @@ from raggate.judges.second_sample import Earlier, moved, near_floors
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Parameters
 from raggate.models.judging_quality import SecondSamples
 from raggate.models.run import LabelledResult
+from tables import each_row
 
 
 class Asking:
@@ -88,7 +89,7 @@ def test_both_samples_stand_beside_their_mean() -> None:
     assert (other.samples, other.usage.replies) == ((), 1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("floor", "wanted"),
     [
         # the mean of 2 and 4 is 3, and a twentieth of the scale a quarter of a point
@@ -135,7 +136,7 @@ def test_a_fall_that_repeats_stays_whole() -> None:
     assert run.summary.second_samples == SecondSamples(moved=1, graded=1, differed=0)
 
 
-@pytest.mark.parametrize("earlier", [None, {}, before(other=1), {("hybrid", "a", "another hash"): {"groundedness": 1}}])
+@each_row("earlier", [None, {}, before(other=1), {("hybrid", "a", "another hash"): {"groundedness": 1}}])
 def test_what_the_baseline_does_not_have_is_graded_once(earlier: Earlier | None) -> None:
     """Without a baseline by these judges, and for a question that it does not hold, nothing is asked twice."""
     ask = dice(a=(2, 4))
@@ -144,7 +145,7 @@ def test_what_the_baseline_does_not_have_is_graded_once(earlier: Earlier | None)
     assert run.summary.second_samples == (None if earlier is None else SecondSamples(moved=0, graded=0, differed=0))
 
 
-@pytest.mark.parametrize("reason", ["budget", "timeout", "refused", "replay_miss", "invalid_reply"])
+@each_row("reason", ["budget", "timeout", "refused", "replay_miss", "invalid_reply"])
 def test_without_a_second_grade_the_first_stands(reason: Any) -> None:
     """An error of the second sample is no score and takes none away; it is counted, and the answer counts as judged."""
     run = judged(Asking(dice(a=(2, NotJudged(reason=reason)))), "a", earlier=before(a=4))
@@ -187,7 +188,7 @@ def graded(value: float | None) -> tuple[Judgement, ...]:
     return (Judgement(score="groundedness", value=value, reason=None if value is not None else "timeout"),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("now", "earlier", "again"),
     [
         ((4, 2, 3), 3.0, (False, False, False)),

@@ -22,6 +22,7 @@ from raggate.labels.agreement import (
 )
 from raggate.labels.intervals import Sampling
 from raggate.labels.models import Interval
+from tables import each_row
 
 # Krippendorff (2011), section A: two observers, ten units
 MEG = (0, 1, 0, 0, 0, 0, 0, 0, 1, 0)
@@ -45,7 +46,7 @@ def test_alpha_of_four_observers_with_gaps() -> None:
     assert round(alpha or 0, 3) == 0.743
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("units", "expected"),
     [
         ([], None),
@@ -111,7 +112,7 @@ def test_kappa() -> None:
     assert cohen_kappa(first, second) == pytest.approx(0.4)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "expected"),
     [("", "", None), ("11", "11", None), ("10", "10", 1.0), ("10", "01", -1.0), ("11", "10", 0.0)],
 )
@@ -126,7 +127,7 @@ def test_kappa_of_different_lengths() -> None:
         cohen_kappa([1], [1, 0])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "expected"),
     [
         ([], [], None),

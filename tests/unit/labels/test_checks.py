@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
-
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
 from raggate.labels import checks
 from raggate.labels.models import Discarded, Judgment
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("judgment", "rules", "messages"),
     [
         (make_retrieval("yyn"), [], []),

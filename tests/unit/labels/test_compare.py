@@ -8,6 +8,7 @@ from label_builders import make_retrieval
 from raggate.labels import score
 from raggate.labels.compare import MIN_PAIRS, compare
 from raggate.labels.models import Joined, LabelDelta
+from tables import each_row
 
 
 def joined(hits: str) -> Joined:
@@ -28,7 +29,7 @@ def delta(current: str, baseline: str, metric: str = "sufficiency_hit_at_k", **f
     return next(item for item in compare(joined(current), joined(baseline), **fields) if item.metric == metric)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("current", "baseline", "status"),
     [
         ("y" * 20, "y" * 20, "same"),

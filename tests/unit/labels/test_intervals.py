@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 
 from raggate.labels.intervals import Sampling, bootstrap, bootstrap_mean, paired, quantile, wilson
 from raggate.labels.models import Interval
+from tables import each_row
 
 
 @pytest.mark.parametrize(
@@ -40,7 +41,7 @@ def test_wilson_closed_form(n: int, share: float, level: float) -> None:
     assert p - 1e-12 <= interval.upper <= 1
 
 
-@pytest.mark.parametrize(("successes", "n", "level"), [(1, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (1, 5, 1), (1, 5, 0)])
+@each_row(("successes", "n", "level"), [(1, 0, 0.95), (-1, 5, 0.95), (6, 5, 0.95), (1, 5, 1), (1, 5, 0)])
 def test_wilson_out_of_range(successes: int, n: int, level: float) -> None:
     """What is not a proportion, or not a level, is refused."""
     with pytest.raises(ValueError, match=r"proportion|level"):
@@ -92,7 +93,7 @@ def test_bootstrap_undefined() -> None:
     assert kept == Interval(0.0, 2.0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "sampling"),
     [(0, Sampling()), (2, Sampling(resamples=0)), (2, Sampling(seed=-1)), (2, Sampling(level=1.5))],
 )
@@ -110,7 +111,7 @@ def test_no_values() -> None:
         quantile([], 0.5)
 
 
-@pytest.mark.parametrize(("share", "expected"), [(0, 1), (0.25, 1.75), (0.5, 2.5), (1, 4)])
+@each_row(("share", "expected"), [(0, 1), (0.25, 1.75), (0.5, 2.5), (1, 4)])
 def test_quantile(share: float, expected: float) -> None:
     """Quantiles lie between their neighbours in proportion (type 7)."""
     assert quantile([1, 2, 3, 4], share) == pytest.approx(expected)

@@ -76,13 +76,13 @@ def test_reference_numbers() -> None:
     assert dcg([0, 0, 0, 1]) == D4
 
 
-@pytest.mark.parametrize(("letters", "expected"), [("nnn", 0), ("ynn", 1), ("yyn", 2), ("nyn", 2), ("nny", 0)])
+@each_row(("letters", "expected"), [("nnn", 0), ("ynn", 1), ("yyn", 2), ("nyn", 2), ("nny", 0)])
 def test_grade(letters: str, expected: int) -> None:
     """Sufficient is 2 whatever else holds, on topic is 1, and misleading does not count."""
     assert grade(flags("retrieval", letters)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("task", "letters", "expected"),
     [
         ("grounding", "ynnnn", (1, 0, 0, 0, None)),

@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.labels import score
 from raggate.labels.intervals import Sampling
 from raggate.labels.models import LABELS, Interval, Judgment, RetrievalJudgment
+from tables import each_row
 
 
 def letters(judgment: Judgment) -> str:
@@ -20,7 +21,7 @@ def letters(judgment: Judgment) -> str:
     return "".join("y" if judgment.labels[label] else "n" for label in LABELS[judgment.task])
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "expected"),
     [
         (["ynn"], "ynn"),

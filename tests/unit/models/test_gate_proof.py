@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from proofs import PROOF, trial
+from tables import each_row
 
 
 def test_a_fault_is_harmful_from_the_drop_on() -> None:
@@ -21,7 +20,7 @@ CAUGHT, HARMLESS = trial(drop=0.2, outcome="regression"), trial(drop=0.0)
 MISSED = trial(drop=0.2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("trials", "outcome"),
     [
         ((CAUGHT, HARMLESS), "holds"),

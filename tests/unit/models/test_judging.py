@@ -8,12 +8,13 @@ import pytest
 
 from judging import make_judge, make_request
 from raggate.models.judging import JudgeRequest, Message, Reply, TokenPrice, Usage
+from tables import each_row
 
 FIRST = make_request()
 PRICED = make_judge(price=TokenPrice(input=0.5, output=2.0))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "other",
     [
         make_request("Grade that."),
@@ -35,7 +36,7 @@ def test_whatever_a_reply_depends_on_is_in_the_key(other: JudgeRequest) -> None:
     assert other.key != FIRST.key
 
 
-@pytest.mark.parametrize(
+@each_row(
     "same",
     [
         make_request(),

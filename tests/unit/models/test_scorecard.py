@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import math
 
-import pytest
-
 from raggate.config.schema import Rule
 from raggate.models.scorecard import Direction, improvement, oriented
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("direction", "before", "after", "better_by"),
     [
         ("higher", 0.5, 0.75, 0.25),

@@ -11,6 +11,7 @@ from raggate.errors import UsageError
 from raggate.models.selection import EVERYTHING, Choice, Selection, naming
 from raggate.pipeline.choosing import selected
 from raggate.pipeline.stored_runs import Broken
+from tables import each_row
 
 GOLDEN = make_golden(
     make_case("fees-1", question="What does a card cost?", tags=("money", "cards"), difficulty="hard"),
@@ -31,7 +32,7 @@ def chosen(**choice: object) -> tuple[str, ...] | None:
     return None if selection is None else selection.asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("choice", "asked"),
     [
         ({"matching": "fees"}, ("fees-1", "fees-2")),
@@ -57,7 +58,7 @@ def test_what_is_chosen(choice: dict[str, object], asked: tuple[str, ...] | None
     assert chosen(**choice) == asked
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("choice", "problem", "hint"),
     [
         ({"cases": ("fees-3",)}, "--case: the golden set has no question 'fees-3'", "The nearest: fees-2, fees-1"),

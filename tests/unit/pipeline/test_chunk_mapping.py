@@ -8,6 +8,7 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.pipeline.chunk_mapping import Wanted, check_fields, chunks_of, shape_of
+from tables import each_row
 
 ROOT = {"hits": [{"where": "/v/Keys.md", "body": "a"}, {"where": "/v/Food.md", "body": "b"}]}
 
@@ -25,7 +26,7 @@ def test_what_somebody_said_counts() -> None:
     }
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metas", "paths"),
     [
         ([{"Header 1": "A"}, {"Header 1": "B", "Header 2": "C"}], ['meta."Header 1"', 'meta."Header 2"']),

@@ -376,7 +376,7 @@ def test_a_graphql_api_that_tells_nothing() -> None:
             discovered(api, f"{URL}/graphql", **wanted)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "answer", "preset"),
     [
         ("/", {"tagline": "You Know, for Search"}, "elasticsearch"),
@@ -386,7 +386,7 @@ def test_a_graphql_api_that_tells_nothing() -> None:
         ("/solr/admin/info/system", {"solr_home": "/x"}, "solr"),
     ],
 )
-@pytest.mark.parametrize("url", [URL, f"{URL}/notes/_search"])
+@each_row("url", [URL, f"{URL}/notes/_search"])
 def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any], preset: str, url: str) -> None:
     """An engine whose search nobody can guess is recognised by a page that it alone has."""
     with pytest.raises(UsageError) as caught:

@@ -13,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.models.run import Leak
 from raggate.pipeline import probe_rows
 from raggate.service.answer_limits import MAX_NAME
+from tables import each_row
 
 
 def test_what_is_written_is_read() -> None:
@@ -38,7 +39,7 @@ def test_long_texts_are_cut_as_those_of_the_suite() -> None:
     assert probe_rows.read(probe_rows.write(answers, full_text=True), "probes.jsonl") == (answer,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("old", "new", "words"),
     [
         (b'"kind":"heading"', b'"kind":"other"', "probes.jsonl:1: not a probe: probe.kind"),

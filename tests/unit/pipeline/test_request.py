@@ -10,6 +10,7 @@ import pytest
 
 from raggate.config.overrides import Overrides
 from raggate.pipeline.request import Request
+from tables import each_row
 
 SHA = "0" * 40
 
@@ -19,7 +20,7 @@ def request(file: str = "raggate.yml", **fields: Any) -> Request:
     return Request(config_file=Path(file), environment={}, say=lambda _: None, systems=(), **fields)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "words"),
     [
         (request(), []),

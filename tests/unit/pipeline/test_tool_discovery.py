@@ -18,6 +18,7 @@ from raggate.pipeline.chunk_mapping import Wanted
 from raggate.pipeline.discovery import discover
 from raggate.pipeline.tool_discovery import discover_started
 from raggate.service.discovery.headers import headers_of
+from tables import each_row
 
 URL = "http://api.example:8000"
 SERVER = Path(__file__).parents[2] / "fakes" / "mcp_server.py"
@@ -74,7 +75,7 @@ def discovered(server: Server, url: str = f"{URL}/mcp", **wanted: Any) -> dict[s
     return discover(Wanted(url=url, question="key", **{"notes": NOTES, **wanted}), httpx.MockTransport(server))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "url", "place"),
     [
         ("/mcp", f"{URL}/mcp", {}),
@@ -101,7 +102,7 @@ def test_a_server_is_recognised(path: str, url: str, place: dict[str, str]) -> N
     assert server.called == ["search_notes"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("result", "settings"),
     [
         ({"content": [{"type": "text", "text": json.dumps({"hits": HITS})}]}, {"response": {"chunks": READ}}),
@@ -168,7 +169,7 @@ def in_words(_: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": "I found two notes."}]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("server", "wanted", "said"),
     [
         (Server(tools=[tool("lines"), tool("write_note")]), {}, "has the tools lines and write_note; none says"),

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from builders import make_chunk, make_chunks, make_response
 from raggate.models.run import Reference
 from raggate.prove import contents
+from tables import each_row
 
 VAULTS = ("personal", "work")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "half"),
     [("one two three four", "one two"), ("one two three", "one two"), ("one", "one"), ("", "")],
 )
@@ -22,7 +21,7 @@ def test_an_outdated_note_has_the_first_half_of_its_text(text: str, half: str) -
     assert contents.first_half(make_chunk(text=text)).text == half
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("length", "text"),
     [(100, "one two three"), (13, "one two three"), (7, "one two"), (9, "one two"), (2, "on"), (4, "one")],
 )

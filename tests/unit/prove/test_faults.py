@@ -6,13 +6,12 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-import pytest
-
 from builders import make_chunk, make_chunks, make_result
 from raggate.models.golden import Vault
 from raggate.models.run import Result
 from raggate.prove.faults import FAULTS, AnswerFault
 from raggate.prove.trials import changed
+from tables import each_row
 
 NOTES = [("personal", f"p{number}.md") for number in range(10)] + [("work", f"w{number}.md") for number in range(10)]
 VAULT = Vault(
@@ -45,14 +44,14 @@ def struck(name: str, size: str, results: list[Result] = RESULTS) -> int:
     return changed(results, fault(name, size).apply(results, VAULT))
 
 
-@pytest.mark.parametrize("name", ["nothing returned", "answers of other questions"])
-@pytest.mark.parametrize(("size", "count"), [("2%", 2), ("5%", 5), ("10%", 10)])
+@each_row("name", ["nothing returned", "answers of other questions"])
+@each_row(("size", "count"), [("2%", 2), ("5%", 5), ("10%", 10)])
 def test_a_share_of_the_questions_is_exact(name: str, size: str, count: int) -> None:
     """Of a hundred questions as many get another answer as the fault says."""
     assert struck(name, f"{size} of the questions") == count
 
 
-@pytest.mark.parametrize(("size", "count"), [("5%", 1), ("10%", 2), ("20%", 4), ("40%", 8)])
+@each_row(("size", "count"), [("5%", 1), ("10%", 2), ("20%", 4), ("40%", 8)])
 def test_a_share_of_the_notes_is_gone_from_every_answer(size: str, count: int) -> None:
     """Of twenty notes as many are in no answer any more as the fault says, and the same ones it says it is about."""
     dropped = fault("notes dropped", f"{size} of the notes")
@@ -99,7 +98,7 @@ def test_a_vault_that_is_not_searched_is_the_last_of_several() -> None:
     assert lost.apply(RESULTS, one) == RESULTS
 
 
-@pytest.mark.parametrize("each", FAULTS, ids=lambda each: f"{each.name}, {each.size}")
+@each_row("each", FAULTS, ids=lambda each: f"{each.name}, {each.size}")
 def test_every_fault_is_the_same_in_every_run(each: AnswerFault) -> None:
     """Nothing is drawn anew, results keep their order, and a call that failed stays a failed call."""
     failed = make_result("failed", failure=None, response=None)

@@ -13,6 +13,7 @@ from raggate.models.gate_proof import Trial, Watch
 from raggate.models.golden import Vault
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Reason
 from raggate.prove.misses import alarm_limit, explanation, unasked_notes, watch
+from tables import each_row
 
 WATCH = Watch(metric="hit_at_5", value=0.9, n=174, tolerance=0.05, visible=0.0351)
 UNASKED = ("work/a.md", "work/b.md")
@@ -54,7 +55,7 @@ MOVED = (
 SEEN = "a loss of 4 points is seen four times out of five"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "sentence"),
     [
         (
@@ -92,7 +93,7 @@ def test_a_miss_is_explained(fields: dict[str, Any], sentence: str) -> None:
     assert explanation(missed(**fields), WATCH, UNASKED) == sentence
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("shown", "clause"),
     [
         pytest.param(evidence("threshold"), "no test decides beside the tolerances", id="threshold"),
@@ -187,7 +188,7 @@ def test_where_no_test_decides_no_drop_is_promised(shown: CompositeEvidence | No
     assert watched.visible is None
 
 
-@pytest.mark.parametrize(("alarms", "runs", "limit"), [(0, 50, 0.0582), (0, 3, 0.6316), (1, 50, 0.0914), (3, 3, 1.0)])
+@each_row(("alarms", "runs", "limit"), [(0, 50, 0.0582), (0, 3, 0.6316), (1, 50, 0.0914), (3, 3, 1.0)])
 def test_what_so_many_runs_leave_possible(alarms: int, runs: int, limit: float) -> None:
     """The limit is that of Clopper and Pearson: of none in 50 it is 1 - 0.05^(1/50)."""
     assert alarm_limit(alarms, runs) == pytest.approx(limit, abs=5e-5)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_chunk, make_chunks, make_response
@@ -41,7 +40,7 @@ def test_order(response: Response, order: str) -> None:
     assert paths(response) == order
 
 
-@pytest.mark.parametrize("depth", [0, 1, 3, 5, 9])
+@each_row("depth", [0, 1, 3, 5, 9])
 def test_a_shuffle_stays_within_its_depth(depth: int) -> None:
     """What stands below the depth stays; what stands within it is the same chunks."""
     order = paths(rankings.shuffled_top(FIVE, depth, "q1"))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-import pytest
-
 from builders import make_flip
 from raggate.models.golden import Golden
 from raggate.models.publication import Links
@@ -13,6 +11,7 @@ from raggate.models.verdict import Review
 from raggate.reports.annotations import Annotation, annotations, for_log
 from raggate.text.escape import plain
 from reviews import HOSTILE, foreign, hostile_everywhere, passing, review
+from tables import each_row
 
 LINKS = Links(server="https://forge.example", repository="team/api", prefix="rag/")
 
@@ -54,7 +53,7 @@ def test_verdict_first_then_invariants_then_questions() -> None:
     assert [title.split(" ")[0] for title in titles] == ["raggate", "Invariant", "Invariant", "Must-pass"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "levels"),
     [
         ("pass", set()),
@@ -103,7 +102,7 @@ def test_note_of_what_is_left_fits() -> None:
     assert (len(last), last[-9:]) == (4096, "(+1 more)")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "make", [hostile_everywhere, lambda: foreign("\r\n::error::x"), lambda: foreign("@" * 9000), lambda: foreign("")]
 )
 def test_foreign_text(make: object) -> None:

@@ -96,7 +96,7 @@ class TestQuestions:
         )
         assert f"]({OURS}blob/{COMMIT}/services/rag/a%20b/%C3%BC%281%29.md?plain=1#L7)" in page
 
-    @pytest.mark.parametrize("path", ["../../../../evil/x", "a/../b.md", "a//b.md", "./a.md", "/etc/passwd", ""])
+    @each_row("path", ["../../../../evil/x", "a/../b.md", "a//b.md", "./a.md", "/etc/passwd", ""])
     def test_path_that_leaves_the_repository(self, path: str) -> None:
         """A path that a browser would shorten is not linked."""
         found = review("placed")
@@ -171,7 +171,7 @@ class TestAlert:
 class TestEnded:
     """Runs without a verdict."""
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("ended", "words"),
         [
             (USAGE, "Correct what is named above"),

@@ -22,6 +22,7 @@ from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.parts.outcomes import of_review
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
+from tables import each_row
 from tries import tried
 
 DATA = Path(__file__).parents[2] / "data"
@@ -120,15 +121,15 @@ def of_all(name: str) -> Review:
     return hostile_everywhere() if name == "hostile-everywhere" else review(name)
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("kind", [*REVIEWS, *BESIDE, "hostile-everywhere"])
+@each_row("name", FORMATS)
+@each_row("kind", [*REVIEWS, *BESIDE, "hostile-everywhere"])
 def test_every_verdict_in_every_format(name: str, kind: str) -> None:
     """Each report of each verdict follows its schema."""
     check(name, FORMATS[name].of_review(of_all(kind), "suites/"))
 
 
-@pytest.mark.parametrize("name", FORMATS)
-@pytest.mark.parametrize("error", ENDS)
+@each_row("name", FORMATS)
+@each_row("error", ENDS)
 def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
     """Without a verdict each report follows its schema too, and none of them is green."""
     text = FORMATS[name].of_failure(RunFailure.of(error, "notes", run_id="r"), "")
@@ -142,7 +143,7 @@ def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
         assert (run["results"], run["invocations"][0]["executionSuccessful"]) == ([], False)
 
 
-@pytest.mark.parametrize("kind", [*REVIEWS, *BESIDE])
+@each_row("kind", [*REVIEWS, *BESIDE])
 def test_red_just_where_the_verdict_is(kind: str) -> None:
     """A failure stands in JUnit and CTRF where the verdict is no pass, and nowhere else."""
     shown = review(kind)

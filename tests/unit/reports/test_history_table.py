@@ -8,6 +8,7 @@ from hypothesis import given, strategies as st
 from histories import history, revision
 from raggate.models.history import History
 from raggate.reports import history_table
+from tables import each_row
 
 
 def text(told: History, width: int = 140) -> str:
@@ -79,7 +80,7 @@ def test_columns_of_several_modes() -> None:
     assert "(bm25)" in text(told)
 
 
-@pytest.mark.parametrize("width", [10, 60, 80, 200])
+@each_row("width", [10, 60, 80, 200])
 def test_what_has_no_room_follows_below(width: int) -> None:
     """No line is wider than the terminal (60 columns are taken for granted), and no value is lost."""
     values = {f"a_metric_of_some_{number}": number / 100 for number in range(12)}

@@ -6,8 +6,6 @@ import json
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from builders import make_run
 from raggate.models.judging import Judging, Spending, Usage
 from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary, SecondSamples, SpotCheck
@@ -15,6 +13,7 @@ from raggate.models.run import Run
 from raggate.reports import verdict_file
 from raggate.reports.parts import judging
 from reviews import passing
+from tables import each_row
 
 SUMMARY = JudgingSummary(
     min_coverage=0.9,
@@ -56,7 +55,7 @@ def test_every_number_of_judging_is_told() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("samples", "line"),
     [
         (SecondSamples(moved=0, graded=0, differed=0), "No grade moved since the baseline, so none was graded again."),

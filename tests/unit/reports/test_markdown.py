@@ -27,6 +27,7 @@ from reviews import (
     reproduced_by,
     review,
 )
+from tables import each_row
 
 
 @pytest.mark.parametrize("name", REVIEWS | BESIDE)
@@ -35,13 +36,13 @@ def test_page(name: str, page: SnapshotAssertion) -> None:
     assert markdown.render(review(name)) == page
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_same_review_same_bytes(name: str) -> None:
     """Two renderings of the same review are the same."""
     assert markdown.render(REVIEWS[name]()) == markdown.render(REVIEWS[name]())
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_nothing_is_live(name: str) -> None:
     """No page of an ordinary review holds a link, a mention, a reference or HTML beyond the report's own."""
     assert list(problems(markdown.render(review(name)))) == []

@@ -16,6 +16,7 @@ from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.reports import metrics_file
 from raggate.scoring.score import score
 from reviews import CUTOFFS, HOSTILE, answer, cannot_tell, case_of, gold_of, good, hostile, run_of, worse
+from tables import each_row
 
 
 def rendered(run: Run, scorecard: Scorecard | None = None) -> Any:
@@ -48,7 +49,7 @@ def test_metric_that_applies_to_no_case() -> None:
     assert bucket["overall"] == {"mrr_at_5": None, "count": 1, "n": {"mrr_at_5": 0}, "unscored": {"mrr_at_5": 1}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "shown"),
     [
         pytest.param(1 / 3, 0.3333, id="down"),

@@ -14,6 +14,7 @@ from raggate.reports import one_question
 from raggate.reports.parts.budget import COMMENT_LIMIT, utf16_units
 from rendered import problems
 from reviews import answer, baseline_of, case_of, gold_of, good, others, review_of, run_of
+from tables import each_row
 
 
 def standing(before: list[LabelledResult], now: LabelledResult, **fields: Any) -> str:
@@ -94,7 +95,7 @@ def test_no_such_question() -> None:
     assert one_question.render(reviews.passing(), "none", None) == ""
 
 
-@pytest.mark.parametrize("name", ["hostile", "hostile_everywhere", "regression", "cannot_tell", "first_run", "bare"])
+@each_row("name", ["hostile", "hostile_everywhere", "regression", "cannot_tell", "first_run", "bare"])
 def test_nothing_foreign_is_live(name: str) -> None:
     """Whatever a question, an answer or a name holds, it is text when it is rendered."""
     review = getattr(reviews, name)()

@@ -13,6 +13,7 @@ from syrupy.extensions.single_file import SingleFileSnapshotExtension, WriteMode
 
 from raggate.reports import plot
 from raggate.reports.plot import HEIGHT, MAX_SERIES, Moment, Plot, Series, render, render_all
+from tables import each_row
 
 NAMESPACE = "{http://www.w3.org/2000/svg}"
 DAY = 86_400
@@ -94,7 +95,7 @@ def test_more_is_higher_up() -> None:
         assert high < middle < low
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "first", "last"),
     [
         pytest.param((0.1, 0.9), "0.0", "1.0", id="wide"),

@@ -312,7 +312,7 @@ def rows_of(page: str) -> dict[str, list[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", ["grown", "grown-and-lower", "other-questions", "starts-over", "lower", "better"])
+@each_row("name", ["grown", "grown-and-lower", "other-questions", "starts-over", "lower", "better"])
 def test_values_are_those_of_the_file(name: str) -> None:
     """The value after is the mean that the proposed file holds, whatever the change is over."""
     found = {

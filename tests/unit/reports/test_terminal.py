@@ -12,6 +12,7 @@ from builders import make_flip
 from raggate.models.verdict import Reason
 from raggate.reports import terminal
 from reviews import REVIEWS, from_elsewhere, hostile, passing, regression, review
+from tables import each_row
 
 STYLE = re.compile(r"\x1b\[[0-9;]*m")
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
@@ -28,14 +29,14 @@ def test_screen(name: str, screen: SnapshotAssertion) -> None:
     assert render(name) == screen
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_same_review_same_bytes(name: str) -> None:
     """Two renderings of the same review are the same."""
     again = terminal.render(REVIEWS[name](), width=100, color=False)
     assert render(name) == again
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_verdict_is_the_last_line(name: str) -> None:
     """The last line is the verdict with its exit code, where a reader of a log looks first."""
     verdict = review(name).verdict

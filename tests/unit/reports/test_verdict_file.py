@@ -15,6 +15,7 @@ from raggate.models.verdict import Review
 from raggate.reports import verdict_file
 from raggate.text.escape import plain
 from reviews import HOSTILE, REVIEWS, bare, first_run, hostile, passing, regression, review
+from tables import each_row
 
 
 def rendered(review: Review) -> Any:
@@ -28,7 +29,7 @@ def test_file(name: str, snapshot: SnapshotAssertion) -> None:
     assert rendered(review(name)) == snapshot.use_extension(JSONSnapshotExtension)
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_same_review_same_bytes(name: str) -> None:
     """Two renderings of the same review are the same, with sorted keys and a final newline."""
     text = verdict_file.render(REVIEWS[name]())
@@ -36,13 +37,13 @@ def test_same_review_same_bytes(name: str) -> None:
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_every_kind_has_the_same_keys(name: str) -> None:
     """A program finds the same keys whatever the verdict is."""
     assert set(rendered(review(name))) == set(rendered(passing()))
 
 
-@pytest.mark.parametrize("name", REVIEWS)
+@each_row("name", REVIEWS)
 def test_verdict_and_exit_code(name: str) -> None:
     """The verdict, its exit code and all its reasons are in the file."""
     held = review(name)

@@ -83,7 +83,7 @@ def test_fields_without_an_answer_do_not_count() -> None:
     assert counts([failed]) == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "gone"),
     [
         ([100, 100], [100, 100], False),
@@ -100,9 +100,7 @@ def test_a_field_may_be_missing_as_often_as_a_call_may_fail(before: list[int], n
     assert names({"hybrid": {"rank": before}}, {"hybrid": {"rank": now}}) == (["rank"] if gone else [])
 
 
-@pytest.mark.parametrize(
-    "stored", [None, [], "x", {"hybrid": 3}, {"hybrid": {"rank": [1]}}, {"hybrid": {"rank": ["1", True]}}]
-)
+@each_row("stored", [None, [], "x", {"hybrid": 3}, {"hybrid": {"rank": [1]}}, {"hybrid": {"rank": ["1", True]}}])
 def test_what_is_no_count_is_none(stored: object) -> None:
     """A baseline that holds something else there, or nothing, misses nothing."""
     assert names(stored, {"hybrid": {"rank": [0, 100]}}) == []

@@ -7,6 +7,7 @@ import pytest
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.models.run import LabelledResult
 from raggate.scoring.folder_counts import folder_counts
+from tables import each_row
 
 
 def answer(*folders: str, path: str = "docs/a.md", vault: str | None = "work") -> LabelledResult:
@@ -15,7 +16,7 @@ def answer(*folders: str, path: str = "docs/a.md", vault: str | None = "work") -
     return make_labelled(make_case(), make_result("q1", response=response))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "several", "served"),
     [
         pytest.param(answer("work/docs", "work/mail"), 1, 1, id="from-the-first"),

@@ -44,7 +44,7 @@ def test_filed_elsewhere(support: Any, chunk: Chunk, case: dict[str, Any], posit
 OTHER = {"rel_path": "b.md", "heading_path": "# B"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunks", "positions"),
     [
         pytest.param([make_chunk("c", **OTHER, text=GOLD)], (0,), id="snippet-in-another-note"),

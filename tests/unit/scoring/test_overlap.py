@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.scoring.overlap import rank_biased_overlap
+from tables import each_row
 
 RANKINGS = st.lists(st.integers(0, 6), max_size=8)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "overlap"),
     [
         pytest.param("ab", "ab", 1.0, id="the same"),

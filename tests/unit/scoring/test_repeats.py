@@ -12,6 +12,7 @@ from builders import make_case_score, make_chunk, make_failure, make_labelled, m
 from raggate.models.run import Chunk
 from raggate.scoring.noise import Band
 from raggate.scoring.repeats import KEY, Repeated, averaged, compare, sample, times_asked
+from tables import each_row
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
@@ -52,7 +53,7 @@ def test_what_got_no_answer_is_not_asked_again() -> None:
     assert sample([make_result("q1", failure=make_failure()), make_result("q2")], 10) == (make_result("q2"),)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("first", "second", "differ"),
     [
         pytest.param((A, B), (A, B), 0, id="the same"),
@@ -144,7 +145,7 @@ def test_files_from_before_say_twice() -> None:
     assert (repeated.times, repeated.overlap, repeated.flips) == (2, None, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("key", "value"),
     [
         ("times", 1),
@@ -161,7 +162,7 @@ def test_numbers_that_cannot_be_are_left_out(key: str, value: object) -> None:
     assert (repeated.times, repeated.overlap, repeated.flips) == (2, None, {})
 
 
-@pytest.mark.parametrize(("stored", "times"), [(None, 1), (3, 3), (0, 1), (10**9, 1), (True, 1), ("3", 1)])
+@each_row(("stored", "times"), [(None, 1), (3, 3), (0, 1), (10**9, 1), (True, 1), ("3", 1)])
 def test_how_often_everything_was_asked(stored: object, times: int) -> None:
     """A fingerprint that does not say it, or something that cannot be, is of a run that asked once."""
     assert times_asked({} if stored is None else {"repeat": stored}) == times

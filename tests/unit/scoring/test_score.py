@@ -77,7 +77,7 @@ def test_match(support: Support, chunk: dict[str, Any], *, expected: bool) -> No
     assert matches(support, **chunk) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("support_vault", "case_vaults", "chunk_vault", "expected"),
     [
         pytest.param(None, (), None, True, id="nobody names a vault"),
@@ -111,7 +111,7 @@ def test_label_names_every_support_of_every_chunk() -> None:
     assert scoring.label(case, result).labels.matches == ((2,), (0, 1), (0,), ())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ids", "expected"),
     [
         pytest.param("abc", (), id="distinct"),
@@ -320,7 +320,7 @@ def test_run_without_results() -> None:
     assert (card.cases, card.slices, card.counts) == ((), {}, {})
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "expected"),
     [
         pytest.param([1.0, 0.0, None], make_metric(0.5, 2, unscored=1), id="null is counted, not averaged"),

@@ -14,6 +14,7 @@ from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, Reference, Response, Result
 from raggate.scoring import score
 from raggate.service.answer_limits import MAX_NAME, MAX_PATH, MAX_TEXT, bounded
+from tables import each_row
 
 CHUNK = Chunk(chunk_id="c", rel_path="a.md", heading_path="# A", text="t", vault="v", doc_id="d")
 REFERENCE = Reference(vault="v", rel_path="a.md", heading_path="# A", chunk_index=0)
@@ -39,7 +40,7 @@ def with_text(name: str, text: str) -> Response:
     return replace(Response(chunks=()), **{name: value.get(name, text)})
 
 
-@pytest.mark.parametrize("name", texts_of(Chunk))
+@each_row("name", texts_of(Chunk))
 def test_each_text_of_a_chunk(name: str) -> None:
     """Each text of a chunk may be as long as its bound, and one character more breaks the protocol."""
     limit = LIMITS.get(name, MAX_NAME)
@@ -59,7 +60,7 @@ def test_each_text_of_a_reference(name: str) -> None:
         bounded(Response(chunks=(), references=(replace(REFERENCE, **whole),)))
 
 
-@pytest.mark.parametrize("name", [*texts_of(Response), "coverage"])
+@each_row("name", [*texts_of(Response), "coverage"])
 def test_each_text_beside_the_chunks(name: str) -> None:
     """Each text that an answer has beside chunks and references has a bound."""
     bounded(with_text(name, "x" * MAX_NAME))
@@ -99,7 +100,7 @@ def test_the_largest_answer_is_labelled_at_once(unit: str) -> None:
     assert time.process_time() - begun < 8  # hours once
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         pytest.param("&#" + "1" * 5_000 + ";", id="a character reference that no number is"),

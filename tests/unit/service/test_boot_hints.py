@@ -7,11 +7,12 @@ import pytest
 from raggate.errors import CannotTell
 from raggate.models.service import ProcessExit
 from raggate.service.boot_hints import check_size, why_it_ended
+from tables import each_row
 
 FAILED = ProcessExit(message="exited with code 1", code=1)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "path"),
     [
         ("panic: open /data/index.db: read-only file system", "/data/index.db"),
@@ -37,7 +38,7 @@ def test_a_service_has_limits_of_its_own() -> None:
     assert "api.container" not in hint
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ended", "hint"),
     [
         (ProcessExit(message="exited with code 0", code=0), "foreground"),
@@ -59,7 +60,7 @@ def test_a_hostile_line_is_plain_and_bounded() -> None:
     assert len(hint) < 600
 
 
-@pytest.mark.parametrize(("documents", "files"), [(None, 0), (1, 0), (0, 5), (5, 5)])
+@each_row(("documents", "files"), [(None, 0), (1, 0), (0, 5), (5, 5)])
 def test_an_index_that_may_be_the_vaults(documents: int | None, files: int) -> None:
     """No count, fewer documents than notes, and files without text that are counted are no reason to stop."""
     check_size(documents, expected=1, files=files)

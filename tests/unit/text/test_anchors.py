@@ -68,7 +68,7 @@ def test_covers(gold: str, retrieved: str, *, expected: bool) -> None:
     assert covers(gold, retrieved) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "expected"),
     [
         pytest.param(("A",), "# A", id="one"),
@@ -100,7 +100,7 @@ def test_covers_is_prefix(path: list[str], data: st.DataObject) -> None:
     assert covers(full, gold) is (cut == len(path))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "snippets", "expected"),
     [
         pytest.param("The Quick fox", ["quick FOX"], True, id="case"),

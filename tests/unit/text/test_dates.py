@@ -6,9 +6,10 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.text.dates import day, days_between, days_until
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stamp", "expected"),
     [
         pytest.param("2026-01-02T03:04:05Z", "2026-01-02", id="utc"),

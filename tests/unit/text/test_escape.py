@@ -184,7 +184,7 @@ def test_markdown(text: str, expected: str) -> None:
     assert escape.markdown(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("a\r\n\tb  c", "a b c", id="white space"),
@@ -202,7 +202,7 @@ def test_plain(text: str, expected: str) -> None:
     assert escape.plain(text) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "limit", "expected"),
     [
         pytest.param("abcde", 5, "abcde", id="fits"),

@@ -19,7 +19,7 @@ JSON = st.recursive(
 PATHS = st.lists(st.sampled_from(["a", "b", "c"]), min_size=1, max_size=4)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "steps"),
     [
         ("$", ()),
@@ -75,7 +75,7 @@ def test_what_is_no_path_is_refused(written: str) -> None:
         parse(written)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "target"),
     [
         ("$", BODY),
@@ -108,7 +108,7 @@ def test_another_kind_on_the_way_is_an_error(written: str, message: str) -> None
     assert str(caught.value) == message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "value", "sentence"),
     [
         pytest.param("a.x", {"a": {"b": 1}}, "a has the key b", id="one-key"),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import example, given, strategies as st
 
 from raggate.text import jsonio
+from tables import each_row
 
 
 def test_dumps_is_byte_stable() -> None:
@@ -37,7 +38,7 @@ def test_dumps_refuses(value: object) -> None:
         jsonio.dumps(value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "data",
     [b"NaN", b"[Infinity]", b"{'a': 1}", b'{"a": 1,}', b'"\xff"', b"", b'"\\ud800"', b"1 2", b"[" * 5000],
     ids=["nan", "infinity", "quotes", "comma", "utf-8", "empty", "surrogate", "two values", "depth"],
@@ -48,7 +49,7 @@ def test_loads_refuses(data: bytes) -> None:
         jsonio.loads(data)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("data", "where"),
     [
         pytest.param(b'{"a": x}', "at column 7", id="one line"),
@@ -120,7 +121,7 @@ def test_pretty_json_is_harmless_in_a_log(value: dict[str, object]) -> None:
     assert jsonio.loads(document) == value
 
 
-@pytest.mark.parametrize(("value", "expected"), [({"a": 1}, {"a": 1}), ([1], {}), (None, {}), ("a", {})])
+@each_row(("value", "expected"), [({"a": 1}, {"a": 1}), ([1], {}), (None, {}), ("a", {})])
 def test_fields_of_what_may_be_no_object(value: object, expected: dict[str, int]) -> None:
     """Only an object has fields."""
     assert jsonio.fields(value) == expected

@@ -64,7 +64,7 @@ def test_rounded_halves_go_away_from_zero(steps: int) -> None:
     assert abs(expected) > abs(float(half))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "sign", "expected"),
     [
         (0.03125, False, "0.0313"),
@@ -87,7 +87,7 @@ def test_written_is_rounded(value: float, *, sign: bool) -> None:
     assert float(numbers.written(value, sign=sign)) == numbers.rounded(value)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "beside", "expected"),
     [
         (0.8, 0.75, "0.8000"),
@@ -117,7 +117,7 @@ def test_decimals_apart(values: list[float], margin: float) -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "decimals", "expected"),
     [(0.5, 0, "1"), (2.5, 0, "3"), (1.25, 1, "1.3"), (-0.04, 1, "0.0"), (12, 1, "12.0"), (0.28125, 4, "0.2813")],
 )
@@ -126,7 +126,7 @@ def test_fixed(value: float, decimals: int, expected: str) -> None:
     assert numbers.fixed(value, decimals) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("share", "expected"), [(0.285, "29%"), (0.005, "1%"), (0.125, "13%"), (1, "100%"), (0.0, "0%"), (0.0049, "0%")]
 )
 def test_percent(share: float, expected: str) -> None:
@@ -134,7 +134,7 @@ def test_percent(share: float, expected: str) -> None:
     assert numbers.percent(share) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [(0.03, "0.03"), (5.0, "5"), (0.1234567, "0.1234567"), (1234567.0, "1234567"), (0.0, "0"), (1e-05, "1e-05")],
 )
@@ -143,7 +143,7 @@ def test_setting(value: float, expected: str) -> None:
     assert numbers.setting(value) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("p", "expected"),
     [(0.04976, "p = 0.0498"), (0.001, "p = 0.001"), (0.00099, "p < 0.001"), (0.0, "p < 0.001"), (1.0, "p = 1")],
 )
@@ -152,7 +152,7 @@ def test_chance(p: float, expected: str) -> None:
     assert numbers.chance(p) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("share", "expected"),
     [
         (0.0605, "7 points"),

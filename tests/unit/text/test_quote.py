@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import pytest
-
 from raggate.text.quote import cut, enumerated, quoted
+from tables import each_row
 
 
-@pytest.mark.parametrize(
-    ("names", "expected"), [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")]
-)
+@each_row(("names", "expected"), [((), ""), (("a",), "a"), (("a", "b"), "a and b"), (("a", "b", "c"), "a, b and c")])
 def test_enumerated(names: tuple[str, ...], expected: str) -> None:
     """Names stand one after the other, the last after an "and"."""
     assert enumerated(names) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "shown"),
     [
         ("http://user:hunter2@api:9000/x", "http://***@api:9000/x"),

@@ -15,6 +15,7 @@ from raggate.service.backends.processes import Log
 from raggate.text import invisible
 from raggate.text.quote import cut, quoted
 from raggate.text.redact import SHORTEST, Redactor, Scrubber, forms, of_environment, redact, redact_cut
+from tables import each_row
 
 KEY = "sk-0123456789/+äb"
 LONG = "-----BEGIN-----\nMIIEpAIBAAKCAQEA\n-----END-----"
@@ -23,7 +24,7 @@ SECRET = st.text(min_size=SHORTEST).filter(lambda text: "*" not in text and text
 TOKEN = "ghs_anExampleThatOpensNothing0123456789"  # noqa: S105
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value", "secret"),
     [
         ("SEARCH_KEY", "12345678", True),
@@ -135,7 +136,7 @@ def test_in_an_authorization_header() -> None:
     assert "***" in cleaned
 
 
-@pytest.mark.parametrize("encode", [quote, quote_plus, lambda text: quote(text, safe="").lower(), json.dumps])
+@each_row("encode", [quote, quote_plus, lambda text: quote(text, safe="").lower(), json.dumps])
 def test_encoded_secrets_are_hidden(encode: object) -> None:
     """A secret in a URL, in a form or in a JSON file is hidden."""
     secret = 'päss "wörd"/&%'.lower()
@@ -162,9 +163,7 @@ def test_the_longest_shape_is_hidden_first() -> None:
     assert redact("say hunter2-longer now", ["hunter2", "hunter2-longer"]) == "say *** now"
 
 
-@pytest.mark.parametrize(
-    "between", ["\u200b", "\u00ad", "\u2060", "\u0378"], ids=["zero width", "soft", "joiner", "unassigned"]
-)
+@each_row("between", ["\u200b", "\u00ad", "\u2060", "\u0378"], ids=["zero width", "soft", "joiner", "unassigned"])
 def test_a_secret_with_what_nobody_sees_between_its_letters(between: str) -> None:
     """What is written with invisible characters between the letters of a secret is that secret for whoever reads it."""
     apart = between.join(KEY)

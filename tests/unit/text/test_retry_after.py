@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.text.retry_after import retry_after
+from tables import each_row
 
 NOW = 3600.5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "seconds"),
     [
         ("7", 7),

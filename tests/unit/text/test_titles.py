@@ -118,7 +118,7 @@ def test_looser_rules_hold_wherever_closer_ones_do(one: str, other: str) -> None
     assert all(same(one, one) for same in CLOSENESS)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "title",
     [
         "{" * 50_000,

@@ -148,7 +148,7 @@ def test_largest_file() -> None:
     assert yamlio.parse(b"# " + b"x" * (yamlio.MAX_BYTES - 2), "f.yml").value is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "line"),
     [
         pytest.param(("a",), 2, id="key"),

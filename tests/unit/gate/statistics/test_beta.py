@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from math import isclose
 
-import pytest
 from hypothesis import given, strategies as st
 from scipy import special
 
 from raggate.gate.statistics.beta import beta_quantile, binomial_tail, incomplete_beta
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("a", "b", "x", "value"),
     [
         (1, 1, 0.3, 0.3),  # uniform
@@ -36,7 +36,7 @@ def test_values_of_scipy(a: float, b: float, x: float) -> None:
     assert isclose(incomplete_beta(a, b, x), special.betainc(a, b, x), rel_tol=1e-9, abs_tol=1e-10)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("least", "n", "p", "value"),
     [(0, 2, 0.5, 1), (1, 2, 0.5, 0.75), (2, 2, 0.5, 0.25), (3, 3, 0.1, 0.001), (1, 4, 0, 0), (4, 4, 1, 1)],
 )

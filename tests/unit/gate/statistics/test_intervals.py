@@ -10,6 +10,7 @@ from scipy import special
 
 from chances import lowest
 from raggate.gate.statistics.intervals import t_interval, tango
+from tables import each_row
 
 
 @pytest.mark.parametrize(
@@ -27,7 +28,7 @@ def test_published_values(n: int, lost: int, gained: int, low: float, high: floa
     assert [round(end, 4) for end in tango(n, lost, gained)] == [low, high]
 
 
-@pytest.mark.parametrize("n", [1, 10, 100, 10_000])
+@each_row("n", [1, 10, 100, 10_000])
 def test_nothing_moved(n: int) -> None:
     """Where nothing moved the ends are z^2 / (n + z^2) both ways: n D^2 = z^2 D (1 - D), as no question is lost."""
     square = special.ndtri(0.975) ** 2
@@ -85,7 +86,7 @@ def test_impossible_counts(n: int, lost: int, gained: int) -> None:
         tango(n, lost, gained)
 
 
-@pytest.mark.parametrize("confidence", [0, 1, -1, 95])
+@each_row("confidence", [0, 1, -1, 95])
 def test_impossible_confidence(confidence: float) -> None:
     """A confidence lies between 0 and 1."""
     with pytest.raises(ValueError, match="lies between 0 and 1"):

@@ -57,7 +57,7 @@ def test_published_values(n: int, lost: int, gained: int, two_sided: float) -> N
     assert unconditional(n, lost, gained) == pytest.approx((two_sided - GAMMA) / 2 + GAMMA, abs=1e-6)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "lost", "p"),
     # at psi = 1 every question moves, and all must be lost: 2^-n
     [(1, 1, 0.5001), (2, 2, 0.2501), (3, 3, 0.1251), (4, 4, 0.0626)],
@@ -139,9 +139,7 @@ def test_table_of_fewest_losses(n: int, fewest: list[tuple[int | None, ...]]) ->
     assert table == fewest
 
 
-@pytest.mark.parametrize(
-    ("n", "fewest"), [(0, None), (1, None), (3, None), (4, None), (5, 4), (34, 4), (35, 3), (40, 3), (100, 3)]
-)
+@each_row(("n", "fewest"), [(0, None), (1, None), (3, None), (4, None), (5, 4), (34, 4), (35, 3), (40, 3), (100, 3)])
 def test_fewest_losses(n: int, fewest: int | None) -> None:
     """Below five questions no comparison can reach 5 %; from 35 on three losses do."""
     assert fewest_losses(n) == fewest
@@ -186,15 +184,13 @@ def test_many_questions(n: int, lost: int, gained: int) -> None:
     assert unconditional(n, lost, gained) == pytest.approx(special.ndtr(-z) + GAMMA, rel=0.05)
 
 
-@pytest.mark.parametrize(
-    ("lost", "gained"), [(1, 0), (10_000, 0), (9_999, 1), (0, 10_000), (5_000, 5_000), (5_001, 4_999)]
-)
+@each_row(("lost", "gained"), [(1, 0), (10_000, 0), (9_999, 1), (0, 10_000), (5_000, 5_000), (5_001, 4_999)])
 def test_extremes_of_ten_thousand(lost: int, gained: int) -> None:
     """Nothing over- or underflows at 10,000 questions."""
     assert GAMMA <= unconditional(10_000, lost, gained) <= 1
 
 
-@pytest.mark.parametrize(("n", "lost", "gained"), [(0, 1, 0), (3, 2, 2), (3, -1, 0), (3, 0, -1)])
+@each_row(("n", "lost", "gained"), [(0, 1, 0), (3, 2, 2), (3, -1, 0), (3, 0, -1)])
 def test_impossible_counts(n: int, lost: int, gained: int) -> None:
     """Counts that cannot be are refused."""
     with pytest.raises(ValueError, match="are no counts of"):

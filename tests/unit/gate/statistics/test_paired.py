@@ -20,6 +20,7 @@ from raggate.gate.statistics.paired import (
 )
 from raggate.gate.statistics.sign_flip import sign_flip
 from raggate.gate.statistics.student import paired_t
+from tables import each_row
 
 CHANGES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 2)), max_size=50)
 GRADED = [-0.5, -0.25, 0.1, 0.0, -0.3, 0.05, -0.7, 0.0, 0.2, -0.15, 0.0, -0.05]
@@ -117,9 +118,7 @@ def test_a_loss_made_good_never_looks_worse(changes: list[float], data: st.DataO
         assert paired_test(signs).p >= before - 1e-9
 
 
-@pytest.mark.parametrize(
-    "changes", [[], [0.0], [0.0] * 10_000, [1.0], [0.3, 0.7], [-1.0, 1.0], [-0.3, 0.5], [-0.3, 0.5] * 20]
-)
+@each_row("changes", [[], [0.0], [0.0] * 10_000, [1.0], [0.3, 0.7], [-1.0, 1.0], [-0.3, 0.5], [-0.3, 0.5] * 20])
 def test_nothing_got_worse(changes: list[float]) -> None:
     """No questions, no changes, or no fewer gains than losses: p is 1, and no test is said to have given it."""
     assert paired_test(changes) == PairedTest(1.0, UNTESTED, len(changes))

@@ -13,9 +13,10 @@ from chances import multinomial
 from raggate.gate.statistics.mcnemar import unconditional
 from raggate.gate.statistics.paired import paired_test
 from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "drops"),
     # at shares moving anyway of 0, 3 and 11 %; a second implementation
     [
@@ -46,8 +47,8 @@ def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, p
         assert (root / drop) ** 2 == pytest.approx(n, rel=1e-6)
 
 
-@pytest.mark.parametrize("n", [20, 50, 100])
-@pytest.mark.parametrize("moving", [0.0, 0.03, 0.11])
+@each_row("n", [20, 50, 100])
+@each_row("moving", [0.0, 0.03, 0.11])
 def test_the_drop_is_seen_four_times_out_of_five(n: int, moving: float) -> None:
     """The exact test of counts really sees the drop that is stated, in 79 to 95 % of all runs: every table added up."""
     lost = moving / 2 + visible_drop(n, moving)
@@ -73,7 +74,7 @@ def test_too_few_to_see_anything(n: int) -> None:
     assert visible_drop(n, 0.1) == 1
 
 
-@pytest.mark.parametrize("sizes", [[1] * 40, [4] * 10, [36] + [1] * 167, [8, 8, 5, 5] + [2] * 60, [5] * 30 + [4]])
+@each_row("sizes", [[1] * 40, [4] * 10, [36] + [1] * 167, [8, 8, 5, 5] + [2] * 60, [5] * 30 + [4]])
 def test_a_drop_that_can_be_seen_is_no_loss_of_the_largest_groups_unseen(sizes: list[int]) -> None:
     """Losing the largest groups whole, which a test does not show, is a drop below the visible one."""
     drop = visible_drop_of_groups(sizes, 0.0)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from itertools import product
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.gate.statistics.sign_flip import MOST_MOVES, sign_flip
+from tables import each_row
 
 CHANGES = st.lists(st.integers(-12, 12).map(lambda twelfth: twelfth / 12), max_size=11)
 
@@ -24,7 +24,7 @@ def patterns(changes: list[float]) -> list[tuple[int, ...]]:
     return list(product((-1, 1), repeat=len(changes)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "p"),
     [
         ([], 1),

@@ -10,11 +10,12 @@ from scipy import special
 
 from chances import t_test
 from raggate.gate.statistics.student import paired_t, t_below, t_quantile
+from tables import each_row
 
 CHANGES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=2, max_size=60)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("freedom", "quantile"),
     # the two-sided 95 % column of every printed table
     [(1, 12.706), (2, 4.303), (5, 2.571), (10, 2.228), (29, 2.045), (120, 1.980)],
@@ -50,7 +51,7 @@ def test_paired_t_by_hand() -> None:
     assert paired_t([-3.0, -2.0, -1.0]) == pytest.approx((1 + t / sqrt(2 + t * t)) / 2)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "p"),
     [([], 1), ([-1.0], 1), ([0.0, 0.0], 1), ([0.1, -0.1], 1), ([0.5, 0.5], 1), ([-0.5] * 3, 0.125), ([-1e-12] * 9, 1)],
 )

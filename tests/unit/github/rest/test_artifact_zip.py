@@ -16,6 +16,7 @@ from hypothesis import given, strategies as st
 from raggate.errors import CannotTell
 from raggate.github.rest import artifacts
 from raggate.github.rest.artifacts import FILES, unpack, write_run
+from tables import each_row
 from tries import tried
 
 GOOD = {"config.json": b"{}", "golden.jsonl": b"{}\n" * 50, "results.jsonl": b""}
@@ -60,8 +61,8 @@ def overlapping() -> bytes:
     return data[: second + 42] + struct.pack("<I", 0) + data[second + 46 :]
 
 
-@pytest.mark.parametrize("folder", ["", "run/", "20260101_000000/"])
-@pytest.mark.parametrize("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+@each_row("folder", ["", "run/", "20260101_000000/"])
+@each_row("method", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 def test_a_run_directory(folder: str, method: int) -> None:
     """The files of a run directory come out as they went in, from the top or from one folder, and others do not."""
     files = {f"{folder}{name}": content for name, content in GOOD.items()}

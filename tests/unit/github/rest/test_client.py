@@ -102,7 +102,7 @@ def test_a_list_is_read_to_its_end() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("link", "problem"),
     [
         ("<https://evil.example.org/>", "not followed"),
@@ -122,7 +122,7 @@ def test_a_next_page_elsewhere(link: str, problem: str) -> None:
     assert len(fake.requests) == 1
 
 
-@pytest.mark.parametrize(("answer", "key"), [({}, None), ([], "items"), ({"items": {}}, "items"), ("x", None)])
+@each_row(("answer", "key"), [({}, None), ([], "items"), ({"items": {}}, "items"), ("x", None)])
 def test_what_is_no_list(answer: object, key: str | None) -> None:
     """An answer that is no list where one is expected is an error."""
     with Fake(ok(answer)).client() as github, pytest.raises(GitHubError, match="expected a list"):
@@ -303,7 +303,7 @@ def test_a_download_leaves_without_the_token() -> None:
     assert ["authorization" in request.headers for request in fake.requests] == [True, False, False]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answers", "problem"),
     [
         ([moved("http://blob.example.org/x")], "without https"),
@@ -357,7 +357,7 @@ def test_bodies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
             github.send("PUT", "/a")
 
 
-@pytest.mark.parametrize("body", [b"<html>login</html>", b'{"a": NaN}', b"\xff", b"{"])
+@each_row("body", [b"<html>login</html>", b'{"a": NaN}', b"\xff", b"{"])
 def test_answers_that_are_no_json(body: bytes) -> None:
     """An answer that is no JSON is an error, with its beginning and a hint at the URL."""
     with Fake(httpx.Response(200, content=body)).client() as github, pytest.raises(GitHubError, match="JSON") as caught:
@@ -439,7 +439,7 @@ def test_hints_beside_the_table() -> None:
         assert "expired" in caught.value.hint
 
 
-@pytest.mark.parametrize("path", ["a", "//evil", "/a?b", "/a b", "/a#b", "/a/../b", "/%2E%2e/b", "https://x/", "/é"])
+@each_row("path", ["a", "//evil", "/a?b", "/a b", "/a#b", "/a/../b", "/%2E%2e/b", "https://x/", "/é"])
 def test_paths_are_checked(path: str) -> None:
     """A path that holds what should have been encoded is a bug of the caller, and nothing is sent."""
     fake = Fake(ok())
@@ -448,7 +448,7 @@ def test_paths_are_checked(path: str) -> None:
     assert not fake.requests
 
 
-@pytest.mark.parametrize("token", ["", "a b", "a\nb", "ü"])
+@each_row("token", ["", "a b", "a\nb", "ü"])
 def test_tokens_that_cannot_be_sent(token: str) -> None:
     """A token that no header can carry is a usage error that does not show it."""
     with pytest.raises(UsageError, match="token cannot be used") as caught:
@@ -456,7 +456,7 @@ def test_tokens_that_cannot_be_sent(token: str) -> None:
     assert not token or token not in caught.value.message
 
 
-@pytest.mark.parametrize("url", ["", "x", "ftp://x", "https://", "https://a:b@x", "https://x?a", "https://x:port"])
+@each_row("url", ["", "x", "ftp://x", "https://", "https://a:b@x", "https://x?a", "https://x:port"])
 def test_urls_that_are_none(url: str) -> None:
     """A URL that is not an API's is a usage error that names the variable."""
     with pytest.raises(UsageError, match="GITHUB_API_URL"):

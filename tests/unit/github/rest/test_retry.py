@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.github.rest.retry import FALLBACK_S, MOST_RETRIES, Attempt, GiveUp, Wait, ambiguous, decide
@@ -81,7 +80,7 @@ def test_every_rate_limit(status: int, headers: dict[str, str], body: str, expec
     assert waits("POST", status, headers, body, repeatable=False) == [expected] * MOST_RETRIES
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "headers", "body", "expected"),
     [
         (404, RESET, "", []),
@@ -98,7 +97,7 @@ def test_what_is_no_rate_limit(status: int, headers: dict[str, str], body: str, 
     assert waits("GET", status, headers, body) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "headers", "expected"),
     [
         (403, {"Retry-After": "5"}, [5, 5, 5]),
@@ -115,7 +114,7 @@ def test_retry_after_counts_beside_every_status_that_is_tried_again(
     assert waits("GET", status, headers) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("method", "status", "sent", "expected"),
     [
         ("POST", None, True, True),

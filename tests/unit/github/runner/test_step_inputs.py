@@ -11,6 +11,7 @@ import yaml
 
 from raggate.errors import UsageError
 from raggate.github.runner import step_inputs
+from tables import each_row
 
 ROOT = Path(__file__).parents[4]
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
@@ -37,7 +38,7 @@ def test_both_spellings_at_once_are_fine_when_they_agree() -> None:
     assert step_inputs.read({"INPUT_FAIL-ON": "never", "INPUT_FAIL_ON": "never"})["fail-on"] == "never"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("environment", "message"),
     [
         ({"INPUT_API_IMAG": "x"}, "unknown input 'api-imag'; did you mean 'api-image'?"),

@@ -135,7 +135,7 @@ def test_flips_are_ranked() -> None:
     assert comparison.regressions[0].changes == ("recall_at_k: 1.0 → 0.0", "groundedness: 5.0 → 0.0")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "before", "now", "falls"),
     [
         ("recall_at_k_avg", 0.80, 0.75, False),

@@ -16,7 +16,7 @@ from raggate.interop.helloworld.citations import citations
 from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "expected"),
     [
         ("##  A->B ", "A- > B"),
@@ -32,7 +32,7 @@ def test_headings_are_normalised(path: str | None, expected: str) -> None:
     assert metrics.normalise_heading(path) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gold", "retrieved", "expected"),
     [
         ("# Summary", "# Summary of X", True),
@@ -111,7 +111,7 @@ def test_scope_miss_is_a_miss_of_the_whole_list() -> None:
     assert score(*late[:7], supports=())["scope_miss"] is False
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("groups", "expected"),
     [
         pytest.param(((0, 1),), 0.0, id="one of two"),
@@ -172,7 +172,7 @@ def test_any_answer_is_read(answer: str) -> None:
     assert len(set(places)) == len(places)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "abstained"),
     [
         ({"abstention": {"abstained": True, "hallucinated": False}, "answer": "I cannot."}, True),
@@ -276,7 +276,7 @@ def test_coverage_counts_chunks_by_extension() -> None:
     assert {kind: counts["processed"] for kind, counts in by_type.items()} == {"md": 2, "unknown": 2}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "p50", "p95"), [([], 0.0, 0.0), ([3.0], 3.0, 3.0), ([4.0, 1.0], 4.0, 4.0), (list(range(20)), 10, 19)]
 )
 def test_latency_takes_its_index(values: list[float], p50: float, p95: float) -> None:

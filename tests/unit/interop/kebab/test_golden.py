@@ -269,7 +269,7 @@ def test_rows_of_older_versions() -> None:
     assert read_rows(jsonl([old]), "f") == (old,)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "problem"),
     [
         ("{", "f:1: not valid JSON"),

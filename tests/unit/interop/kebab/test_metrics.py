@@ -20,6 +20,7 @@ from raggate.interop.kebab import (
 )
 from raggate.interop.kebab.compare import Options
 from raggate.interop.kebab.rows import StoredRun
+from tables import each_row
 
 ZEROS = {"1": 0.0, "3": 0.0, "5": 0.0, "10": 0.0}
 
@@ -133,7 +134,7 @@ def test_failed_queries_stay_in_the_denominator() -> None:
     assert (means["groundedness"], means["citation_coverage"]) == (0.0, None)
 
 
-@pytest.mark.parametrize(("text", "expected"), [("alpha", 1.0), ("Alpha", 0.0), ("alpha beta", 0.0), ("", 0.0)])
+@each_row(("text", "expected"), [("alpha", 1.0), ("Alpha", 0.0), ("alpha beta", 0.0), ("", 0.0)])
 def test_groundedness(text: str, expected: float) -> None:
     """All of must_contain and none of forbidden stand in the answer, letter by letter."""
     golden = queries(query("q1", must_contain=("alpha",), forbidden=("beta",)), query("q2"))
@@ -198,7 +199,7 @@ def test_groundedness_of_the_specification() -> None:
     assert metrics.counts(rows, golden)["groundedness"] == 4
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "expected"),
     [(1 / 32, 0.0313), (1 / 16, 0.0625), (0.00005, 0.0001), (2 / 3, 0.6667), (0.99995, 1.0), (3167 / 4000, 0.7917)],
 )
@@ -235,7 +236,7 @@ def test_delta_of_null() -> None:
     assert "citation_coverage has a value in run a and none in run b" in verdict.reasons
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "kind", "note"),
     [
         (None, 2, "win", None),
@@ -291,7 +292,7 @@ def test_fallback_by_document() -> None:
     assert report["raggate"]["settings"] == {"chunker_version": ["v1", "v2"]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lines", "rank"),
     [((1, 5), 1), ((1, 4), None), ((10, 20), 1), ((6, 99), 1), ((7, 99), None), ((11, 20), None)],
 )
@@ -333,7 +334,7 @@ def test_spans_need_every_label() -> None:
     assert compared(before, after, golden, placed, b="v2")["deltas"]["chunker_version_match"] == "fallback_doc_span"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("spans", "gold", "expected"),
     [
         ([("line", 1, 4), ("line", 3, 6)], [("line", 1, 10)], 0.6),
@@ -385,7 +386,7 @@ def test_chunker_of_the_hits() -> None:
     assert compare.chunker_version(StoredRun(run_id="r", rows=(row("q1"),))) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "match"),
     [
         (("md-v1", "code-v1"), ("code-v1", "md-v1", "md-v1"), "exact"),

@@ -39,7 +39,7 @@ def flat(**more: str) -> list[dict[str, str]]:
     return rows
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "data"),
     [
         ("r.json", json.dumps([RECORD]).encode()),

@@ -200,7 +200,7 @@ def test_older_documents_say_input_query() -> None:
     assert judgment.query == "Other?"
 
 
-@pytest.mark.parametrize(("written", "expected"), [("", None), ("-1", None), ("0", None), ("5", 5), ("5.0", 5)])
+@each_row(("written", "expected"), [("", None), ("-1", None), ("0", None), ("5", 5), ("5.0", 5)])
 def test_number_of_retrieved_chunks(written: str, expected: int | None) -> None:
     """Exports from before the number was kept have -1, which is unknown."""
     (judgment,) = retrieval(export_csv("retrieval", [{"labels": "ynn", "n_retrieved_chunks": written}]))
@@ -269,7 +269,7 @@ def test_refused(data: bytes, message: str) -> None:
     assert caught.value.message.startswith(message)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "message"),
     [
         ({"response_status": "draft"}, "f.csv:2: column response_status: is 'draft', expected submitted or discarded"),
@@ -379,7 +379,7 @@ def test_refused_reports(change: dict[str, object], message: str) -> None:
             read_scores(json.dumps(broken).encode(), "s.json")
 
 
-@pytest.mark.parametrize("data", [b"", b"[]", b"{", b"\xff", b"<<<<<<< HEAD\n{}"])
+@each_row("data", [b"", b"[]", b"{", b"\xff", b"<<<<<<< HEAD\n{}"])
 def test_refused_report_files(data: bytes) -> None:
     """What is no report at all is refused by name."""
     with pytest.raises(UsageError, match=r"s\.json"):

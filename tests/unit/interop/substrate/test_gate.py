@@ -57,7 +57,7 @@ def test_status(metric: str, before: float, now: float, policy: Policy | None, e
     assert status(metric, before, now, policy) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "vanished"),
     [
         pytest.param({**table(hit=1), **table("vector", hit=1)}, table(hit=1), ("vector",), id="a mode"),

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from raggate.interop.substrate import headings, metrics
 from raggate.interop.substrate.metrics import Definitions, RankedQuery
+from tables import each_row
 
 D2 = 0.6309297535714574  # 1 / log2(3)
 D3 = 0.5
@@ -37,7 +38,7 @@ def row(query: str, mode: str, *doc_ids: str, expected: tuple[str, ...] = ("a",)
     return {"query": query, "mode": mode, "expected_docs": list(expected), "results": entries(*doc_ids), **fields}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("item", "hits", "reciprocal", "gain"),
     [
         pytest.param(asked(entries("a", "b"), "a"), (1, 1, 1, 1), (1, 1, 1, 1), (1, 1, 1, 1), id="first"),
@@ -111,7 +112,7 @@ def test_ranked_metrics_stay_between_zero_and_one(doc_ids: list[str], grades: di
     assert values[2] > 0 or not values[0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("doc_ids", "duplicates", "diversity"),
     [
         pytest.param(("a", "b", "c"), 0.0, 1.0, id="all different"),
@@ -140,7 +141,7 @@ def test_diversity_looks_at_five_results() -> None:
     assert table["bm25"]["easy"]["duplicate_doc_rate"] == 0.5
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("results", "value"),
     [
         pytest.param(entries("a", "b", heading_only=[True, False]), 1.0, id="first is heading-only"),
@@ -161,7 +162,7 @@ def test_dominance_without_heading_data_is_null() -> None:
     assert values["heading_only_hit_rate"] is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "mode", "dominated"),
     [
         pytest.param({"score": 1.0, "scores": {"fts": 0.7}}, "hybrid", True, id="exactly at the threshold"),
@@ -187,7 +188,7 @@ def test_dominance_of_results_pools_the_bucket() -> None:
     assert headings.dominance_of_results([[], []], "hybrid", 10, 0.7) == 0.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("doc_ids", "bodies", "dominance", "hits"),
     [
         pytest.param("aab", ["", "text", "text"], 1.0, 1 / 3, id="the first chunk of a has no body"),

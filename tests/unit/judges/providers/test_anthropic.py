@@ -5,12 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
-
 from judging import Grade, make_judge, make_request
 from raggate.judges.parse import schema_of
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import NotJudged, Reply
+from tables import each_row
 
 ANTHROPIC = PROVIDERS["anthropic"]
 JUDGE = make_judge("claude", provider="anthropic", base_url="https://api.anthropic.com")
@@ -53,7 +52,7 @@ def test_without_a_tool_the_text_is_the_reply() -> None:
     assert reply.text == '{"score": 2}'
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "reason"),
     [
         (b"nonsense", "invalid_reply"),

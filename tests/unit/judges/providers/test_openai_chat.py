@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from judging import Grade, make_judge, make_request
 from raggate.judges.parse import schema_of
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import NotJudged, Reply
+from tables import each_row
 
 OPENAI = PROVIDERS["openai"]
 
@@ -55,7 +55,7 @@ def test_a_server_that_knows_no_schemas_is_sent_none() -> None:
     assert call.headers == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("base_url", "url"),
     [
         ("http://127.0.0.1:8081", "http://127.0.0.1:8081/v1/chat/completions"),
@@ -95,7 +95,7 @@ def test_counts_that_are_no_counts_are_not_told() -> None:
         assert OPENAI.read(body) == Reply(text="x")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "reason"),
     [
         (b"", "invalid_reply"),

@@ -79,7 +79,7 @@ OWN_TAGS = {
 OWN_ADDRESS = re.compile(r"#[\w%.=~+-]*|(\.\./)+[\w%.~/-]+")
 
 
-@pytest.mark.parametrize("name", REVIEWS | BESIDE)
+@each_row("name", REVIEWS | BESIDE)
 def test_verdict_and_sentences_are_seen_without_script(name: str) -> None:
     """Every kind of review has its verdict, its sentences and its reasons on the page itself."""
     shown = review(name)
@@ -135,7 +135,7 @@ class TestRows:
         """There is a row for each answer, in the order of the run."""
         assert [row["id"] for row in self.DATA["rows"]] == [item.case.id for item in regression().run.results]
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("case", "kind", "before", "now"),
         [("q01", "broke", 1, 7), ("q07", "broke", 1, None), ("q21", "fixed", None, 1), ("q00", "same", 1, 1)],
     )
@@ -224,7 +224,7 @@ class TestPassages:
         assert self.address("work", "a b.md") == "../../../golden/work/a%20b.md"
         assert self.address(None, "n01.md") == "../../../golden/work/n01.md"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("vault", "path", "root"),
         [
             ("work", "unknown.md", "../"),
@@ -323,9 +323,7 @@ def test_slices_that_lost_most_come_first() -> None:
 class TestHostileText:
     """Foreign text wherever foreign text can stand."""
 
-    @pytest.mark.parametrize(
-        "shown", [hostile(), foreign(HOSTILE), foreign('"><img src=x onerror=alert(1)>'), foreign("\ud800")]
-    )
+    @each_row("shown", [hostile(), foreign(HOSTILE), foreign('"><img src=x onerror=alert(1)>'), foreign("\ud800")])
     def test_there_are_the_pages_own_elements_alone(self, shown: Review) -> None:
         """Nothing foreign becomes an element, an attribute that acts, or an address that leads elsewhere."""
         page = Elements(report.render(shown))

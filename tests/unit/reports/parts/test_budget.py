@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.models.publication import Links, Publication
@@ -13,6 +12,7 @@ from raggate.reports.parts.figures import title
 from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign
+from tables import each_row
 from tries import tried
 
 LINKS = Links(
@@ -77,9 +77,7 @@ def test_empty_sections_leave_no_trace() -> None:
     assert fit([empty, HELD], 1000, len) == "v" * 50 + "\n"
 
 
-@pytest.mark.parametrize(
-    ("text", "units", "size"), [("a", 1, 1), ("é", 1, 2), ("中", 1, 3), ("😀", 2, 4), ("👨‍👩‍👧", 8, 18)]
-)
+@each_row(("text", "units", "size"), [("a", 1, 1), ("é", 1, 2), ("中", 1, 3), ("😀", 2, 4), ("👨‍👩‍👧", 8, 18)])
 def test_sizes(text: str, units: int, size: int) -> None:
     """A comment is measured in UTF-16 units and a summary in bytes of UTF-8."""
     assert (utf16_units(text), utf8_bytes(text)) == (units, size)

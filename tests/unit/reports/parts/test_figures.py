@@ -12,9 +12,10 @@ from raggate.config.schema import Gate
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.reports.parts import figures
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "written"),
     [
         ("hit_at_5", "hit@5"),
@@ -30,7 +31,7 @@ def test_title(metric: str, written: str) -> None:
     assert figures.title(metric) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "value", "beside", "written"),
     [
         pytest.param("hit_at_5", 0.8736, None, "87.4 %", id="share"),
@@ -46,7 +47,7 @@ def test_value(metric: str, value: float | None, beside: float | None, written: 
     assert figures.value(metric, make_metric(value, 30), beside=beside) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("delta", "course", "change"),
     [
         pytest.param(make_delta(0.875, 0.75), "87.5 → 75.0 %", "−12.5 pt", id="share"),
@@ -76,7 +77,7 @@ def test_few_cases_are_counts() -> None:
     assert figures.course(replace(delta, baseline=make_metric(None, 0))) == "– → 5 of 10"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "direction", "written"),
     [
         pytest.param("hit_at_5", "higher", "5 pt", id="points"),
@@ -105,7 +106,7 @@ def test_interval(metric: str, ends: tuple[float, float] | None, written: str) -
     assert figures.interval(make_delta(metric=metric, interval=ends)) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lost", "gained", "written"),
     [(None, None, "10"), (0, 0, "10"), (2, 0, "−2 of 10"), (0, 1, "+1 of 10"), (2, 1, "−2 +1 of 10")],
 )

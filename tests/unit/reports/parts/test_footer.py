@@ -9,6 +9,7 @@ import pytest
 from raggate.models.verdict import Review
 from raggate.reports.parts.footer import broken_alone, reproduce
 from reviews import reproduced_by, review
+from tables import each_row
 
 
 def with_ids(name: str, *ids: str) -> Review:
@@ -26,7 +27,7 @@ def test_what_broke_alone() -> None:
     assert text.endswith("```sh\nraggate check --suite notes\nraggate check --suite notes --case 'q 1' --case q2\n```")
 
 
-@pytest.mark.parametrize("ids", [(), tuple(map(str, range(21))), ("x" * 700,), ("a\x1b[31mb",), ("a\u202eb",)])
+@each_row("ids", [(), tuple(map(str, range(21))), ("x" * 700,), ("a\x1b[31mb",), ("a\u202eb",)])
 def test_no_command_that_asks_for_something_else(ids: tuple[str, ...]) -> None:
     """None, too many to name, or an id that could not be copied as it is: the whole command stands alone."""
     assert broken_alone(with_ids("regression", *ids)) == ""

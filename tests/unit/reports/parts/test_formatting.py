@@ -31,7 +31,7 @@ def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True
     return GatedMetric(delta=make_delta(metric=metric, **fields), status=status, allowed=0.05, floor=None, gated=gated)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("value", "binary", "written"),
     [
         pytest.param(make_metric(0.5, 20), True, "10/20", id="few-cases-as-a-count"),
@@ -48,7 +48,7 @@ def test_figure(value: MetricValue, binary: bool, written: str) -> None:
     assert formatting.figure(value, binary=binary) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("delta", "written"),
     [
         pytest.param(make_delta(0.5, 0.75), "+0.2500", id="rise"),
@@ -65,7 +65,7 @@ def test_change(delta: Delta, written: str) -> None:
     assert formatting.change(delta) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "direction", "written"),
     [
         pytest.param("hit_at_5", "higher", "0.05", id="tolerance"),
@@ -87,7 +87,7 @@ def test_value_over_all_stands_beside_the_compared_one(value: float | None, writ
     assert formatting.now(make_delta(1.0, 1.0, full_run=make_metric(value, 48)), binary=False) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lost", "gained", "written"),
     [
         pytest.param(None, None, "10", id="not-paired"),
@@ -161,7 +161,7 @@ def test_operations_line(operations: Operations, written: str) -> None:
     assert formatting.operations_line(make_scorecard(operations=operations)) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("failed", "differ", "written"),
     [
         (0, 0, "10 asked twice, all ranked alike"),
@@ -178,7 +178,7 @@ def test_operations_line_with_questions_asked_twice(failed: int, differ: int, wr
     assert formatting.operations_line(scorecard) == f"10 calls, 0 failed, 0 retried · {written}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "written"),
     [
         pytest.param({"compared": 1}, "1 case compared", id="one"),

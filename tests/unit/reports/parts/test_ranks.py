@@ -41,7 +41,7 @@ def test_rank_change(fields: dict[str, Any], written: str) -> None:
     assert ranks.rank_change(make_flip(**fields)) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "written"),
     [
         pytest.param({"before": 1, "after": 7}, "hit@1 worse, rank 1 → 7", id="lower"),

@@ -14,6 +14,7 @@ from raggate.reports.parts import changes, metric_tables
 from raggate.reports.parts.markup import commit_link, link
 from rendered import visible
 from reviews import beside, passing, review
+from tables import each_row
 
 LINKS = Links(server="https://forge.example", repository="team/api")
 
@@ -104,7 +105,7 @@ def test_empty_preview() -> None:
     assert "If merged" in markdown.render(beside(passing(), preview=Preview(golden=GoldenChanges(added=("q",)))))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("measured", "words"),
     [
         ("2026-01-02T01:00:00Z", "(the same day)"),
@@ -157,7 +158,7 @@ def test_an_old_baseline_is_marked() -> None:
     assert "days old ⚠️" in visible(markdown.render(review))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("gained", "lost", "offered"),
     [
         pytest.param(5, 0, True, id="one in 32 by chance"),

@@ -12,6 +12,7 @@ from raggate.models.verdict import Review
 from raggate.reports import comment, terminal
 from raggate.reports.parts import numbers, sparkline
 from reviews import passing, regression
+from tables import each_row
 
 OTHER = "of other questions"
 
@@ -39,7 +40,7 @@ def shown(*values: float) -> str:
     return sparkline.of_baselines(after(*points), "hybrid", "hit_at_5")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "expected"),
     [
         pytest.param((0.0, 0.5, 1.0), "▁▅█", id="lowest to highest"),

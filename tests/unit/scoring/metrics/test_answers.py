@@ -40,14 +40,14 @@ def answered(
     return make_labelled(make_case(**(case or {})), make_result(response=response))
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+@each_row("metric", METRICS, ids=lambda metric: metric.__name__)
 def test_no_answer_asked_for_is_null_and_a_failed_call_is_the_worst(metric: Any) -> None:
     """A retrieval-only response has no value; a failed call is 0 and stays in the mean."""
     assert metric(answered(None, case=LABELS)) is None
     assert metric(make_labelled(make_case(**LABELS), make_result(failure=make_failure()))) == 0.0
 
 
-@pytest.mark.parametrize("metric", METRICS, ids=lambda metric: metric.__name__)
+@each_row("metric", METRICS, ids=lambda metric: metric.__name__)
 def test_without_labels_is_null(metric: Any) -> None:
     """An unanswerable case without labels of its own has no value."""
     assert metric(answered("[File: a.md, Section: A]", case={"answerable": False})) is None
@@ -93,7 +93,7 @@ def test_a_refusal_attributes_nothing() -> None:
     assert answers.citation_presence_rate(answered(" \n")) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "expected"),
     [("[File: z.md, Section: Z]", 1), ("as in [1]", 1), ("[1, 3]", 1), ("[2]", 0), ("[0]", 0), ("none", 0)],
 )
@@ -115,7 +115,7 @@ def test_key_fact_coverage(answer: str, expected: float) -> None:
 OLD, NEW = reference("old.md"), reference("new.md")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "grades", "references", "expected"),
     [
         ("cite_newer", (1, 1), (NEW,), 1),
@@ -149,7 +149,7 @@ def test_one_reference_is_not_two_notes_of_its_name() -> None:
     assert answers.recency_conflict(answered("[File: Plan.md, Section: Plan]", case=case)) == 1
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "must", "forbidden", "expected"),
     [
         ("Apples and pears", ("Apples", "pears"), (), 1),
@@ -165,7 +165,7 @@ def test_answer_contains(answer: str, must: tuple[str, ...], forbidden: tuple[st
     assert answers.answer_contains(answered(answer, case=case)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "expected"),
     [
         ("[File: a, b.md, Section: X [draft] y] z", ("a, b.md", "X [draft] y")),

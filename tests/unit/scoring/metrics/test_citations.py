@@ -11,9 +11,10 @@ from builders import make_case, make_labelled, make_response, make_result, make_
 from raggate.models.run import Reference
 from raggate.scoring.metrics.citations import cited_supports, has_citation
 from raggate.text.citations import parse
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "cited"),
     [
         ("as [File: a.md, Section: # A] says", [("a.md", "# A")]),
@@ -31,14 +32,14 @@ def test_places_in_a_text(answer: str, cited: list[tuple[str, str]]) -> None:
     assert [tuple(place) for place in parse(answer)] == cited
 
 
-@pytest.mark.parametrize(("answer", "cites"), [("[1]", True), ("[2]", False), ("[0]", False), ("[3, 1]", True)])
+@each_row(("answer", "cites"), [("[1]", True), ("[2]", False), ("[0]", False), ("[3, 1]", True)])
 def test_numbers_count_among_the_references(answer: str, *, cites: bool) -> None:
     """`[n]` cites something where the answer has an n-th reference."""
     reference = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0)
     assert has_citation(make_response(answer=answer, references=(reference,))) is cites
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("fields", "supports"),
     [
         ({"answer": "[File: a.md, Section: # A]"}, {0}),

@@ -26,7 +26,7 @@ def chunk(number: int, rel_path: str, **fields: str) -> Chunk:
 LIST = (chunk(1, "b.md"), chunk(2, "b.md"), chunk(3, "a.md", heading_path="# Other"), chunk(4, "c.md"))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("k", "precision", "duplicates"),
     [(1, 0.0, 0.0), (2, 0.5, 0.5), (3, 1 / 3, 1 / 3), (4, 0.25, 0.25), (10, 0.1, 0.25)],
 )

@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.metrics import headings
+from tables import each_row
 
 BARE = "# A"
 FULL = "# A\nSome text."
@@ -34,7 +35,7 @@ def scored(*scores: tuple[float | None, float | None]) -> LabelledResult:
 FAILED = make_labelled(make_case(), make_result("q1", failure=make_failure()))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labelled", "k", "value"),
     [
         pytest.param(listed("abc", BARE, FULL, FULL), 3, 1 / 3, id="one of three"),
@@ -53,7 +54,7 @@ def test_heading_only_hit(labelled: LabelledResult, k: int, value: float | None)
     assert headings.heading_only_hit(labelled, k) == value
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labelled", "k", "value"),
     [
         pytest.param(listed("aab", BARE, FULL, FULL), 5, 1.0, id="the first of two is bare"),
@@ -77,7 +78,7 @@ def test_documents_of_two_vaults_are_two() -> None:
     assert headings.heading_first(item(*chunks), 5) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("labelled", "k", "value"),
     [
         pytest.param(scored((0.7, 1.0), (0.69, 1.0)), 5, 1 / 2, id="at the boundary and below"),

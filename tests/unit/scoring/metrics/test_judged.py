@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_run
 from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import score
+from tables import each_row
 
 JUDGED = {name: metric for name, metric in METRICS.items() if metric.judged}
 
@@ -28,8 +27,8 @@ def judged(value: float | None, name: str = "groundedness", *, failed: bool = Fa
     return replace(item, judgements=(Judgement(score="other", value=1.0), judgement))
 
 
-@pytest.mark.parametrize("metric", JUDGED)
-@pytest.mark.parametrize("value", [0.0, 1.0, None])
+@each_row("metric", JUDGED)
+@each_row("value", [0.0, 1.0, None])
 def test_a_metric_is_what_was_judged(metric: str, value: float | None) -> None:
     """The value is that of the metric's own score, and there is none where it was not judged."""
     case = {"answerable": metric != "judged_abstention_accuracy", "recency_conflict_rule": "cite_both"}
@@ -38,14 +37,14 @@ def test_a_metric_is_what_was_judged(metric: str, value: float | None) -> None:
     assert JUDGED[metric].function(replace(item, judgements=())) is None
 
 
-@pytest.mark.parametrize("metric", JUDGED)
+@each_row("metric", JUDGED)
 def test_a_failed_call_is_the_worst_value(metric: str) -> None:
     """An API that does not answer does not get out of the mean."""
     case = {"answerable": metric != "judged_abstention_accuracy", "recency_conflict_rule": "cite_both"}
     assert JUDGED[metric].function(judged(None, failed=True, **case)) == 0.0
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answerable", "answer", "abstained", "expected"),
     [(True, "No.", True, 0.0), (True, " ", False, 0.0), (False, "No.", True, None), (True, "Yes.", False, None)],
 )

@@ -63,7 +63,7 @@ def test_rate(name: str, results: list[Result], expected: MetricValue) -> None:
     assert operations(results).rates[name] == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("coverage", "no_chunks", "skipped"),
     [
         pytest.param(
@@ -117,7 +117,7 @@ def test_latency_of_nothing() -> None:
     assert operations([failed()]).latency == {}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "share", "expected"),
     [
         pytest.param([7], 0.95, 7, id="one value"),
@@ -148,7 +148,7 @@ def test_p95_rank_is_exact(count: int) -> None:
     assert percentile(range(1, count + 1), 0.95) == -(-95 * count // 100)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("messages", "expected"),
     [
         pytest.param([], "", id="none failed"),

@@ -10,9 +10,10 @@ from hypothesis import given, strategies as st
 from builders import make_case, make_failure, make_labelled, make_ranked, make_result, make_support
 from raggate.models.golden import Case
 from raggate.scoring.metrics.ranking import complete_at, discounted, first_hit, gains, labelled, ranking
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("matches", "duplicates", "expected"),
     [
         pytest.param([(0,), (), (1,)], [], [(0,), (), (1,)], id="no duplicates"),
@@ -45,7 +46,7 @@ def test_labelled(case: Case, *, expected: bool) -> None:
     assert labelled(case) is expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ranks", "expected"),
     [
         pytest.param([(0,)], 1, id="at once"),
@@ -59,7 +60,7 @@ def test_first_hit(ranks: list[tuple[int, ...]], expected: int | None) -> None:
     assert first_hit(ranks) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ranks", "groups", "expected"),
     [
         pytest.param([(0,), (1,)], [(0, 1)], 2, id="both seen at the second"),
@@ -77,7 +78,7 @@ def test_complete_at(ranks: list[tuple[int, ...]], groups: list[tuple[int, ...]]
     assert complete_at(ranks, groups) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ranks", "grades", "expected"),
     [
         pytest.param([(0,), (), (1,)], [2, 3], [2, 0, 3], id="one each"),
@@ -103,7 +104,7 @@ def test_gains_of_nested_anchors(order: tuple[int, int]) -> None:
     assert gains([(0, 1), (inner,)], [supports[index] for index in order]) == [1, 0]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("values", "expected"),
     [
         pytest.param([1], 1.0, id="first rank"),

@@ -168,7 +168,7 @@ def test_ranked_metric(item: LabelledResult, expected: dict[str, tuple[float, ..
     assert values == pytest.approx(expected[metric], abs=1e-9)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("matches", "groups", "expected"),
     [
         pytest.param([(0,), (), (), (1,)], [(0, 1)], (0, 0, 1, 1), id="both needed, the second at rank 4"),
@@ -389,7 +389,7 @@ def test_scope_miss_does_not_apply(case: Any, fields: dict[str, Any]) -> None:
     assert retrieval.scope_miss(make_labelled(case, make_result(**fields))) is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("heading_only", "expected"),
     [
         pytest.param((True, False), 1, id="first chunk"),
@@ -397,7 +397,7 @@ def test_scope_miss_does_not_apply(case: Any, fields: dict[str, Any]) -> None:
         pytest.param((), 0, id="empty list"),
     ],
 )
-@pytest.mark.parametrize("answerable", [True, False], ids=["answerable", "unanswerable"])
+@each_row("answerable", [True, False], ids=["answerable", "unanswerable"])
 def test_heading_dominance(heading_only: tuple[bool, ...], expected: float, *, answerable: bool) -> None:
     """Only the first chunk counts, and unanswerable questions count too."""
     result = make_result("q1", *(make_chunk(str(position)) for position in range(len(heading_only))))

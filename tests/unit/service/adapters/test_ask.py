@@ -262,7 +262,7 @@ def test_numbers_beyond_a_double_are_refused_and_huge_integers_are_floats() -> N
     assert found.score_final == 1e30
 
 
-@pytest.mark.parametrize("vaults", [(), ("personal",), ("work",), ("elsewhere",), ("personal", "work")])
+@each_row("vaults", [(), ("personal",), ("work",), ("elsewhere",), ("personal", "work")])
 def test_vault_is_recovered_from_the_id_whatever_the_scope(vaults: tuple[str, ...]) -> None:
     """The same path and text in both vaults is told apart by the id, also where the case's scope says otherwise."""
     case = Case(id="c", question="q", answerable=True, vaults=vaults)
@@ -369,7 +369,7 @@ def test_state_without_index_path() -> None:
     assert len(seen) == 2
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "detail"),
     [
         (httpx.Response(503, text='{"status":\n"unhealthy"}'), 'GET /api/health: HTTP 503 {"status": "unhealthy"}'),
@@ -393,7 +393,7 @@ def test_the_words_for_unhealthy_are_documented() -> None:
     assert set(re.findall(r"`([a-z_]+)`", row)) == {"status", "false", *UNHEALTHY}
 
 
-@pytest.mark.parametrize(
+@each_row(
     "page",
     [
         *(httpx.Response(200, text="ok"), httpx.Response(200, json=[]), httpx.Response(200)),
@@ -405,7 +405,7 @@ def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
     assert state(pages(health=page))[0].healthy
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "indexing", "detail"),
     [
         (httpx.Response(404, text="no"), False, "GET /api/index/status: HTTP 404 no"),
@@ -421,7 +421,7 @@ def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, deta
     assert detail in found.detail
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("page", "detail"),
     [
         (httpx.Response(503, text="\x1b[1mno store"), "POST /api/v1/ask: HTTP 503 \x1b[1mno store"),

@@ -30,7 +30,7 @@ MODELS = (
 )
 
 
-@pytest.mark.parametrize("model", MODELS)
+@each_row("model", MODELS)
 def test_every_key_is_described(model: type[Any]) -> None:
     """Below each key of the settings stands what it means."""
     assert set(described(model)) == set(model.model_fields)
@@ -158,7 +158,7 @@ def chunk(hit: object, **fields: Any) -> Chunk:
     return found
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("headings", "separator", "expected"),
     [
         (["A", "B"], None, "# A > ## B"),
@@ -175,7 +175,7 @@ def test_headings_become_a_heading_path(headings: object, separator: str | None,
     assert chunk({"id": "x", "h": headings}, heading_path="h", heading_separator=separator).heading_path == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("hit", "expected"),
     [
         ({"Header 1": "A", "Header 2": "B", "Header 3": "C"}, "# A > ## B > ### C"),
@@ -232,7 +232,7 @@ def test_the_longest_prefix_tells_the_vault(path: str, expected: tuple[str, str 
     assert (found.rel_path, found.vault) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rule", "said", "expected"),
     [
         ({}, True, True),

@@ -12,6 +12,7 @@ from mapped_api import adapter, mapped
 from raggate.config.ask_settings import Ask
 from raggate.models.run import Response
 from raggate.service.adapters.ask import AskAdapter
+from tables import each_row
 
 SAID = "A sentence that only a model writes."
 
@@ -22,7 +23,7 @@ def asked(answer: object, latency: dict[str, object] | None = None, *, only: boo
     return AskAdapter(Ask(retrieval_only=only), ("personal",)).parse(json.dumps(body).encode(), make_case())
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "fields", "expected"),
     [
         pytest.param(SAID, {}, True, id="text"),
@@ -43,7 +44,7 @@ def test_the_ask_adapter_notices(answer: object, fields: dict[str, Any], expecte
     assert fields.get("only") is False or found.answer is None
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "expected"),
     [
         pytest.param({"text": SAID}, True, id="text"),

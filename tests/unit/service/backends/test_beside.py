@@ -11,6 +11,7 @@ import pytest
 from raggate.config.service_settings import Service
 from raggate.errors import CannotTell, UsageError
 from raggate.service.backends import beside, images
+from tables import each_row
 
 
 class FakeEngine:
@@ -39,9 +40,7 @@ def test_ports_of_image_and_readiness() -> None:
     assert ports(FakeEngine("6333/tcp"), {"tcp": 80}) == (80, 6333)
 
 
-@pytest.mark.parametrize(
-    "name", ["53/udp", "0/tcp", "65536/tcp", "99999/tcp", "/tcp", "80", "\u0661/tcp", "1/tcp\n", "-1/tcp"]
-)
+@each_row("name", ["53/udp", "0/tcp", "65536/tcp", "99999/tcp", "/tcp", "80", "\u0661/tcp", "1/tcp\n", "-1/tcp"])
 def test_what_is_no_port(name: str) -> None:
     """Whatever else an image declares is none."""
     assert images.declared_ports(FakeEngine(name, "65535/tcp"), "image") == [65535]

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from raggate.config.service_settings import ContainerBackend
 from raggate.service.backends import images
+from tables import each_row
 
 ID = f"sha256:{'1' * 64}"
 DIGEST, OTHER = f"sha256:{'a' * 64}", f"sha256:{'b' * 64}"
@@ -31,7 +30,7 @@ def identity(digests: list[str] | None, **settings: Any) -> str:
     return images.identity(Engine(digests), made, ID)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "known"),
     [
         ("notes-api", "notes-api"),
@@ -48,7 +47,7 @@ def test_its_own_repository(name: str, known: str) -> None:
     assert identity([f"ghcr.io/else/where@{OTHER}", f"{known}@{DIGEST}"], image=name) == f"{known}@{DIGEST}"
 
 
-@pytest.mark.parametrize("digests", [None, [], [f"ghcr.io/octo/other@{OTHER}"], [f"ghcr.io/octo/notes-api@{OTHER}"]])
+@each_row("digests", [None, [], [f"ghcr.io/octo/other@{OTHER}"], [f"ghcr.io/octo/notes-api@{OTHER}"]])
 def test_no_registry_knows_it(digests: list[str] | None) -> None:
     """Without a digest of that repository it is the id, which is that of an image on this machine."""
     assert identity(digests, image="notes-api") == ID

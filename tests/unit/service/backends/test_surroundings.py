@@ -14,6 +14,7 @@ from raggate.errors import UsageError
 from raggate.service.backends import lives, networking
 from raggate.service.backends.engine import STEP_VARIABLE, labels, step_label
 from raggate.service.backends.surroundings import Own, own
+from tables import each_row
 
 ID = "ab" * 32
 HOLDER = "cd" * 32
@@ -59,7 +60,7 @@ def find(engine: FakeEngine, mounts: str = MOUNTS, hostname: str = "vm", *, mark
     return own(engine, mounts=mounts, hostname=hostname, marked=marked)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("modes", "connect"),
     [
         pytest.param({"own": "default"}, ID, id="default bridge"),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.service.discovery.graphql import own_query, queries
+from tables import each_row
 
 
 def named(name: str, kind: str = "SCALAR") -> dict[str, Any]:
@@ -94,7 +95,7 @@ def test_a_search_within_others_and_an_input_object() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     "field",
     [
         entry("search", many(named("Hit", "OBJECT")), query=TEXT, tenant=some(TEXT)),

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.service.discovery.mcp_tools import asking, readings, searching
+from tables import each_row
 
 TEXT = {"type": "string"}
 NOTES = ("Keys.md", "work/Keys.md")
@@ -19,7 +20,7 @@ def tool(name: str, required: tuple[str, ...] = (), hints: dict[str, Any] | None
     return {"name": name, "inputSchema": schema, "annotations": hints or {}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "searches"),
     [
         ("search_notes", True),
@@ -50,7 +51,7 @@ def test_the_likeliest_comes_first() -> None:
     assert [item.name for item in searching([tool("ask_notes"), tool("search_notes")])] == ["search_notes", "ask_notes"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("listed", "arguments"),
     [
         (tool("s", query=TEXT, limit={"type": "integer"}), {"query": "{question}", "limit": "{k}"}),
