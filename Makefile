@@ -114,8 +114,8 @@ $(MINILM)/ready: examples/hybrid/pom.xml tests/field/minilm-jar.sha256
 	@cd $(MINILM) && sha256sum --quiet --strict -c $(CURDIR)/tests/field/minilm-jar.sha256
 	@touch $@
 
-# Needs Chromium, and fonts with emoji. Every state of comment, terminal and page goes into .raggate/pictures; with
-# FROM=<commit> also as that commit's code renders it, and index.html shows both side by side.
+# Needs Chromium, and fonts with emoji. Every state of comment, terminal, page and label tool goes into
+# .raggate/pictures; with FROM=<commit> also as that commit's code renders it, and index.html shows both side by side.
 pictures: $(VENV)/ready
 	python -m tools.pictures
 	python -m tools.state_pictures .raggate/pictures $(FROM)

@@ -1,4 +1,6 @@
-"""Photograph every state of comment, terminal and page: `python -m tools.state_pictures DIRECTORY [COMMIT]`.
+"""Photograph every state of comment, terminal, page and label tool.
+
+`python -m tools.state_pictures DIRECTORY [COMMIT]`
 
 The states are those of the tests. The pictures are in `after/`, and with a commit in `before/` too, as its own code
 renders them; `index.html` shows both side by side and lists what that commit could not render. Comment and page are
@@ -43,9 +45,11 @@ def main(directory: Path, commit: str | None = None) -> None:
         if commit is not None:
             with _checkout(commit, Path(folder) / "checkout") as source:
                 missing = photographed(browser, source, Path(folder) / "before", directory / "before")
-        photographed(browser, ROOT / "src", Path(folder) / "after", directory / "after")
+        unseen = photographed(browser, ROOT / "src", Path(folder) / "after", directory / "after")
         browser.close()
     (directory / "index.html").write_text(index(directory, commit, missing), encoding="utf-8")
+    if unseen:
+        sys.exit(f"states that today's code does not render: {unseen}")
 
 
 @contextmanager
@@ -69,7 +73,18 @@ def photographed(browser: Browser, source: Path, texts: Path, pictures: Path) ->
     shown = browser.new_page()
     for file in sorted(texts.iterdir()):
         _photograph(shown, file, pictures)
+    shown.close()
     missing: Missing = json.loads((texts / "missing.json").read_text(encoding="utf-8"))
+    labelling = subprocess.run(
+        [sys.executable, "-m", "tools.label_states", str(pictures.absolute())],
+        cwd=ROOT,
+        env=environment,
+        stderr=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    if labelling.returncode:
+        missing["the page to label"] = labelling.stderr.strip().rpartition("\n")[2]
     return missing
 
 
