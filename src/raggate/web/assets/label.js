@@ -403,7 +403,7 @@
     if (!value.files.length) return [make("p", { class: "panel empty soft" }, "Nothing to write: the files say all that you decided.")];
     const files = value.files.map((file) => make("details", { open: true }, make("summary", {}, make("b", {}, file.name)),
       make("pre", { class: "diff" }, ...file.lines.map((line, at) => changedLine(line, file.lines[line.startsWith("+") ? at - 1 : at + 1])),
-        file.more ? make("div", { class: "soft" }, `… and ${file.more} more lines`) : null)));
+        file.more ? make("div", { class: "soft" }, `… and ${file.more} more ${file.more === 1 ? "line" : "lines"}`) : null)));
     return [value.sentences.length ? make("h3", {}, "In the golden set") : null,
       make("ul", { class: "panel padded changes" }, ...value.sentences.map((line) => make("li", {}, line))),
       make("div", { class: "bar writing" }, make("button", { class: "primary", id: "write", onclick: () => write(value.digest) },
@@ -425,7 +425,7 @@
     if (!all.passages) return [];
     const rows = all.pairs.map((pair) => make("tr", {}, make("th", { scope: "row" }, pair.names.join(" and ")), make("td", { class: "number" }, String(pair.shared)), make("td", { class: "number" }, pair.kappa)));
     return [make("h3", {}, "Agreement"),
-      make("p", { class: "soft small" }, `Over ${all.passages} passages that several people graded: Krippendorff's alpha ${all.alpha} and agreement ${all.percent} on whether a passage answers; Cohen's kappa with quadratic weights on the grades.`),
+      make("p", { class: "soft small" }, `Over ${all.passages === 1 ? "1 passage" : `${all.passages} passages`} that several people graded: Krippendorff's alpha ${all.alpha} and agreement ${all.percent} on whether a passage answers; Cohen's kappa with quadratic weights on the grades.`),
       make("div", { class: "panel scroll" }, make("table", {}, make("thead", {}, make("tr", {}, make("th", {}, "people"), make("th", { class: "number" }, "passages"), make("th", { class: "number" }, "kappa"))), make("tbody", {}, ...rows)))];
   }
   async function write(digest) {
