@@ -164,6 +164,15 @@ class TestWhatIsProposed:
         assert (waiver.metric, waiver.case, waiver.mode) == ("hit_at_5", None, "hybrid")
         assert "Metric hit_at_5 in hybrid of suite small may be worse than allowed" in visible(pull.body or "")
 
+    def test_as_many_as_a_command_holds(self, talk: Conversation) -> None:
+        """A command that names many questions of long names opens a pull request, whose title says how many."""
+        names = [f"{'q' * 18}{number}" for number in range(10, 22)]
+        talk.repository.add_commit({"golden.jsonl": golden(*names)}, [talk.repository.head], branch="main")
+        talk.say(f"/raggate waive {' '.join(names)} until 2026-12-31 because x")
+        (pull,) = proposed(talk)
+        assert pull.title == "Waive 12 questions until 2026-12-31"
+        assert [waiver.case for waiver in settings(talk, pull).waivers] == names
+
     def test_an_executable_file_stays_one(self, talk: Conversation) -> None:
         """Not even the mode of the file changes."""
         objects = talk.repository.objects

@@ -33,7 +33,7 @@ from raggate.pipeline import check as pipeline, run_directory
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
 from raggate.reports.parts.markup import link
-from raggate.reports.parts.opened import title_text
+from raggate.reports.parts.opened import pull_title, title_text
 from raggate.scoring import score
 from raggate.text.escape import markdown as safe
 from raggate.text.quote import cut, quoted
@@ -156,7 +156,7 @@ class _Promotion:
             path=path,
             present=trusted.baseline.data if trusted.baseline is not None else None,
             data=proposal.data,
-            title=title_text(report.title(proposal)),
+            title=pull_title(report.title(proposal)),
             message=promotion.message(
                 [title_text(line) for line in lines], run=self.event.run_id, attempt=self.event.attempt
             ),

@@ -8,9 +8,11 @@ from dataclasses import dataclass
 from raggate.config.schema import Waiver
 from raggate.models.publication import Links
 from raggate.reports.parts.markup import bullets, heading_alert, inert, link
-from raggate.reports.parts.opened import CHECKS, title_text, unsigned_warning
+from raggate.reports.parts.opened import CHECKS, pull_title, title_text, unsigned_warning
 from raggate.text.numbers import counted
+from raggate.text.quote import cut
 
+_LONG = 120
 _SHOWN = 20
 """Questions that are listed with their words."""
 
@@ -73,7 +75,12 @@ class WaiverProposal:
 
 def title(proposal: WaiverProposal) -> str:
     """Write the title of the pull request and the commit."""
-    return title_text(f"Waive {proposal.subject} until {proposal.first.expires}")
+    number = len(proposal.questions)
+    # the day is not to be cut off
+    subject = (
+        f"{number} questions" if number > 1 and len(proposal.subject) > _LONG else cut(proposal.subject, limit=_LONG)
+    )
+    return pull_title(f"Waive {subject} until {proposal.first.expires}")
 
 
 def message(proposal: WaiverProposal) -> list[str]:

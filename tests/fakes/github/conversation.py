@@ -12,6 +12,9 @@ from fakes.github.permissions import FORBIDDEN
 COMMENT_UNITS = 65536
 """The longest comment, in UTF-16 code units."""
 
+TITLE_CHARACTERS = 256
+"""The longest title of a pull request."""
+
 
 def list_pulls(call: Call) -> Response:
     """Answer GET pulls: open ones unless the query says otherwise; `head` is `owner:branch`."""
@@ -62,6 +65,7 @@ def create_pull(call: Call) -> Response:
     if owner and owner != repository.owner:
         network = [one for one in call.world.repositories.values() if one.objects is repository.objects]
         source = next((one for one in network if one.owner == owner), repository)
+    _check_title(body)
     head, base = source.refs.get(f"refs/heads/{branch}"), repository.refs.get(f"refs/heads/{body['base']}")
     for name, sha in (("head", head), ("base", base)):
         if sha is None:
@@ -90,6 +94,7 @@ def create_pull(call: Call) -> Response:
 def update_pull(call: Call) -> Response:
     """Answer PATCH pulls/{number}."""
     pull, body = _pull(call, "pull_number"), call.body
+    _check_title(body)
     if "base" in body and f"refs/heads/{body['base']}" not in call.repository.refs:
         raise invalid("PullRequest", "base", "base is not a branch", code="invalid")
     if pull.merged and body.get("state") == "open":
@@ -100,6 +105,12 @@ def update_pull(call: Call) -> Response:
     pull.base_ref = body.get("base", pull.base_ref)
     pull.updated = call.world.now()
     return Response(200, _shown(call, pull))
+
+
+def _check_title(body: dict[str, Any]) -> None:
+    if len(body.get("title", "")) > TITLE_CHARACTERS:
+        message = f"title is too long (maximum is {TITLE_CHARACTERS} characters)"
+        raise invalid("Issue", "title", message)
 
 
 def _pull(call: Call, parameter: str) -> Pull:

@@ -48,6 +48,10 @@ def test_page_of_a_metric(snapshot: SnapshotAssertion) -> None:
 def test_title_and_message() -> None:
     """The commit says the same in plain words."""
     assert waiver.title(METRIC) == "Waive metric hit_at_5 in text until 2026-12-31"
+    many = replace(PROPOSAL, waivers=[ENTRY] * 12, questions=PROPOSAL.questions * 12)
+    assert waiver.title(many) == "Waive 12 questions until 2026-12-31"
+    long = replace(PROPOSAL, waivers=[ENTRY.model_copy(update={"case": "q" * 200})])
+    assert waiver.title(long) == f"Waive question {'q' * 110}… until 2026-12-31"
     assert waiver.message(PROPOSAL) == [
         "Reason: the note is being rewritten",
         "Asked for by ada in pull request 7, comment 99",

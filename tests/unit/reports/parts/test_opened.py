@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from raggate.reports.parts.opened import title_text
+from raggate.reports.parts.opened import LONGEST_TITLE, pull_title, title_text
 from tables import each_row
 
 ACTS = re.compile(r"@\w|#\d|\bGH-\d|://|\[(?:skip (?:ci|actions)|(?:ci|actions) skip|no ci)\]", re.IGNORECASE)
@@ -28,3 +28,10 @@ def test_any_text(text: str) -> None:
     shown = title_text(text)
     assert not ACTS.search(shown)
     assert "\n" not in shown
+
+
+def test_a_long_title() -> None:
+    """A title is as long as GitHub takes, also where every character of it has to be made harmless."""
+    assert pull_title("x" * LONGEST_TITLE) == "x" * LONGEST_TITLE
+    assert len(pull_title("x" * (LONGEST_TITLE + 1))) == LONGEST_TITLE
+    assert len(pull_title("@" * LONGEST_TITLE)) == LONGEST_TITLE
