@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from raggate.models.judging_quality import highest
@@ -46,8 +46,7 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
         for name, metrics in slices.items()
         for metric, (mean, n) in metrics.items()
     }
-    sizes: dict[tuple[str, str], int] = {}
-    values: dict[tuple[str, str, str], list[float]] = {}
+    members: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
     seen: set[tuple[str, str]] = set()
     for case in content["cases"]:
         # a merge of two baselines can leave both lines
@@ -55,10 +54,9 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
             yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) occurs twice"
         seen.add((case["mode"], case["id"]))
         for name in dict.fromkeys((OVERALL, *case["slices"])):
-            sizes[case["mode"], name] = sizes.get((case["mode"], name), 0) + 1
-            for metric, value in case["values"].items():
-                if value is not None:
-                    values.setdefault((case["mode"], name, metric), []).append(value)
+            members.setdefault((case["mode"], name), []).append(case["values"])
+    sizes = {place: len(cases) for place, cases in members.items()}
+    values = {(*place, metric): numbers for place, cases in members.items() for metric, numbers in _by_metric(cases)}
     for (mode, name, metric), numbers in values.items():
         most = highest(metric)
         if name == OVERALL and not -EPSILON <= min(numbers) <= max(numbers) <= most + EPSILON:
@@ -78,6 +76,13 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
             yield _contradiction(
                 ("aggregates", *key), f"{written(mean)} of {n}", f"the cases make {written(own)} of {len(numbers)}"
             )
+
+
+def _by_metric(cases: Sequence[Mapping[str, float | None]]) -> Iterator[tuple[str, list[float]]]:
+    for metric in dict.fromkeys(name for case in cases for name in case):
+        numbers = [value for case in cases if (value := case.get(metric)) is not None]
+        if numbers:
+            yield metric, numbers
 
 
 def _contradiction(place: tuple[str, ...], stored: str, own: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
@@ -31,8 +31,9 @@ def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
 def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
     """Give mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
     groups: dict[tuple[str, str], list[bool]] = {}
+    hits = _hits(scorecard.cases)
     for case in scorecard.cases:
-        if (match := _matched(case)) is not None:
+        if (match := _matched(case, hits)) is not None:
             for name in case.slices:
                 groups.setdefault((case.mode, name), []).append(match)
     empty = [key for key, matches in groups.items() if not any(matches)]
@@ -42,10 +43,15 @@ def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]
             yield mode, name
 
 
-def _matched(case: CaseScore) -> bool | None:
+def _hits(cases: Iterable[CaseScore]) -> tuple[str, ...]:
+    """Give the metrics that say whether a question has a match within a cut-off."""
+    return tuple(name for name in {name for case in cases for name in case.values} if family(name) == HIT)
+
+
+def _matched(case: CaseScore, hits: Iterable[str]) -> bool | None:
     """Say whether a question has a match in any of its answers; None for one without gold supports."""
-    hits = [value for name, value in case.values.items() if family(name) == HIT and value is not None]
-    return (case.rank is not None or any(hits)) if hits else None
+    values = [value for name in hits if (value := case.values.get(name)) is not None]
+    return (case.rank is not None or any(values)) if values else None
 
 
 def reasons(comparison: Comparison) -> Iterator[Reason]:
@@ -117,8 +123,9 @@ def _accepted_with(scorecard: Scorecard, mode: str, name: str, least: int, allow
 
 def _labelled(scorecard: Scorecard, mode: str, name: str) -> int:
     """Count the questions of a slice that have gold supports."""
-    cases = (case for case in scorecard.cases if case.mode == mode and name in case.slices)
-    return sum(_matched(case) is not None for case in cases)
+    cases = [case for case in scorecard.cases if case.mode == mode and name in case.slices]
+    hits = _hits(cases)
+    return sum(_matched(case, hits) is not None for case in cases)
 
 
 def _named(places: Sequence[tuple[str, str]]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from dataclasses import asdict, replace
+from dataclasses import replace
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -15,6 +15,7 @@ from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
 from raggate.models.golden import Case, Golden, Support
 from raggate.text import yamlio
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, loads
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import quoted
@@ -140,7 +141,7 @@ def write_case(case: Case) -> bytes:
 
 
 def _written(support: Support) -> dict[str, Any]:
-    row = {key: value for key, value in asdict(support).items() if value is not None}
+    row = {key: value for key, value in as_dict(support).items() if value is not None}
     return row if support.rel_path else {key: value for key, value in row.items() if value not in ("", ())}
 
 

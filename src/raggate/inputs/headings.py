@@ -22,6 +22,8 @@ MAX_TITLE = 1_000
 
 _LINE_ENDING = re.compile(r"\r\n?|\n")
 _FRONT_MATTER = re.compile(r"\A---[ \t]*(?:\r\n?|\n).*?(?:\r\n?|\n)(?:---|\.\.\.)[ \t]*(?:\r\n?|\n|\Z)", re.DOTALL)
+_INLINE = re.compile(r"[\\`*_~\[\]!<>&\n]")
+"""What CommonMark's inline rules begin at; a heading without any is shown as it is written."""
 _MARKUP = re.compile(r"[*_`~\\]|\[\[|\]\]")
 
 
@@ -46,26 +48,27 @@ def heading_paths(text: str, rel_path: str) -> frozenset[Elements]:
     return frozenset(section.path for section in sections(text, rel_path))
 
 
-def sections(text: str, rel_path: str) -> frozenset[Section]:
-    """Give every section of a note.
+def sections(text: str, rel_path: str, *, source: bool = False) -> frozenset[Section]:
+    """Give every section of a note; with `source`, also by its headings letter by letter.
 
     Text before the first heading is filed by an API under the note's title: its first heading of level 1, else of
     level 2, else the file's name, as it is or with capitals. Front matter is read both ways, skipped and as CommonMark
     reads it (a setext heading), because APIs do either; and so are titles, as rendered and as they are written.
     """
     last = len(lines_of(text))
-    result = titled_sections(text, ("rendered", "entities"))
+    titled = _titled(text, ("rendered", "entities", "source") if source else ("rendered", "entities"))
+    result = titled["rendered"] | titled["entities"]
     stem = PurePosixPath(rel_path).stem
     capitals = " ".join(word[:1].upper() + word[1:] for word in stem.split())
     paths = {section.path for section in result}
     # some file all of a note under its name
     names = {(stem,), (fold(capitals),)} - paths
-    return result | {Section(path, 0, last) for path in names}
+    return frozenset(result.union((Section(path, 0, last) for path in names), titled.get("source", ())))
 
 
-def titled_sections(text: str, forms: Collection[Form]) -> frozenset[Section]:
+def _titled(text: str, forms: Collection[Form]) -> dict[Form, set[Section]]:
     """Give the sections of a note that have a heading, by each form of it, and what stands before the first one."""
-    result: set[Section] = set()
+    result: dict[Form, set[Section]] = {form: set() for form in forms}
     front_matter = _FRONT_MATTER.match(text)
     last = len(lines_of(text))
     for start in {0, front_matter.end()} if front_matter else {0}:
@@ -74,8 +77,8 @@ def titled_sections(text: str, forms: Collection[Form]) -> frozenset[Section]:
         tokens = _block_parser().parse(text[start:], environment)
         for form in forms:
             marks = _headings(tokens, environment, len(lines_of(text[:start])) - 1, form)
-            result |= {*_bounded(marks, last), *_before(marks)}
-    return frozenset(result)
+            result[form].update(_bounded(marks, last), _before(marks))
+    return result
 
 
 def line_of(text: str, heading_path: str | None) -> int:
@@ -162,7 +165,7 @@ def _headings(tokens: Sequence[Token], environment: dict[str, Any], offset: int,
 
 
 def _title(source: str, environment: dict[str, Any], form: Form) -> str:
-    if form == "source":
+    if form == "source" or not _INLINE.search(source):
         return fold(source)
     return fold(_text(_parser().parseInline(source, environment)[0], raw=form == "entities"))
 

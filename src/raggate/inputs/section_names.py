@@ -9,14 +9,12 @@ from __future__ import annotations
 from functools import cache, cached_property
 from itertools import combinations
 
-from raggate.inputs.headings import Form, Section, sections, titled_sections
+from raggate.inputs.headings import Section, sections
 from raggate.text.anchors import Same, covers, covers_as_written, elements, is_end_of, last_headings, written
 from raggate.text.titles import CLOSENESS, readings, same_letters
 
 MOST_ALIKE = 100
 """Headings of a note that are compared with each other where they read the same."""
-
-_AS_WRITTEN: tuple[Form, ...] = ("source",)
 
 
 class SectionNames:
@@ -33,7 +31,7 @@ class SectionNames:
     @cached_property
     def sections(self) -> tuple[Section, ...]:
         """All sections: by their headings as they are shown and as they are written, and by the file's name."""
-        return tuple(sorted(sections(self._text, self._rel_path) | titled_sections(self._text, _AS_WRITTEN)))
+        return tuple(sorted(sections(self._text, self._rel_path, source=True)))
 
     @cached_property
     def _by_reading(self) -> dict[str, list[Section]]:

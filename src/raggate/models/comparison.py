@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Literal, Self
 
 from raggate.models.baseline import Baseline
@@ -11,6 +11,7 @@ from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.scorecard import MetricValue, Scorecard, oriented
+from raggate.text.dataclass_fields import as_dict
 
 Interval = tuple[float, float]
 """Low and high end of a change."""
@@ -103,7 +104,7 @@ STORED_KEYS = {"regressed": "lost", "improved": "gained", "unpaired": "lapsed", 
 
 def to_stored(delta: Delta) -> dict[str, object]:
     """Give a delta as files hold it."""
-    return {STORED_KEYS.get(key, key): value for key, value in asdict(delta).items()}
+    return {STORED_KEYS.get(key, key): value for key, value in as_dict(delta).items()}
 
 
 def from_stored(row: Mapping[str, object]) -> dict[str, object]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Literal, Self
 
@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from raggate.config.judge_settings import IN_POINTS
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.judging import Judgement, Usage, usage_of
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import JsonObject
 
 Scale = Literal["points", "share", "yes_no"]
@@ -198,7 +199,7 @@ class JudgingSummary:
 
     def stored(self) -> JsonObject:
         """Give it as a fingerprint holds it."""
-        return asdict(self)
+        return as_dict(self)
 
     @classmethod
     def of(cls, fingerprint: Fingerprint) -> JudgingSummary | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
@@ -11,6 +10,7 @@ from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
 from raggate.pipeline.result_rows import labels_fit, shortened
 from raggate.service.answer_limits import bounded
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, parse_object, printable
 from raggate.text.problems import first_problem
 
@@ -58,8 +58,8 @@ def _answer(row: dict[str, Any], place: str) -> ProbeAnswer:
 
 
 def _row(answer: ProbeAnswer, *, full_text: bool) -> dict[str, object]:
-    row = asdict(answer)
+    row = as_dict(answer)
     response = answer.result.response
     if response is not None and not full_text:
-        row["result"]["response"]["chunks"] = [asdict(shortened(chunk)) for chunk in response.chunks]
+        row["result"]["response"]["chunks"] = [as_dict(shortened(chunk)) for chunk in response.chunks]
     return row

@@ -6,7 +6,7 @@ import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -30,6 +30,7 @@ from raggate.models.verdict import ReportContext
 from raggate.pipeline import probe_rows, result_rows
 from raggate.reports import Reports, trace_file
 from raggate.text import disk
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
@@ -187,7 +188,7 @@ def _zipped(lines: Iterable[str]) -> Iterator[bytes]:
 
 def write_context(directory: Path, context: ReportContext) -> None:
     """Write `aside.json`, what reports tell that is not of the run itself."""
-    stored = {_CONTEXT_KEYS.get(name, name): value for name, value in asdict(context).items() if name != "forge"}
+    stored = {_CONTEXT_KEYS.get(name, name): value for name, value in as_dict(context).items() if name != "forge"}
     if context.preview is not None:
         stored["preview"]["rows"] = [to_stored(delta) for delta in context.preview.rows]
         stored["preview"]["vault"] = [str(change) for change in context.preview.vault]
@@ -234,8 +235,8 @@ def _stored_config(run: Run) -> JsonObject:
         asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
         scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
         return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
-    checkout = {key: value for key, value in asdict(provenance.checkout).items() if value is not None}
-    stored = {**config.model_dump(mode="json"), **asdict(provenance), "checkout": checkout}
+    checkout = {key: value for key, value in as_dict(provenance.checkout).items() if value is not None}
+    stored = {**config.model_dump(mode="json"), **as_dict(provenance), "checkout": checkout}
     return {key: value for key, value in stored.items() if value or key not in {"api_image", "command", "build"}}
 
 

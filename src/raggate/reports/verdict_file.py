@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 from raggate.models.cause import Cause, Diagnosis
@@ -12,6 +11,7 @@ from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.reports.parts import judging
 from raggate.scoring.repeats import Repeated
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, rounded_or_none
@@ -49,16 +49,16 @@ def render(review: Review) -> str:
         "flips": [_flip(flip) for flip in comparison.flips],
         "fallen": [_flip(flip) for flip in review.fallen],
         "misses": [_flip(flip) for flip in review.misses],
-        "reach": [{**asdict(reach), "why": _line(reach.why)} for reach in comparison.reach],
+        "reach": [{**as_dict(reach), "why": _line(reach.why)} for reach in comparison.reach],
         "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
         "promotion_needs_permission": [_line(reason.message) for reason in review.lowers],
-        "golden_changes": asdict(comparison.golden),
+        "golden_changes": as_dict(comparison.golden),
         "vault_changes": [str(change) for change in comparison.vault_changes],
         "config_changes": [[_line(part) for part in entry] for entry in comparison.config_changes],
         **({"judging": judged} if (judged := judging.stored(review.run)) is not None else {}),
         "repeated": None if repeated is None else repeated.stored(),
         "invariants": [_finding(finding) for finding in review.findings],
-        "waivers": [asdict(waiver) for waiver in review.verdict.waivers],
+        "waivers": [as_dict(waiver) for waiver in review.verdict.waivers],
         "first_run": review.context.first_run,
         "preview": None if review.context.preview is None else _preview(review.context.preview),
         "recheck": None if verdict.recheck is None else _recheck(verdict.recheck),
@@ -87,7 +87,7 @@ def _flip(flip: Flip) -> dict[str, Any]:
     instead = None if flip.displaced_by is None else _line(flip.displaced_by)
     cause = None if flip.cause is None else _filled(flip.cause)
     shown = {"gold": _line(flip.gold), "why": _line(flip.why), "cause": cause, "displaced_by": instead}
-    fields = {key: value for key, value in asdict(flip).items() if key not in _OPTIONAL or value}
+    fields = {key: value for key, value in as_dict(flip).items() if key not in _OPTIONAL or value}
     return {**fields, **shown}
 
 
@@ -103,7 +103,7 @@ def _diagnosis(diagnosis: Diagnosis) -> dict[str, Any]:
 def _filled(cause: Cause) -> dict[str, Any]:
     """Give the fields of a cause that say something."""
     empty = ("", None, (), (None, None))
-    fields = {key: value for key, value in asdict(cause).items() if value is not False and value not in empty}
+    fields = {key: value for key, value in as_dict(cause).items() if value is not False and value not in empty}
     for side in {"before", "after"} & fields.keys():
         fields[side] = {key: value for key, value in fields[side].items() if key in _SCORES and value is not None}
     return {key: _line(value) if isinstance(value, str) else value for key, value in fields.items()}
@@ -111,7 +111,7 @@ def _filled(cause: Cause) -> dict[str, Any]:
 
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
-        **asdict(finding),
+        **as_dict(finding),
         "message": _line(finding.message),
         "examples": [_line(example) for example in finding.examples],
     }
@@ -119,7 +119,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _preview(preview: Preview) -> dict[str, Any]:
     return {
-        **asdict(preview),
+        **as_dict(preview),
         "rows": [to_stored(delta) for delta in preview.rows],
         "settings": [[_line(part) for part in setting] for setting in preview.settings],
         "loosened": [_line(key) for key in preview.loosened],
@@ -131,7 +131,7 @@ def _preview(preview: Preview) -> dict[str, Any]:
 
 
 def _recheck(outcome: RecheckOutcome) -> dict[str, Any]:
-    return {**asdict(outcome), "build": _line(outcome.build), "problem": _line(outcome.problem)}
+    return {**as_dict(outcome), "build": _line(outcome.build), "problem": _line(outcome.problem)}
 
 
 def _latency(check: LatencyCheck) -> dict[str, Any]:
@@ -170,4 +170,4 @@ def _row(row: GatedMetric) -> dict[str, Any]:
 
 
 def _test(test: CompositeTest) -> dict[str, Any]:
-    return {key: rounded(value) if isinstance(value, float) else value for key, value in asdict(test).items()}
+    return {key: rounded(value) if isinstance(value, float) else value for key, value in as_dict(test).items()}

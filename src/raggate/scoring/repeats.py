@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from math import isfinite
 from typing import Any, Self
 
@@ -14,6 +14,7 @@ from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import chunks_of, first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
 from raggate.scoring.overlap import rank_biased_overlap
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.lots import lot
 
 KEY = "repeated"
@@ -87,7 +88,7 @@ class Repeated:
 
     def stored(self) -> dict[str, Any]:
         """Give it as plain JSON values."""
-        stored = {**asdict(self), "questions": list(self.questions[:_KEPT_NAMES])}
+        stored = {**as_dict(self), "questions": list(self.questions[:_KEPT_NAMES])}
         del stored["bands"]
         return {**stored, "bands": stored_bands(self.bands)} if self.bands else stored
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
+from functools import cache
 from itertools import combinations
 from math import ceil
 
@@ -20,8 +21,15 @@ def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
     """Round half away from zero, on the shortest decimal that prints the float (so 0.00005 rounds up)."""
     if not abs(value) < _WHOLE:
         return value
-    step = Decimal(1).scaleb(-decimals)
-    return float(Decimal(repr(value)).quantize(step, rounding=ROUND_HALF_UP)) + 0.0
+    if value == (whole := int(value)):
+        # most values are 0 or 1
+        return float(whole)
+    return float(Decimal(repr(value)).quantize(_step(decimals), rounding=ROUND_HALF_UP)) + 0.0
+
+
+@cache
+def _step(decimals: int) -> Decimal:
+    return Decimal(1).scaleb(-decimals)
 
 
 def rounded_or_none(value: float | None, decimals: int = SHOWN_DECIMALS) -> float | None:
