@@ -122,7 +122,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
         settings = asked.config.model_copy(update={"invariants": reviews.CHECKED})
         run = replace(asked, run_id=Path(name).name, config=settings)
         run_directory.write(root / name, run)
-        measured = MeasuredRun(run=run, scorecard=score(run, run.config.score.k), compat={}, full_text=False)
+        measured = MeasuredRun(run=run, scorecard=score(run, run.config.score.k), compat={})
         run_directory.write_reports(root / name, OF_RUN, measured)
     (root / "none").mkdir()
     prepared(root, "promote", OTHER, "-c", "none/raggate.yml", "--baseline", "stored.json")
