@@ -28,12 +28,14 @@ def test_one_question_of_many(promoted: Project) -> None:
     done = promoted.command("check", "-k", "anchovy and not second")
     assert done.code == 5, done.err
     assert asked(promoted) == ["anchovy-first"]
-    words = "partial: 1 of 24 questions asked (-k 'anchovy and not second')"
+    words = "partial: 1 of 24 questions chosen (-k 'anchovy and not second')"
     assert done.err.splitlines()[0] == f"raggate: {words}; a partial run is never a pass, and cannot be promoted"
     assert words in done.out.strip().splitlines()[0]
     assert "verdict: partial (exit 5)" in done.out
     page = (promoted.last_run() / "summary.md").read_text()
-    assert page.startswith("## 🔎 raggate: partial (suite small)\n\n> [!WARNING]\n> **Partial: 1 of 24 questions asked")
+    assert page.startswith(
+        "## 🔎 raggate: partial (suite small)\n\n> [!WARNING]\n> **Partial: 1 of 24 questions chosen"
+    )
     assert "**Nothing asked got worse; that is no verdict on the suite.**" in page
     verdict = promoted.verdict()
     assert (verdict["verdict"], verdict["exit_code"]) == ("partial", 5)
@@ -100,7 +102,7 @@ def test_a_part_stays_a_part(promoted: Project) -> None:
     whole = promoted.last_run()
     done = promoted.command("compare", str(whole), "--baseline", str(part))
     assert done.code == 3
-    assert "partial: 3 of 24 questions asked" in done.out
+    assert "partial: 3 of 24 questions chosen" in done.out
     assert promoted.command("check", "--baseline", str(part / "metrics.json")).code == 2
     forged = promoted.root / ".raggate" / "runs" / "20990101_000000"
     shutil.copytree(part, forged)
@@ -118,7 +120,7 @@ def test_a_part_without_a_baseline(promoted: Project) -> None:
     done = promoted.command("check", "-k", "anchovy")
     assert done.code == 3
     page = (promoted.last_run() / "summary.md").read_text()
-    assert page.splitlines()[3] == "> **Partial: 2 of 24 questions asked (-k anchovy).**<br>"
+    assert page.splitlines()[3] == "> **Partial: 2 of 24 questions chosen (-k anchovy).**<br>"
     assert "promote" not in page + done.out
 
 

@@ -83,7 +83,7 @@ def test_stored_runs(repository: Project) -> None:
     assert (document["exit_code"], document["result"]["verdict"]["outcome"]) == (5, "partial")
     done = repository.command("diff", part, worse)
     assert done.code == 3
-    assert "cannot be compared with: it is partial: 2 of 24 questions asked" in done.out
+    assert "cannot be compared with: it is partial: 2 of 24 questions chosen" in done.out
     assert len(list((repository.root / ".raggate" / "runs").iterdir())) == before
 
 
@@ -113,7 +113,7 @@ def test_modes_in_a_matrix(repository: Project) -> None:
     [
         ("nowhere", "'nowhere': neither a revision nor a run directory here"),
         ("ref:nowhere", "'nowhere': no such revision"),
-        ("image:x", "api-image needs the section api.container"),
+        ("image:x", "image 'x': an image needs the section api.container in raggate.yml"),
         ("run:2031", "'2031': no such directory"),
     ],
 )

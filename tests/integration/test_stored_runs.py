@@ -61,7 +61,7 @@ def test_latest_is_no_directory_of_a_change(checked: Project) -> None:
 
 def test_values_of_a_part_are_said_to_be_that(checked: Project) -> None:
     """Scored again, a partial run says first that it is one."""
-    assert checked.command("score", "latest").out.startswith("partial: 1 of 24 questions asked (--limit 1)\n")
+    assert checked.command("score", "latest").out.startswith("partial: 1 of 24 questions chosen (--limit 1)\n")
     assert json.loads(checked.command("score", "latest", "--json").out)["result"]["complete"] is False
 
 

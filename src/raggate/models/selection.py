@@ -56,9 +56,9 @@ class Selection:
 
     @property
     def sentence(self) -> str:
-        """Say that a run is partial, without an end mark."""
+        """Say that a run is partial, whatever came of the questions, without an end mark."""
         choice = f" ({self.words})" if self.words else ""
-        return f"partial: {len(self.asked)} of {counted(self.of, 'question')} asked{choice}"
+        return f"partial: {len(self.asked)} of {counted(self.of, 'question')} chosen{choice}"
 
 
 def naming(cases: tuple[str, ...]) -> str:

@@ -185,6 +185,12 @@ def _build(request: Request, settings: Config, kind: SideKind, value: str) -> It
         with _of_revision(request, settings, value) as build:
             yield build
         return
+    if kind == "image" and settings.api.container is None:
+        raise UsageError(
+            f"image {quoted(value)}: an image needs the section api.container in {request.config_name}, which says at "
+            "least the API's `port`",
+            hint="An image alone does not say where the API listens and how it finds its notes.",
+        )
     given = Overrides(api_image=value if kind == "image" else None, api_url=value if kind == "url" else None)
     checkout = sources.head(request.root) if kind == "working tree" else Checkout()
     yield Build(api=given.apply(settings).api, root=request.root, name=value, checkout=checkout)

@@ -45,7 +45,8 @@ def _title(calibration: Calibration) -> str:
     times = Repeated.of(run.fingerprint)
     runs = times.times if times is not None else 1
     boots = "booted once" if calibration.boots == 1 else "booted for each"
-    return f"suite {run.suite} · {counted(len(run.results), 'question')} · {runs} equal runs, {boots}"
+    questions = counted(len({item.case.id for item in run.results}), "question")
+    return f"suite {run.suite} · {questions} · {runs} equal runs, {boots}"
 
 
 def _rows(calibration: Calibration, noise: Noise) -> Iterator[_Row]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from raggate.models import public_verdict as public
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
+from raggate.reports.parts import formatting
 from raggate.reports.parts.outcomes import lost_flips
 from raggate.text.escape import plain
 
@@ -27,8 +28,8 @@ def verdict_of(review: Review, directory: Path) -> public.Verdict:
         run_directory=directory,
         cases=len({case.case_id for case in review.scorecard.cases}),
         compared=review.comparison.compared,
-        reasons=tuple(map(_reason, verdict.reasons)),
-        warnings=tuple(map(_reason, verdict.warnings)),
+        reasons=tuple(map(_reason, formatting.deciding(review))),
+        warnings=tuple(map(_reason, formatting.warnings(review))),
         metrics=tuple(_metric(row) for row in verdict.rows if row.gated or row.status == "no baseline"),
         lost=tuple(sorted(_lost(review), key=lambda question: not question.counts)),
         part_of=None if (part := review.run.selection) is None else part.of,

@@ -9,7 +9,7 @@ from raggate.models.comparison import Finding, Flip, to_stored
 from raggate.models.recheck import LatencyCheck, RecheckOutcome
 from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
-from raggate.reports.parts import judging
+from raggate.reports.parts import formatting, judging
 from raggate.scoring.repeats import Repeated
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.escape import plain
@@ -38,8 +38,8 @@ def render(review: Review) -> str:
         **({"partial": _part(part)} if (part := review.run.selection) is not None else {}),
         "exit_code": verdict.exit_code,
         "headline": _line(verdict.headline),
-        "reasons": [_clause(reason) for reason in verdict.reasons],
-        "warnings": [_clause(reason) for reason in verdict.warnings],
+        "reasons": [_clause(reason) for reason in formatting.deciding(review)],
+        "warnings": [_clause(reason) for reason in formatting.warnings(review)],
         "baseline": None if baseline is None else {"source": baseline.source, "run_id": baseline.scorecard.run_id},
         "against": review.run.provenance.against,
         "compared": comparison.compared,

@@ -51,7 +51,7 @@ def test_nothing_worse_is_partial_and_never_a_pass() -> None:
     verdict = reviewed(part(well(3))).verdict
     assert (verdict.outcome, verdict.exit_code) == ("partial", ExitCode.PARTIAL)
     assert verdict.sentences == (
-        "Partial: 1 of 26 questions asked (-k x).",
+        "Partial: 1 of 26 questions chosen (-k x).",
         "Nothing asked got worse; that is no verdict on the suite.",
     )
     assert verdict.exit_code != ExitCode.PASS
@@ -146,7 +146,7 @@ def test_nothing_to_compare_with(baseline: Any, code: str) -> None:
     """Without a baseline, or with one that has means alone, nothing is said of the questions."""
     verdict = reviewed(part(well(3)), baseline).verdict
     assert verdict.outcome == "cannot tell"
-    assert verdict.sentences[0].startswith("Partial: 1 of 26 questions asked")
+    assert verdict.sentences[0].startswith("Partial: 1 of 26 questions chosen")
     assert code in [reason.code for reason in verdict.reasons]
 
 
@@ -172,7 +172,7 @@ def test_a_partial_run_is_no_baseline() -> None:
     """Promotion refuses it by name, with its mark or without."""
     run = part(well(3))
     for refused, why in (
-        (run, "partial: 1 of 26 questions asked"),
+        (run, "partial: 1 of 26 questions chosen"),
         (replace(run, selection=None), "25 of 26 cases not"),
     ):
         with pytest.raises(CannotTell, match=f"cannot become a baseline: .*{why}"):
@@ -184,4 +184,4 @@ def test_a_broken_invariant_counts_in_a_part() -> None:
     chunks = (gold_of(QUESTIONS[3]), gold_of(QUESTIONS[3]))
     review = reviewed(part(answer(QUESTIONS[3], *chunks)))
     assert review.verdict.outcome == "invariant broken"
-    assert review.verdict.sentences[0] == "Partial: 1 of 26 questions asked (-k x)."
+    assert review.verdict.sentences[0] == "Partial: 1 of 26 questions chosen (-k x)."

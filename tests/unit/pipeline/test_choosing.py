@@ -82,7 +82,7 @@ def test_the_words_of_a_choice() -> None:
     assert choice.words == "-k 'a and b' --case 'x y' --tag t --slice difficulty=hard --failed --limit 2"
     assert EVERYTHING.words == ""
     part = Selection(asked=("x",), of=203, words="-k x")
-    assert part.sentence == "partial: 1 of 203 questions asked (-k x)"
+    assert part.sentence == "partial: 1 of 203 questions chosen (-k x)"
 
 
 def test_too_many_to_name() -> None:

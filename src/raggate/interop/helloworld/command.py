@@ -11,6 +11,7 @@ import click
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.helloworld.terminal import comparison_lines, score_table
 from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
+from raggate.interop.run_names import RUN
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -159,7 +160,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 
 
 @helloworld.command()
-@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
+@click.argument("directory", metavar="RUN", type=RUN)
 @OUT
 @click.option("--description", default="", help="A description of the run, for summary.md.")
 @click.option(

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.errors import CannotTell
-from raggate.interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange, choice
+from raggate.interop.options import MODE, OUT, SUITE, FiniteRange, choice
+from raggate.interop.run_names import RUN
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -248,7 +249,7 @@ def import_run(
 
 
 @kebab.command()
-@click.argument("directory", metavar="RAGGATE_RUN_DIR", type=DIRECTORY)
+@click.argument("directory", metavar="RUN", type=RUN)
 @OUT
 @MODE
 def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:

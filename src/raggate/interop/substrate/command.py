@@ -11,6 +11,7 @@ import click
 
 from raggate.errors import UsageError
 from raggate.interop.options import FiniteRange, choice
+from raggate.interop.run_names import RUN
 from raggate.interop.terminal import warn
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -206,7 +207,7 @@ def update(
 
 
 @substrate.command()
-@click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
+@click.argument("directory", metavar="RUN", type=RUN)
 @choice("--form", "seed", "scripts", help="As their document specifies it, or as their scripts write it.")
 @click.option("--out", type=_FILE, help="Write it here.")
 def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
@@ -222,7 +223,7 @@ def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
 
 
 @substrate.command()
-@click.argument("directory", metavar="RUN_DIRECTORY", type=_FILE)
+@click.argument("directory", metavar="RUN", type=RUN)
 @click.option("--out", type=_FILE, help="Write it here.")
 def results(directory: Path, out: Path | None) -> Answer[Lines]:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""

@@ -63,7 +63,7 @@ def measured(review: Review) -> list[tuple[str, str, str, int]]:
     if review.verdict.rows:
         return []
     return [
-        (mode, metric, formatting.figure(value, binary=False), value.n)
+        (mode, metric, figures.measured(metric, value), value.n)
         for mode, metric, value in formatting.measured(review.scorecard)
     ]
 
@@ -86,13 +86,13 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
         mode=delta.mode,
         metric=delta.metric,
         lower=delta.current.direction == "lower",
-        change=formatting.change(delta),
+        change=figures.change(delta),
         arrow=arrow(delta),
-        baseline=formatting.figure(delta.baseline, binary=figures.counted(delta)),
-        now=formatting.figure(delta.current, binary=figures.counted(delta)),
-        whole=_whole(delta),
-        interval=formatting.interval(delta),
-        allowed=formatting.allowed(row),
+        baseline=figures.side(delta, delta.baseline),
+        now=figures.side(delta, delta.current),
+        whole=whole(delta),
+        interval=figures.interval(delta),
+        allowed=figures.allowed(row),
         status=formatting.status(row),
         cases=formatting.cases(delta),
         tone=tone(row),
@@ -100,10 +100,10 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
     )
 
 
-def _whole(delta: Delta) -> str:
+def whole(delta: Delta) -> str:
     """Write the run's own value over all its questions, where it is another than the one that is compared."""
-    shown, _, rest = formatting.now(delta, binary=figures.counted(delta)).partition(" ")
-    return rest.strip("()") if shown else ""
+    whole = formatting.otherwhole(delta)
+    return "" if whole is None else f"all {whole.n}: {figures.value(delta.metric, whole)}"
 
 
 def _plot(row: GatedMetric, reach: float) -> ChangePlot:

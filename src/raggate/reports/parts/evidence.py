@@ -82,7 +82,9 @@ def _no_noise_seen(review: Review) -> str:
     before = baseline.scorecard.fingerprint if baseline is not None else {}
     if repeated is None or not repeated.compared or noisy(fingerprint) or noisy(before):
         return ""
-    share = f"{repeated.compared} of {counted(len(review.scorecard.cases), 'question')}"
+    cases = review.scorecard.cases
+    what = "question" if len({case.mode for case in cases}) == 1 else "answer"
+    share = f"{repeated.compared} of {counted(len(cases), what)}"
     return f"; no noise seen, as {share} asked {often(repeated.times)} ranked alike"
 
 

@@ -88,6 +88,14 @@ def course(delta: Delta) -> str:
     return both(delta.metric, before.value, now.value)
 
 
+def side(delta: Delta, number: MetricValue) -> str:
+    """Write one of the two values of a delta by itself: of few questions as a count, else unlike the other value."""
+    if counted(delta) and number.n <= SMALL and number.value is not None:
+        return f"{round(number.value * number.n)} of {number.n}"
+    other = delta.current if number is delta.baseline else delta.baseline
+    return value(delta.metric, number, beside=other.value)
+
+
 def both(metric: str, before: float, now: float) -> str:
     """Write two values that differ, with their unit: `87.4 → 78.7 %`."""
     share = is_share(metric)

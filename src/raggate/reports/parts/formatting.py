@@ -147,11 +147,16 @@ def figure(value: MetricValue, *, binary: bool) -> str:
 
 def now(delta: Delta, *, binary: bool, gap: str = " ") -> str:
     """Write the value that is compared, and the run's own over all its cases beside it where that is another."""
-    shown = figure(delta.current, binary=binary)
+    shown, whole = figure(delta.current, binary=binary), other_whole(delta)
+    return shown if whole is None else f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
+
+
+def other_whole(delta: Delta) -> MetricValue | None:
+    """Give the run's own value over all its questions, where it is another than the one that is compared."""
     whole = delta.full_run
     if whole is None or whole.value is None or (delta.current.value is not None and _equal(whole, delta.current)):
-        return shown
-    return f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
+        return None
+    return whole
 
 
 def _equal(first: MetricValue, second: MetricValue) -> bool:

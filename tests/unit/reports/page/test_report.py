@@ -8,7 +8,7 @@ from types import MappingProxyType
 
 import pytest
 
-from builders import make_chunk, make_config, make_support
+from builders import make_chunk, make_config, make_delta, make_metric, make_support
 from pages import Elements, data_of
 from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
@@ -307,6 +307,17 @@ def test_plots_are_from_worse_to_better() -> None:
     assert (rising.lower, rising.arrow) == (True, "▼")
     assert rising.plot is not None
     assert rising.plot.change < metrics.WIDTH / 2
+
+
+def test_values_have_units() -> None:
+    """Shares are in percent, their changes in points, and what the run has over all its questions is said beside."""
+    row = {row.metric: row for row in metrics.deciding(regression())}["hit_at_5"]
+    assert (row.baseline, row.now, row.change) == ("100.0 %", "87.5 %", "−12.5 pt")
+    assert row.interval.endswith(" pt")
+    assert row.allowed == "5 pt"
+    delta = make_delta(0.5, 0.5, full_run=make_metric(0.75, 44))
+    assert metrics.whole(delta) == "all 44: 75.0 %"
+    assert metrics.whole(replace(delta, full_run=None)) == ""
 
 
 def test_slices_that_lost_most_come_first() -> None:

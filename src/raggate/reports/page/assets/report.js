@@ -90,7 +90,8 @@
     state.at = -1;
     list.replaceChildren();
     for (const button of chips.children) button.setAttribute("aria-pressed", String(button.kind === state.kind));
-    status.textContent = state.shown.length === rows.length ? `${rows.length} answers` : `${state.shown.length} of ${rows.length} answers`;
+    const answers = `${rows.length} ${rows.length === 1 ? "answer" : "answers"}`;
+    status.textContent = state.shown.length === rows.length ? answers : `${state.shown.length} of ${answers}`;
     extend();
   }
   function extend() {
