@@ -75,7 +75,7 @@ def test_a_search_of_titles_alone_is_red(promoted: Example) -> None:
     """Another search type finds nothing for whole questions, and that is what is said."""
     promoted.edit("raggate.yml", '{query: "{question}"', '{search_type: title, query: "{question}"')
     assert promoted.check() == 1
-    assert "Most likely cause: nothing comes back any more for any question that was asked" in promoted.likely_cause()
+    assert "Most likely cause: nothing comes back any more for any question asked" in promoted.likely_cause()
 
 
 def test_an_index_of_older_notes_breaks_an_invariant(promoted: Example) -> None:

@@ -47,7 +47,7 @@ def test_vectors_that_are_left_out_are_red(promoted: Example) -> None:
     """Hybrid search goes on with full text alone; mode vector shows it, and so does the score that is gone."""
     output = promoted.run(FAULT)
     assert output.codes == expected_codes(FAULT), output.text
-    cause = "nothing comes back any more for any question that was asked (for 84 questions before) in mode vector"
+    cause = "nothing comes back any more for any question asked (for 84 questions before) in mode vector"
     assert cause in promoted.likely_cause()
     fields = [reason["message"] for reason in promoted.verdict()["reasons"] if reason["code"] == "field-vanished"]
     assert "score_vector (hybrid)" in fields[0]

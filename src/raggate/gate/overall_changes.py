@@ -143,7 +143,7 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
     means = f"{fixed(before, 1)} → {fixed(now, 1)}"
     if lists.filled[0] and not lists.filled[1]:
         facts = f"for {counted(lists.filled[0], 'question')} before"
-        what = "nothing comes back any more for any question that was asked"
+        what = "nothing comes back any more for any question asked"
         yield Change(what=what, facts=facts, fits=_REFUSED, sort="nothing", mode=mode)
     elif now < (1 - SHORTER) * before and least is not None:
         write = writer(*lists.floors)

@@ -391,11 +391,11 @@ def test_a_mode_that_gives_nothing_any_more() -> None:
     found = diagnosis(flips, modes={"lexical": {"filled": (203, 0)}, "hybrid": {"filled": (203, 203)}})
     assert found is not None
     assert found.changes == (
-        "nothing comes back any more for any question that was asked (for 203 questions before) in mode lexical",
+        "nothing comes back any more for any question asked (for 203 questions before) in mode lexical",
     )
     assert found.likely == (
-        "Most likely cause: nothing comes back any more for any question that was asked (for 203 questions before) in mode lexical; "
-        "it fits 3 of the 4 questions that got worse, counted in each mode."
+        "Most likely cause: nothing comes back any more for any question asked (for 203 questions before) in mode "
+        "lexical; it fits 3 of the 4 questions that got worse, counted in each mode."
     )
 
 

@@ -102,7 +102,7 @@ def _row(row: GatedMetric, reach: float) -> MetricRow:
 
 def whole(delta: Delta) -> str:
     """Write the run's own value over all its questions, where it is another than the one that is compared."""
-    whole = formatting.otherwhole(delta)
+    whole = formatting.other_whole(delta)
     return "" if whole is None else f"all {whole.n}: {figures.value(delta.metric, whole)}"
 
 
