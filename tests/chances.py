@@ -8,19 +8,19 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import numpy as np
-from scipy import special
+import scipy
 
 
 def multinomial(rows: np.ndarray, shares: np.ndarray) -> np.ndarray:
     """Give the chance of each row of counts, with the same sum each, under each row of shares: rows by shares."""
-    ways = special.gammaln(rows[0].sum() + 1) - special.gammaln(rows + 1).sum(axis=1)
-    return np.exp(ways[:, None] + special.xlogy(rows[:, None, :], shares[None, :, :]).sum(axis=2))
+    ways = scipy.special.gammaln(rows[0].sum() + 1) - scipy.special.gammaln(rows + 1).sum(axis=1)
+    return np.exp(ways[:, None] + scipy.special.xlogy(rows[:, None, :], shares[None, :, :]).sum(axis=2))
 
 
 def t_test(changes: list[float]) -> float:
     """Give the one-sided p of a loss by the t test."""
     t = np.mean(changes) * len(changes) ** 0.5 / np.std(changes, ddof=1)
-    return float(special.stdtr(len(changes) - 1, t))
+    return float(scipy.special.stdtr(len(changes) - 1, t))
 
 
 def lowest(convex: Callable[[float], float], low: float, high: float) -> float:

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 import sys
+from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,18 +36,23 @@ for ambient in [name for name in os.environ if name.startswith(AMBIENT) or name 
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Give two processes more than there are processors: many tests wait for a process or a timeout."""
-    return (os.cpu_count() or 1) + 2
+    """Give one process more than there are processors: some tests wait, and each process collects all of them."""
+    return (os.cpu_count() or 1) + 1
 
 
-def pytest_collection_finish() -> None:
-    """Leave what is loaded by now out of every later collection of garbage: thousands of tests, and all modules.
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Look for no garbage while all modules and thousands of tests are loaded, and leave them out of every later look.
 
     What tests make is mostly freed without one; looking for the rest every 700 objects costs more than it frees.
     """
-    gc.collect()
-    gc.freeze()
-    gc.set_threshold(50_000, 20, 20)
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.set_threshold(50_000, 20, 20)
+        gc.enable()
 
 
 @pytest.fixture(scope="session")

@@ -260,7 +260,7 @@ def _record_many(path: Path, start: int) -> None:
 def test_two_runs_at_once_lose_nothing(tmp_path: Path) -> None:
     """Two processes that record and put the file in order at the same time leave every line whole."""
     path = tmp_path / "c.jsonl"
-    context = multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("fork")
     processes = [context.Process(target=_record_many, args=(path, start)) for start in (0, 40)]
     for process in processes:
         process.start()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from math import isclose
 
+import scipy
 from hypothesis import given, strategies as st
-from scipy import special
 
 from raggate.gate.statistics.beta import beta_quantile, binomial_tail, incomplete_beta
 from tables import each_row
@@ -33,7 +33,7 @@ def test_closed_forms(a: float, b: float, x: float, value: float) -> None:
 @given(a=st.floats(0.5, 5_000), b=st.floats(0.5, 5_000), x=st.floats(0, 1))
 def test_values_of_scipy(a: float, b: float, x: float) -> None:
     """The value is scipy's to ten digits, for every parameter that 10,000 questions lead to."""
-    assert isclose(incomplete_beta(a, b, x), special.betainc(a, b, x), rel_tol=1e-9, abs_tol=1e-10)
+    assert isclose(incomplete_beta(a, b, x), scipy.special.betainc(a, b, x), rel_tol=1e-9, abs_tol=1e-10)
 
 
 @each_row(
@@ -48,4 +48,4 @@ def test_tails_of_few_draws(least: int, n: int, p: float, value: float) -> None:
 @given(a=st.floats(1, 10_000), b=st.floats(1, 10_000), chance=st.floats(1e-6, 0.9))
 def test_quantiles_of_scipy(a: float, b: float, chance: float) -> None:
     """The quantile is scipy's to seven digits."""
-    assert isclose(beta_quantile(a, b, chance), special.betaincinv(a, b, chance), rel_tol=1e-7)
+    assert isclose(beta_quantile(a, b, chance), scipy.special.betaincinv(a, b, chance), rel_tol=1e-7)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isclose, log, sqrt
 
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy import special
 
 from chances import lowest
 from raggate.gate.statistics.intervals import t_interval, tango
@@ -31,7 +31,7 @@ def test_published_values(n: int, lost: int, gained: int, low: float, high: floa
 @each_row("n", [1, 10, 100, 10_000])
 def test_nothing_moved(n: int) -> None:
     """Where nothing moved the ends are z^2 / (n + z^2) both ways: n D^2 = z^2 D (1 - D), as no question is lost."""
-    square = special.ndtri(0.975) ** 2
+    square = scipy.special.ndtri(0.975) ** 2
     end = square / (n + square)
     assert tango(n, 0, 0) == pytest.approx((-end, end))
 
@@ -54,7 +54,7 @@ def test_the_ends_solve_the_equation(case: tuple[int, int, int]) -> None:
     n, lost, gained = case
     for end in tango(n, lost, gained):
         if abs(end) < 1 - 1e-6 and min(lost, gained) > 0:
-            assert least_likely(n, lost, gained, end) == pytest.approx(special.ndtri(0.975), rel=1e-3)
+            assert least_likely(n, lost, gained, end) == pytest.approx(scipy.special.ndtri(0.975), rel=1e-3)
 
 
 @given(
@@ -106,7 +106,7 @@ def test_t_interval_of_scipy(changes: list[float], confidence: float) -> None:
     n = len(changes)
     mean = sum(changes) / n
     error = sqrt(sum((change - mean) ** 2 for change in changes) / (n - 1) / n)
-    half = special.stdtrit(n - 1, (1 + confidence) / 2) * error
+    half = scipy.special.stdtrit(n - 1, (1 + confidence) / 2) * error
     interval = t_interval(changes, confidence)
     assert interval is not None
     assert isclose(interval[0], mean - half, abs_tol=1e-7)

@@ -6,8 +6,8 @@ from functools import cache
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy import special
 
 from chances import multinomial
 from raggate.gate.statistics.mcnemar import GAMMA, fewest_losses, unconditional
@@ -34,8 +34,8 @@ def tables(n: int) -> tuple[np.ndarray, np.ndarray]:
 def brute_force(n: int, lost: int, gained: int, points: int = 600) -> float:
     """Add up the chance of every table as extreme, at many shares within the Clopper-Pearson interval of scipy."""
     moved = lost + gained
-    low = special.betaincinv(moved, n - moved + 1, GAMMA / 2)
-    high = special.betaincinv(moved + 1, n - moved, 1 - GAMMA / 2) if moved < n else 1.0
+    low = scipy.special.betaincinv(moved, n - moved + 1, GAMMA / 2)
+    high = scipy.special.betaincinv(moved + 1, n - moved, 1 - GAMMA / 2) if moved < n else 1.0
     losses, gains = tables(n)
     ahead = (losses > gains) & ((losses - gains) ** 2 * moved >= (lost - gained) ** 2 * (losses + gains))
     rows = np.stack([losses[ahead], gains[ahead], n - losses[ahead] - gains[ahead]], axis=1)
@@ -173,7 +173,7 @@ def test_more_losses_never_look_better(case: tuple[int, int, int]) -> None:
 def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None:
     """What the exact test of the moved questions alone calls significant at 5 %, this one does too."""
     n, lost, gained = case
-    if lost > gained and special.bdtrc(lost - 1, lost + gained, 0.5) < 0.05:
+    if lost > gained and scipy.special.bdtrc(lost - 1, lost + gained, 0.5) < 0.05:
         assert unconditional(n, lost, gained) < 0.05
 
 
@@ -181,7 +181,7 @@ def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None
 def test_many_questions(n: int, lost: int, gained: int) -> None:
     """With many questions that move p is that of the normal distribution, to a few per cent."""
     z = (lost - gained) / (lost + gained) ** 0.5
-    assert unconditional(n, lost, gained) == pytest.approx(special.ndtr(-z) + GAMMA, rel=0.05)
+    assert unconditional(n, lost, gained) == pytest.approx(scipy.special.ndtr(-z) + GAMMA, rel=0.05)
 
 
 @each_row(("lost", "gained"), [(1, 0), (10_000, 0), (9_999, 1), (0, 10_000), (5_000, 5_000), (5_001, 4_999)])

@@ -6,8 +6,8 @@ from math import sqrt
 
 import numpy as np
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy import special
 
 from chances import multinomial
 from raggate.gate.statistics.mcnemar import unconditional
@@ -43,7 +43,7 @@ def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, p
     drop = visible_drop(n, moving, alpha, power)
     if drop < 0.999:
         psi = moving + drop
-        root = special.ndtri(1 - alpha) * sqrt(psi) + special.ndtri(power) * sqrt(psi - drop * drop)
+        root = scipy.special.ndtri(1 - alpha) * sqrt(psi) + scipy.special.ndtri(power) * sqrt(psi - drop * drop)
         assert (root / drop) ** 2 == pytest.approx(n, rel=1e-6)
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from math import isclose, sqrt
 
 import pytest
+import scipy
 from hypothesis import given, strategies as st
-from scipy import special
 
 from chances import t_test
 from raggate.gate.statistics.student import paired_t, t_below, t_quantile
@@ -28,13 +28,13 @@ def test_printed_table(freedom: int, quantile: float) -> None:
 @given(t=st.floats(-60, 60), freedom=st.integers(1, 10_000))
 def test_distribution_of_scipy(t: float, freedom: int) -> None:
     """The distribution is scipy's to nine digits, in the far tail too."""
-    assert isclose(t_below(t, freedom), special.stdtr(freedom, t), rel_tol=1e-8, abs_tol=1e-300)
+    assert isclose(t_below(t, freedom), scipy.special.stdtr(freedom, t), rel_tol=1e-8, abs_tol=1e-300)
 
 
 @given(chance=st.floats(0.5, 0.99999), freedom=st.integers(1, 10_000))
 def test_quantiles_of_scipy(chance: float, freedom: int) -> None:
     """The quantile is scipy's to eight digits."""
-    assert isclose(t_quantile(chance, freedom), special.stdtrit(freedom, chance), rel_tol=1e-7, abs_tol=1e-9)
+    assert isclose(t_quantile(chance, freedom), scipy.special.stdtrit(freedom, chance), rel_tol=1e-7, abs_tol=1e-9)
 
 
 @given(CHANGES)
