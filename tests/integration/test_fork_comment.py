@@ -7,6 +7,7 @@ import json
 import time
 import zipfile
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
@@ -149,7 +150,14 @@ def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) ->
 @pytest.fixture
 def stage(project: Project) -> Iterator[Stage]:
     """Put the gate on the main branch of a fake GitHub, and a pull request from a fork beside it."""
-    with FakeGitHub() as fake:
+    with staged(project) as stage:
+        yield stage
+
+
+@contextmanager
+def staged(project: Project, flavour: str = "api.github.com") -> Iterator[Stage]:
+    """Put them on a server of a kind."""
+    with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         fork = fake.add_repository("stranger/notes", fork_of=repository)
         base = str(repository.add_commit(_contents(project.root), branch="main"))
@@ -175,6 +183,16 @@ def test_what_was_measured_is_judged_again(stage: Stage, behaviour: dict[str, st
     assert told.review.context.preview is not None
     assert told.review.context.preview.empty
     assert bool(told.review.context.source_lines) == (code == 1)
+
+
+def test_an_enterprise_server_that_knows_no_digest(project: Project) -> None:
+    """Enterprise Server 3.17, whose API tells no digest of an artifact: the second stage judges there too."""
+    with staged(project, "ghes-3.17") as stage:
+        told = stage.judge(stage.measured(1, **WORSE))
+        assert outcome(told) == "regression"
+        assert "/api/v3" in stage.fake.api_url
+        (listed,) = stage.fake.calls("actions/list-workflow-run-artifacts")
+        assert listed.status == 200
 
 
 def lenient(files: Files) -> None:

@@ -115,12 +115,16 @@ def _perform(runner: Runner, state: StepState) -> int:
         if inputs["command"] == "promote":
             from raggate.action.promote import promote_baseline
 
-            return promote_baseline(inputs, started_by, repository, runner, state)
+            code = promote_baseline(inputs, started_by, repository, runner, state)
+            steps.leave_artifact(inputs, started_by, runner, state)
+            return code
         if inputs["command"] == "respond":
             from raggate.action.respond import respond
 
             return respond(inputs, started_by, repository, runner, state)
-        return steps.gate(inputs, started_by, repository, runner, state)
+        code = steps.gate(inputs, started_by, repository, runner, state)
+        steps.leave_artifact(inputs, started_by, runner, state)
+        return code
 
 
 def _say_crash(error: BaseException) -> None:
@@ -203,7 +207,8 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
     inputs = step_inputs.read(environment)
     started_by = event.read(environment, allow_pull_request_target=True)
     with steps.opened_repository(inputs, started_by) as repository:
-        reporter = GitHubReporter(started_by, repository, Settings(), console.say)
+        settings = Settings(check_run=steps.check_name(inputs, started_by))
+        reporter = GitHubReporter(started_by, repository, settings, console.say)
         reporter.check = int(check)
         reporter.complete(StepState().outcome(int(ExitCode.INTERRUPTED)))
 

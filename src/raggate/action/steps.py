@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
-from raggate.errors import ExitCode, UsageError
+from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import bases
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
@@ -47,7 +47,7 @@ def gate(
     request = _request(inputs, event, repository, runner, state)
     settings = Settings(
         comment=inputs["comment"],
-        check_run=_check_name(inputs, event),
+        check_run=check_name(inputs, event),
         issue=_tells_issue(inputs, event),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
         secrets=(inputs["github-token"],),
@@ -212,7 +212,7 @@ def _suite(request: Request, inputs: Mapping[str, str], runner: Runner, state: S
     return suite or inputs["suite"] or inputs["config"]
 
 
-def _check_name(inputs: Mapping[str, str], event: Event) -> str:
+def check_name(inputs: Mapping[str, str], event: Event) -> str:
     """Name the check run. What a branch says of itself is not what the branch it goes into says of it."""
     by_itself = event.base is None and inputs["against"] in {"", WORKING_TREE}
     itself = event.head_ref if by_itself else ""
@@ -252,6 +252,27 @@ def opened_repository(inputs: Mapping[str, str], event: Event) -> Iterator[Repos
         say=say,
     ) as github:
         yield Repository(github, event.repository)
+
+
+def leave_artifact(inputs: Mapping[str, str], event: Event, runner: Runner, state: StepState) -> None:
+    """Leave the run directory as an artifact where actions/upload-artifact refuses. Failing is said, and no more."""
+    from raggate.github.runner import artifact_upload
+
+    wanted = inputs["leave-artifact"] == "elsewhere" and artifact_upload.is_needed(event.server_url)
+    if state.directory is None or not wanted:
+        return
+    service = artifact_upload.ArtifactService.of(runner.environment)
+    name = inputs["artifact"]
+    if service is None:
+        say(f"no artifact {quoted(name)}: the runner offers no place for artifacts")
+        return
+    ca_file = Path(inputs["ca-file"]) if inputs["ca-file"] else None
+    try:
+        count = artifact_upload.upload(service, name, state.directory, ca_file=ca_file)
+    except (RaggateError, OSError) as error:
+        warn("no artifact", str(error))
+    else:
+        say(f"left the run directory as the artifact {quoted(name)} ({count} files)")
 
 
 def fence() -> AbstractContextManager[None]:

@@ -10,7 +10,7 @@ import pytest
 from raggate.action import steps
 from raggate.config.overrides import Overrides
 from raggate.errors import CannotTell, UsageError
-from raggate.github.runner import step_inputs
+from raggate.github.runner import artifact_upload, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import check as pipeline
@@ -184,3 +184,43 @@ def test_which_runs_have_an_issue(
     steps.gate(given, event_of(**event), None, runner, state)
     assert state.reporter is not None
     assert state.reporter.settings.issue is told
+
+
+def test_the_run_directory_is_left_where_another_action_cannot(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is left on other servers than github.com alone, unless that is not wanted; that it failed changes nothing."""
+    files = {name: tmp_path / name for name in ("output", "state", "summary")}
+    place = {"ACTIONS_RUNTIME_URL": "https://forge.example/", "ACTIONS_RUNTIME_TOKEN": "t", "GITHUB_RUN_ID": "1"}
+    uploads: list[tuple[str, Path]] = []
+
+    def leave(server: str, environment: dict[str, str], directory: Path | None = tmp_path, **inputs: str) -> str:
+        runner = Runner(workspace=tmp_path, environment=environment, **files)
+        given = {**step_inputs.DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
+        steps.leave_artifact(given, event_of(**PUSH, server_url=server), runner, StepState(directory=directory))
+        printed = capsys.readouterr()
+        return printed.out + printed.err
+
+    def upload(_: object, name: str, directory: Path, **__: object) -> int:
+        uploads.append((name, directory))
+        return 3
+
+    monkeypatch.setattr(artifact_upload, "upload", upload)
+    assert "as the artifact 'mine' (3 files)" in leave("https://forge.example", place, artifact="mine")
+    assert uploads == [("mine", tmp_path)]
+    for elsewhere in (
+        leave("https://github.com", place),
+        leave("https://forge.example", place, leave_artifact="never"),
+        leave("https://forge.example", place, directory=None),
+    ):
+        assert elsewhere == ""
+    assert "the runner offers no place for artifacts" in leave("https://forge.example", {})
+    assert len(uploads) == 1
+
+    def refuse(*_: object, **__: object) -> int:
+        raise CannotTell("the artifact 'x' was not left: the service answers with 403")
+
+    monkeypatch.setattr(artifact_upload, "upload", refuse)
+    assert leave("https://forge.example", place).startswith(
+        "::warning title=no artifact::the artifact 'x' was not left"
+    )
