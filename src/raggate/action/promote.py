@@ -119,6 +119,7 @@ class _Promotion:
             head=self.head,
             prefix=prefix_of(self.config, self.runner.workspace),
             run=self.event.run_url,
+            gitea=self.event.gitea,
         )
         written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
         return report.PromotionContext(

@@ -242,9 +242,10 @@ def opened_repository(inputs: Mapping[str, str], event: Event) -> Iterator[Repos
         yield None
         return
     from raggate.github.rest.client import GitHub
+    from raggate.github.rest.gitea import Gitea
     from raggate.github.rest.repository import Repository
 
-    with GitHub(
+    with (Gitea if event.gitea else GitHub)(
         api_url=event.api_url,
         graphql_url=event.graphql_url,
         token=inputs["github-token"],

@@ -202,7 +202,7 @@ def _create(
     try:
         pull = repository.github.send("POST", path, content, find_existing=lambda: _open_pull(repository, change))
     except GitHubError as error:
-        existing = _open_pull(repository, change) if error.status == 422 else None
+        existing = _open_pull(repository, change) if error.status in {409, 422} else None
         if existing is None:
             raise
         # somebody else opened it between the look and this request

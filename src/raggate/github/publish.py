@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from raggate.errors import ExitCode, RaggateError
 from raggate.github import branch_issue, sticky
 from raggate.github.branch_issue import BranchRun
-from raggate.github.rest import checks
+from raggate.github.rest import checks, statuses
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands
 from raggate.github.runner.event import Event
@@ -106,14 +106,13 @@ class GitHubReporter:
         event = self.event
         if self.repository is None or not self.settings.check_run:
             return None
+        shown: dict[str, str] = {"head": event.head, "name": self.settings.check_run, "details_url": event.run_url}
         try:
-            self.check = checks.begin(
-                self.repository,
-                head=event.head,
-                name=self.settings.check_run,
-                external_id=f"{event.run_id}.{event.attempt}",
-                details_url=event.run_url,
-            )
+            if event.gitea:
+                self.check = statuses.begin(self.repository, **shown)
+            else:
+                external_id = f"{event.run_id}.{event.attempt}"
+                self.check = checks.begin(self.repository, external_id=external_id, **shown)
         except RaggateError as error:
             self._could_not("open the check run", error)
         return self.check
@@ -135,19 +134,31 @@ class GitHubReporter:
         return outputs
 
     def complete(self, outcome: StepOutcome) -> None:
-        """Complete the check run, if there is one open."""
+        """Complete the check run, if there is one open; on Gitea and Forgejo it is a commit status."""
         if self.repository is None or self.check is None:
             return
         base = self.event.base_ref
+        conclusion = checks.conclusion_of(outcome.code)
+        title = f"{name_of(outcome.code)}{f' (base {base})' if base else ''}"
         try:
-            checks.complete(
-                self.repository,
-                run_id=self.check,
-                conclusion=checks.conclusion_of(outcome.code),
-                title=f"{name_of(outcome.code)}{f' (base {base})' if base else ''}",
-                summary=self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
-                annotations=self._annotations(outcome),
-            )
+            if self.event.gitea:
+                statuses.complete(
+                    self.repository,
+                    head=self.event.head,
+                    name=self.settings.check_run,
+                    conclusion=conclusion,
+                    title=title,
+                    details_url=self.event.run_url,
+                )
+            else:
+                checks.complete(
+                    self.repository,
+                    run_id=self.check,
+                    conclusion=conclusion,
+                    title=title,
+                    summary=self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
+                    annotations=self._annotations(outcome),
+                )
             self.check = None
         except (RaggateError, ValueError) as error:
             self._could_not("complete the check run", error)
@@ -252,6 +263,7 @@ class GitHubReporter:
             head=event.head,
             prefix=self.settings.prefix,
             run=event.run_url,
+            gitea=event.gitea,
         )
 
     def _clean(self, text: str) -> str:

@@ -20,6 +20,7 @@ class Links:
         head: the commit under test, None when it is not known.
         prefix: directory of the configuration in the repository, `` or `folder/`.
         run: address of the workflow run, whose summary holds the full report; None outside a workflow.
+        gitea: whether the pages are those of Gitea or Forgejo.
     """
 
     server: str
@@ -28,6 +29,7 @@ class Links:
     head: str | None = None
     prefix: str = ""
     run: str | None = None
+    gitea: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -30,6 +30,9 @@ _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
     """GitHub's API, with one token, one request at a time. To be used as a context manager; see `RetryingClient`."""
 
+    graphql_api = True
+    """Whether there is a GraphQL API too."""
+
     def __exit__(self, *error: object) -> None:
         self._connection.close()
 

@@ -10,8 +10,10 @@ from typing import Any
 from urllib.parse import quote
 
 from raggate.errors import CannotTell, UsageError
+from raggate.github.rest import contents_commit
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
+from raggate.github.rest.gitea import Gitea
 from raggate.github.rest.repository import Repository, sha_of
 from raggate.inputs.git_objects import is_id
 from raggate.text.jsonio import fields
@@ -108,9 +110,27 @@ def update(
         check_file(path, content)
     if (head := repository.head_of(branch)) != expected_head:
         raise Moved(branch, expected_head, head)
-    base, github = f"{repository.path}/git", repository.github
+    if isinstance(repository.github, Gitea):
+        record, changed = contents_commit.commit(
+            repository, branch=branch, standing=expected_head, files=files, onto=onto, message=message
+        )
+        return _committed(record, changed=changed)
+    return _by_objects(repository, branch, expected_head, files, onto, message, "100755" if executable else "100644")
+
+
+def _by_objects(
+    repository: Repository,
+    branch: str,
+    expected_head: str | None,
+    files: Mapping[str, bytes],
+    onto: str,
+    message: str,
+    mode: str,
+) -> Committed:
+    """Make blobs, a tree and a commit, and let the branch point at it."""
+    base, github, standing = f"{repository.path}/git", repository.github, expected_head or onto
     objects = Objects(repository)
-    tree = _tree(repository, objects.tree_of(onto), files, "100755" if executable else "100644")
+    tree = _tree(repository, objects.tree_of(onto), files, mode)
     parents = _parents(repository, standing, onto, tree, objects)
     if not parents:
         return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
@@ -204,7 +224,7 @@ def _committed(content: Any, *, changed: bool) -> Committed:
     return Committed(
         sha=sha_of(content, "a commit"),
         verified=signed.get("verified") is True,
-        reason=cut(signed.get("reason") or "GitHub does not say", limit=80),
+        reason=cut(signed.get("reason") or "the server does not say", limit=80),
         changed=changed,
     )
 

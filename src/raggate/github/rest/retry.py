@@ -156,6 +156,9 @@ class RetryingClient:
         UsageError: when URLs, token, proxies or certificates cannot be used.
     """
 
+    name = "GitHub"
+    """What messages call the server."""
+
     def __init__(
         self,
         *,
@@ -209,9 +212,15 @@ class RetryingClient:
             if not again:
                 raise error from done.cause
 
+    def advice(self, method: str, path: str, status: int, headers: Mapping[str, str]) -> str:
+        """Tell what to do about a refusal; empty when the status says nothing about the token."""
+        return advice(method, path, status, headers)
+
     def error(self, request: Request, problem: str, *, status: int | None = None, hint: str = "") -> GitHubError:
         """Make the error for an answer that cannot be used."""
-        return GitHubError(redact_cut(f"GitHub: {request.label}: {problem}", [self._token]), status=status, hint=hint)
+        return GitHubError(
+            redact_cut(f"{self.name}: {request.label}: {problem}", [self._token]), status=status, hint=hint
+        )
 
     def _try(self, request: Request, number: int) -> Answer | Attempt:
         self._pace(request)
@@ -251,7 +260,7 @@ class RetryingClient:
     def _wait(self, request: Request, wait: Wait, number: int) -> None:
         self._left_s -= wait.seconds
         self._say(
-            f"GitHub: {request.label} again in {setting(wait.seconds)} s because of {wait.reason} "
+            f"{self.name}: {request.label} again in {setting(wait.seconds)} s because of {wait.reason} "
             f"(retry {number} of {MOST_RETRIES})"
         )
         self._sleep(wait.seconds)
@@ -261,9 +270,9 @@ class RetryingClient:
         reply = reply_message(answer.body) if answer is not None else ""
         if answer is None:
             problem = f"{type(attempt.cause).__name__} {cut(attempt.cause)}".strip()
-            parts = [f"GitHub did not answer {request.label}: {problem}"]
+            parts = [f"{self.name} did not answer {request.label}: {problem}"]
         else:
-            parts = [f"GitHub answers {request.label} with {status}" + (f": {reply}" if reply else "")]
+            parts = [f"{self.name} answers {request.label} with {status}" + (f": {reply}" if reply else "")]
         wait = decision if isinstance(decision, Wait) else decision.wait
         asked_s = wait.seconds if wait is not None and wait.asked else None
         if wait is not None and wait.asked:
@@ -278,7 +287,7 @@ class RetryingClient:
             parts.append("It may have been done all the same")
         hint = ""
         if status is not None and answer is not None and asked_s is None and not answer.cross_origin:
-            hint = advice(request.method, request.path, status, answer.headers)
+            hint = self.advice(request.method, request.path, status, answer.headers)
         return GitHubError(
             redact_cut(". ".join(parts), [self._token]),
             status=status,

@@ -131,8 +131,11 @@ class Thread:
                 raise
 
     def minimize(self, comment: Comment) -> None:
-        """Fold a comment away as resolved."""
-        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"})
+        """Fold a comment away as resolved. Where the server cannot fold, it is deleted."""
+        if self._github.graphql_api:
+            self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"})
+        else:
+            self.remove(comment.id)
 
     def _expected(self, content: Any) -> Comment:
         comment = _comment(content)

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from raggate.errors import UsageError
 from raggate.github.runner import payload
@@ -117,6 +118,11 @@ class Event:
     def comments(self) -> bool:
         """Whether there is an open pull request to comment on. A merge group gates and never comments."""
         return self.number is not None and self.open
+
+    @property
+    def gitea(self) -> bool:
+        """Whether the server is a Gitea or a Forgejo: their API has this path, wherever below a host it begins."""
+        return urlsplit(self.api_url).path.endswith("/api/v1")
 
     @property
     def run_url(self) -> str:

@@ -22,7 +22,7 @@ LONGEST_ADDRESS = 1000
 
 _UP = re.compile(r"(\.\./){1,12}")
 _FORGE = re.compile(
-    r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){2,20}/blob/[0-9a-f]{40,64}/"
+    r"https?://[A-Za-z0-9.-]+(:[0-9]{1,5})?(/[A-Za-z0-9_~-][A-Za-z0-9._~-]*){2,20}/(blob|src/commit)/[0-9a-f]{40,64}/"
     r"([A-Za-z0-9_~%-][A-Za-z0-9._~%-]*/)*"
 )
 """A directory of a repository at a commit: no name in it begins with a dot, so that none leads up."""

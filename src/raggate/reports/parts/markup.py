@@ -115,8 +115,9 @@ def source_address(links: Links | None, place: SourceLine | None) -> str | None:
     if any(segment in {"", ".", ".."} for segment in segments):
         return None
     quoted = "/".join(quote(segment, safe="", errors="replace") for segment in segments)
-    # without ?plain=1 a Markdown file is shown rendered, where lines have no anchors
-    return f"{links.server}/{links.repository}/blob/{links.commit}/{quoted}?plain=1#L{place.line}"
+    # shown as it is written: a Markdown file that is shown rendered has no anchors for lines
+    folder, shown = ("src/commit", "display=source") if links.gitea else ("blob", "plain=1")
+    return f"{links.server}/{links.repository}/{folder}/{links.commit}/{quoted}?{shown}#L{place.line}"
 
 
 def commit_link(links: Links | None, commit: str) -> str:

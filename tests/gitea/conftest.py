@@ -1,0 +1,53 @@
+"""A real Gitea, which `make gitea` builds and nobody commits; with RAGGATE_REQUIRE_GITEA=1 it must be there."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from gitea.server import Forge, Gitea, running
+
+BUILT = Path(__file__).parents[2] / ".venv" / "gitea"
+
+
+@pytest.fixture(scope="session")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gitea]:
+    """Start the server once."""
+    if not (BUILT / "ready").exists():
+        why = "GITEA IS NOT BUILT, SO THE CLIENT IS NOT TRIED AGAINST IT HERE: run make gitea"
+        if os.environ.get("RAGGATE_REQUIRE_GITEA") == "1":
+            pytest.fail(f"{why} (RAGGATE_REQUIRE_GITEA=1)")
+        pytest.skip(why)
+    with running(BUILT / "gitea", BUILT / "source", tmp_path_factory.mktemp("gitea")) as gitea:
+        yield gitea
+
+
+@pytest.fixture(scope="session")
+def ada(server: Gitea) -> str:
+    """Give the token of the person who owns the repositories."""
+    return server.user("ada")
+
+
+@pytest.fixture(scope="session")
+def bob(server: Gitea, ada: str) -> str:
+    """Give the token of somebody else."""
+    return server.user("bob")
+
+
+@pytest.fixture
+def forge(server: Gitea, ada: str) -> Forge:
+    """Make a repository with a baseline, a branch and a pull request."""
+    name = f"notes-{secrets.token_hex(3)}"
+    body = {"name": name, "auto_init": True, "default_branch": "main"}
+    headers = {"Authorization": f"Bearer {ada}"}
+    httpx.post(f"{server.api_url}/user/repos", json=body, headers=headers, timeout=60).raise_for_status()
+    made = Forge(server, ada, name)
+    made.write("baselines/small.json", b'{"a": 0}\n')
+    made.write("notes/Käse.md", "ü\n".encode(), new="change")
+    made.call("POST", "/pulls", {"title": "A change", "head": "change", "base": "main", "body": ""})
+    return made
