@@ -1,0 +1,61 @@
+"""The page on where raggate runs: a cell that claims something names a test that exists, or says how it is known."""
+
+from __future__ import annotations
+
+import ast
+import re
+from functools import cache
+from pathlib import Path
+
+from tables import each_row
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "where-it-runs.md"
+PLACES = ["github.com", "Enterprise Server", "act", "Gitea", "Forgejo", "GitLab", "Buildkite", "Jenkins", "a laptop"]
+WORDS = {"not tried", "none", "by hand", "the workflow's", "the directory", "the job", "the step", "the stage"}
+"""What a cell may say without a test: that there is nothing, that nobody has seen it, or what stands in its place."""
+
+_TEST = re.compile(r'\[[a-z -]+\]\((\.\./tests/[\w/]+\.py) "(test_\w+)"\)')
+
+
+def rows() -> list[list[str]]:
+    """Give the cells of the table, with its head."""
+    lines = PAGE.read_text(encoding="utf-8").split("\n\n")[2].splitlines()
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines if not line.startswith("|---")]
+
+
+@cache
+def names(file: Path) -> frozenset[str]:
+    """Give the functions of a file of tests, and what it imports of another one."""
+    tree = ast.parse(file.read_text(encoding="utf-8"))
+    own = {node.name for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)}
+    return frozenset(
+        own | {alias.name for node in tree.body if isinstance(node, ast.ImportFrom) for alias in node.names}
+    )
+
+
+def test_the_table_has_every_place() -> None:
+    """Every row has a cell for every place."""
+    head, *features = rows()
+    assert head == ["", *PLACES]
+    assert len(features) >= 9
+    assert {len(row) for row in features} == {len(PLACES) + 1}
+
+
+@each_row("row", rows()[1:], ids=lambda row: row[0])
+def test_every_cell_names_its_test(row: list[str]) -> None:
+    """A cell is a link to a test that exists, or one of the words that claim none."""
+    for cell in row[1:]:
+        if cell in WORDS:
+            continue
+        match = _TEST.fullmatch(cell)
+        assert match is not None, cell
+        assert match[2] in names((PAGE.parent / match[1]).resolve()), cell
+
+
+def test_every_other_test_that_the_page_names() -> None:
+    """So does what stands below the table."""
+    links = _TEST.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(links) > 30
+    for file, name in links:
+        assert name in names((PAGE.parent / file).resolve()), name
