@@ -5,43 +5,41 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import partial, reduce
 from pathlib import Path
 from typing import Any
 
 from raggate import __version__
-from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, Interrupted, RaggateError
+from raggate.errors import Interrupted, RaggateError
 from raggate.gate import selected, waivers, wording
 from raggate.gate.other_systems import compat_scores
 from raggate.inputs import leaks, notes as standing, sources, vault
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
-from raggate.models.fingerprint import Fingerprint, modes_of
+from raggate.models.fingerprint import modes_of
 from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance, RunCommand
 from raggate.models.run import Probing, Result, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
 from raggate.pipeline import judging, run_directory
-from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
+from raggate.pipeline.asking import Part, check_modes
+from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
-from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
-from raggate.pipeline.second_answers import ask_again
+from raggate.pipeline.second_answers import compared
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
-from raggate.reports.progress import Progress
 from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
-from raggate.text import deadlines, redact
+from raggate.text import deadlines
+from raggate.text.jsonio import JsonObject
 from raggate.text.numbers import rounded
 
-_INDEX = {
+INDEX = {
     "index_version": ("index_version",),
     "chunker_version": ("chunker_version",),
     "documents": ("docs_processed",),
@@ -75,39 +73,76 @@ def measure(
         command: the command that measures.
     """
     settings = inputs.config
-    started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    started = now()
     directory = _directory(request, inputs, started, below)
-    answers = PartialRun()
     with failure_reports(directory, settings):
-        begin = time.monotonic()
         blank = blank_run(directory, started, request, inputs, selection, build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
-        notes, before = standing.Notes(inputs.vault), baseline.scorecard.fingerprint if baseline else {}
-        try:
-            stopped, log = _ask(request, inputs, build, directory, answers, before, boots, whole=selection is None)
-            stopped = stopped or _changed_vault(inputs.vault)
-            with deadlines.after_asking(len(answers.results)):
-                run = answers.noted_in(blank)
-                answered = finished_run(run, answers.results, begin, notes, stopped=stopped, log=log)
-                answered = leaks.noted(answered, notes, settings.ask.probes.principals)
-            finished = judge(answered)
-            with deadlines.after_asking(len(answers.results)):
-                return directory, finished, write(directory, finished, request, settings)
-        except KeyboardInterrupt:
-            due = len(suite.questions_of(inputs.golden.cases, settings.ask.modes)) * settings.ask.repeat
-            progress = f"interrupted after {len(answers.results)} of {due} questions"
-            unfinished = finished_run(answers.noted_in(blank), answers.results, begin, notes, stopped=progress)
-            write(directory, replace(unfinished, interrupted=True), request, settings)
-            hint = f"Partial results are in {_display_path(directory, request.root)}."
-            raise Interrupted(progress, hint=hint) from None
+        part = Part(
+            request=request,
+            inputs=inputs,
+            cases=inputs.golden.cases,
+            directory=directory,
+            # a preview works in the directory of its run
+            runs=(below or directory).parent,
+            before=baseline.scorecard.fingerprint if baseline else {},
+            build=build,
+            boots=boots,
+            again=selection is None,
+            probes=selection is None,
+        )
+        finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
+        return directory, *_finished(part, finish)
+
+
+def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
+    """Ask, and write what came of it, also when somebody interrupts it."""
+    answers, begin = PartialRun(), time.monotonic()
+    try:
+        check_modes(part.request, part.inputs)
+        stopped, log = part.ask(answers)
+        stopped = stopped or changed_vault(part.inputs.vault)
+        return finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
+    except KeyboardInterrupt:
+        raise finish.cut_short(answers, time.monotonic() - begin) from None
+
+
+def gathered(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Path, Run, Scorecard]:
+    """Write the run directory of answers that were asked for elsewhere, as `measure` does of those it asks for.
+
+    Args:
+        request: what the front end asks for.
+        inputs: what was measured by.
+        answers: all of a whole run, and when they were asked for.
+    """
+    directory = run_place(request, inputs, answers.started)
+    with failure_reports(directory, inputs.config):
+        blank = blank_run(directory, answers.started, request, inputs, command="run")
+        judge = judging.ready(request, inputs, directory, None)
+        finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
+        return directory, *finish.done(answers, answers.seconds, stopped=None, log=answers.log)
+
+
+def now() -> str:
+    """Give the time as runs name it: UTC, ISO 8601, in seconds."""
+    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _directory(request: Request, inputs: Inputs, started: str, below: Path | None) -> Path:
-    if below is not None:
-        directory = below / "preview"
-        directory.mkdir()
-        return directory
+    if below is None:
+        return run_place(request, inputs, started)
+    directory = below / "preview"
+    directory.mkdir()
+    return directory
+
+
+def run_place(request: Request, inputs: Inputs, started: str) -> Path:
+    """Make the directory of a run that began at a time, ISO 8601, and tell of it, and of notes that are no UTF-8.
+
+    Raises:
+        UsageError: when it cannot be made, or would lie behind a link.
+    """
     vault.say_malformed(inputs.vault, request.say)
     if request.out is None:
         run_directory.check_place(request.root, inputs.config.out)
@@ -116,94 +151,53 @@ def _directory(request: Request, inputs: Inputs, started: str, below: Path | Non
     return directory
 
 
-def _ask(
-    request: Request,
-    inputs: Inputs,
-    build: Build | None,
-    directory: Path,
-    answers: PartialRun,
-    before: Fingerprint,
-    boots: int,
-    *,
-    whole: bool = True,
-) -> tuple[str | None, tuple[str, ...]]:
-    """Boot and ask into `answers`, each at once; of a `whole` run, also what is asked beside the questions.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The answers of a run -> the run, labelled and judged, in its directory; the same wherever they were asked for.
 
-    Returns why it stopped early, and the log then or at an error.
+    Attributes:
+        request: what the front end asks for.
+        inputs: what was measured by.
+        directory: the run directory.
+        blank: the run before anything was asked.
+        judge: adds what judges say of the answers.
     """
-    settings = inputs.config
-    check_modes(request, inputs)
-    prober = Prober.of(inputs, request.environment) if whole else Prober(inputs, (), {})
-    if prober.probes:
-        request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
-    # a preview works in the directory of its run
-    runs = directory.parent.parent if directory.name == "preview" else directory.parent
-    place = Place(out=directory, runs=runs, identified=answers.images.append, counted=answers.note_index)
-    build = build or Build(api=settings.api, root=request.root)
-    times = settings.ask.repeat // boots
-    log: tuple[str, ...] = ()
-    for number in range(boots):
-        with booted(request, inputs, build, place, before) as up, request.progress() as progress:
-            ask_all = partial(_ask_all, inputs, up, answers, progress, request.answered)
-            repeats_here = range(number * times + 1, (number + 1) * times + 1)
-            stopped = next(filter(None, map(ask_all, repeats_here)), None)
-            if stopped is None and settings.ask.repeat == 1 and whole:
-                answers.repeated = ask_again(request, inputs, up, answers.results)
-            if stopped is None and number == boots - 1:
-                prober.ask(up, answers.probes)
-                prober.ask_after_call(up, answers.probes)
-            stopped = stopped or suite.ended_early(up.api)
-            if stopped:
-                return redact.redact_cut(stopped, up.secrets), up.log_tail()
-            log = redacted(answers.log, up.secrets)
-    again = Place(out=directory / "reindexed", runs=runs, identified=answers.images.append)
-    prober.ask_after_boot(partial(booted, request, inputs, build, again, before), again.out, answers.probes)
-    return None, log
+
+    request: Request
+    inputs: Inputs
+    directory: Path
+    blank: Run
+    judge: Callable[[Run], Run]
+
+    def done(
+        self, answers: PartialRun, seconds: float, *, stopped: str | None, log: tuple[str, ...]
+    ) -> tuple[Run, Scorecard]:
+        """Label, judge, write and score; `stopped` and `log` as of `finished_run`."""
+        settings, notes = self.inputs.config, standing.Notes(self.inputs.vault)
+        with deadlines.after_asking(len(answers.results)):
+            run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=stopped, log=log)
+            run = leaks.noted(run, notes, settings.ask.probes.principals)
+        finished = self.judge(run)
+        with deadlines.after_asking(len(answers.results)):
+            return finished, write(self.directory, finished, self.request, settings)
+
+    def cut_short(self, answers: PartialRun, seconds: float) -> Interrupted:
+        """Write what was answered before a signal came, and give the error that says so."""
+        asking = self.inputs.config.ask
+        due = len(suite.questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
+        progress = f"interrupted after {len(answers.results)} of {due} questions"
+        notes = standing.Notes(self.inputs.vault)
+        run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=progress)
+        write(self.directory, replace(run, interrupted=True), self.request, self.inputs.config)
+        hint = f"Partial results are in {_display_path(self.directory, self.request.root)}."
+        return Interrupted(progress, hint=hint)
+
+    def _noted(self, answers: PartialRun) -> Run:
+        answers.repeated = compared(self.inputs, answers.results, answers.again)
+        return answers.noted_in(self.blank)
 
 
-def check_modes(request: Request, inputs: Inputs) -> None:
-    """Say which questions and modes are left out.
-
-    Raises:
-        CannotTell: when nothing would be asked.
-    """
-    modes, cases = inputs.config.ask.modes, inputs.golden.cases
-    idle = sum(not any(asked_in(case.modes, mode) for mode in modes) for case in cases)
-    if idle == len(cases):
-        raise CannotTell(
-            f"no question is for the modes that are asked ({', '.join(modes)}): nothing was measured",
-            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
-        )
-    if idle:
-        request.say(f"{idle} of {len(cases)} questions are for other modes and are not asked")
-    for mode in modes:
-        if not any(asked_in(case.modes, mode) for case in cases):
-            request.say(f"no question is for mode {mode}")
-
-
-def _ask_all(
-    inputs: Inputs, up: Booted, answers: PartialRun, progress: Progress, heard: Callable[[Result], None], repeat: int
-) -> str | None:
-    """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
-    asking = inputs.config.ask
-    questions = suite.questions_of(inputs.golden.cases, asking.modes)
-    before = len(answers.results)
-
-    def clean(result: Result) -> Result:
-        return replace(up.clean(result), repeat=repeat)
-
-    def keep(result: Result, done: int, total: int) -> None:
-        answers.note_failure(result, up.api)
-        answers.results.append(clean(result))
-        heard(answers.results[-1])
-        progress.advance(before + done, total * asking.repeat, answers.failed)
-
-    asked = up.adapter.ask(questions, up.api, on_result=keep)
-    answers.results[before:] = map(clean, asked.results)
-    return asked.stopped if repeat == 1 or not asked.stopped else f"asking for time {repeat}: {asked.stopped}"
-
-
-def _changed_vault(notes: Vault) -> str | None:
+def changed_vault(notes: Vault) -> str | None:
     """Say that the notes on disk are not those any more by which the questions are scored."""
     changed = vault.changed_since(notes)
     return f"the vault changed while it was measured: {wording.some(changed)}" if changed else None
@@ -250,7 +244,7 @@ def blank_run(
 def finished_run(
     blank: Run,
     results: Sequence[Result],
-    begin: float,
+    seconds: float,
     notes: standing.Notes,
     *,
     stopped: str | None,
@@ -261,7 +255,7 @@ def finished_run(
     Args:
         blank: the run before anything was asked.
         results: the results, in any order.
-        begin: when asking began, by `time.monotonic`.
+        seconds: how long it took.
         notes: the vault's notes.
         stopped: why it was cut short, None when it was not.
         log: the API's last lines then.
@@ -272,8 +266,8 @@ def finished_run(
     index: dict[str, object] = {}
     for result in ordered:
         coverage = (result.response.coverage if result.response else None) or {}
-        for key, path in _INDEX.items():
-            value = reduce(_entry, path, coverage)
+        for key, path in INDEX.items():
+            value = index_entry(coverage, path)
             if value is not None:
                 index.setdefault(key, value)
     labelled = [notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered]
@@ -283,15 +277,19 @@ def finished_run(
         results=tuple(item for item in labelled if item.result.repeat == 1),
         repeats=tuple(item for item in labelled if item.result.repeat > 1),
         fingerprint={**blank.fingerprint, **index},
-        duration_s=rounded(time.monotonic() - begin, 3),
+        duration_s=rounded(seconds, 3),
         stopped=stopped,
         log=log,
     )
     return repeats.noted(run)
 
 
-def _entry(part: Any, name: str) -> Any:
-    return part.get(name) if isinstance(part, dict) else None
+def index_entry(coverage: JsonObject, path: Sequence[str]) -> Any:
+    """Give what an answer tells of the index at a path of `INDEX`; None where it does not."""
+    part: Any = coverage
+    for name in path:
+        part = part.get(name) if isinstance(part, dict) else None
+    return part
 
 
 def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:

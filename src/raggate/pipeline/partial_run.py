@@ -21,19 +21,23 @@ _CATCH_UP = 0.1
 class PartialRun:
     """The answers of a run so far, and what was learnt of the API on the way.
 
-    `results` are in the order they came in, `images` what names the image that the API ran from, and `repeated` how a
-    few questions came out that were asked twice, once they were. `probes` is what was asked for invariants. `failed`
-    calls of the suite failed so far; `log` are the API's last lines when it first said that it had failed, untrusted
-    text. `index` is how the index stood when asking began.
+    `results` are in the order they came in, `images` what names the image that the API ran from, `again` the second
+    answers to a few questions, and `repeated` how these came out, once they are compared. `probes` is what was asked
+    for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines when it first said that it
+    had failed, untrusted text. `index` is how the index stood when asking began. `started`, ISO 8601, and `seconds` say
+    when that was and how long it took, of a run that was asked for elsewhere.
     """
 
     results: list[Result] = field(default_factory=list)
     images: list[str] = field(default_factory=list)
+    again: list[Result] = field(default_factory=list)
     repeated: Repeated | None = None
     probes: list[ProbeAnswer] = field(default_factory=list)
     failed: int = 0
     log: tuple[str, ...] = ()
     index: IndexState | None = None
+    started: str = ""
+    seconds: float = 0.0
 
     def note_index(self, state: IndexState) -> None:
         """Keep the last look at the index before it is asked: what answers say of it counts more."""

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from heapq import nsmallest
 
 from raggate.inputs.trusted import Inputs
 from raggate.models.run import Result
@@ -11,21 +12,52 @@ from raggate.pipeline.booted import Booted
 from raggate.pipeline.request import Request
 from raggate.scoring import noise, repeats, score
 from raggate.scoring.repeats import Repeated
+from raggate.service.ask import questions_of
+from raggate.text.lots import lot
+
+SPARE = 2
+"""So many times the sample may be drawn from, as questions without an answer are not asked again."""
 
 
-def ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> Repeated | None:
+def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
+    """Choose the answers whose questions are asked again, of all of a run or of those of a shard.
+
+    Which questions may be drawn depends on all of the golden set, so that shards ask what the whole run needs and few
+    others.
+    """
+    size = inputs.config.ask.repeat_sample
+    questions = [(mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes)]
+    drawn = {*nsmallest(SPARE * size, questions, key=lambda question: lot(*question))}
+    return repeats.sample((result for result in results if (result.mode, result.case_id) in drawn), size)
+
+
+def ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> list[Result]:
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
-    first = repeats.sample(results, inputs.config.ask.repeat_sample)
     if not up.adapter.repeatable:
         if inputs.config.ask.repeat_sample:
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
+        return []
+    cases = {case.id: case for case in inputs.golden.cases}
+    questions = [(cases[result.case_id], result.mode) for result in chosen(inputs, results)]
+    if not questions:
+        return []
+    return [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
+
+
+def compared(inputs: Inputs, results: Sequence[Result], again: Sequence[Result]) -> Repeated | None:
+    """Compare second answers with the first ones; None where nothing was asked again.
+
+    Args:
+        inputs: what was measured by.
+        results: the first answers of a whole run.
+        again: the second answers; those of questions that a whole run does not ask again are left out.
+    """
+    if not again:
         return None
     cases = {case.id: case for case in inputs.golden.cases}
-    questions = [(cases[result.case_id], result.mode) for result in first]
-    if not questions:
-        return None
-    again = map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)
-    pairs = [[score.label(cases[item.case_id], item) for item in pair] for pair in zip(first, again, strict=True)]
+    second = {(result.mode, result.case_id): result for result in again}
+    sampled = [(first, second.get((first.mode, first.case_id))) for first in chosen(inputs, results)]
+    pairs = [[score.label(cases[item.case_id], item) for item in (first, later)] for first, later in sampled if later]
     cutoffs = inputs.config.score.k
     repeated = repeats.compare(pairs, cutoffs)
     if repeated is None or not repeated.differ:

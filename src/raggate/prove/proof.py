@@ -17,6 +17,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.gate_proof import FaultKind, GateProof, Trial, Untried, Watch
 from raggate.models.service import Started
 from raggate.pipeline import measure, run_directory
+from raggate.pipeline.asking import check_modes
 from raggate.pipeline.booted import Booted, Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
@@ -115,7 +116,7 @@ class _Work:
         Raises:
             CannotTell: when the API cannot be measured without a fault, or the gate is not green on it.
         """
-        measure.check_modes(self._request, self._inputs)
+        check_modes(self._request, self._inputs)
         build = Build(api=self._settings.api, root=self._request.root)
         place = Place(out=self._directory, runs=self._directory.parent)
         with booted(self._request, self._inputs, build, place, {}) as live:

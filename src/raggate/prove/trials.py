@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,7 +62,7 @@ class Bench:
         """
         blank = measure.blank_run(directory, started, request, inputs, command="prove")
         notes = standing.Notes(inputs.vault)
-        run = measure.finished_run(blank, clean, time.monotonic() - seconds, notes, stopped=None)
+        run = measure.finished_run(blank, clean, seconds, notes, stopped=None)
         scorecard = measure.write(directory, run, request, inputs.config)
         baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run))
         depth = watched_depth(inputs.config.gate.flip_at, inputs.config.score.k)
@@ -72,7 +71,7 @@ class Bench:
 
     def review(self, results: Sequence[Result], stopped: str | None = None) -> Review:
         """Judge results as those of a change are judged; `stopped` says why they are not complete."""
-        run = measure.finished_run(self.blank, results, time.monotonic(), self.notes, stopped=stopped)
+        run = measure.finished_run(self.blank, results, 0.0, self.notes, stopped=stopped)
         return check.evaluate_run(run, score.score(run, run.config.score.k), self.baseline)
 
     def trial(

@@ -1,0 +1,130 @@
+"""The part of a run that one process asks: its questions, and what is asked beside them, each answer kept at once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+
+from raggate.config.retrieval_modes import asked_in
+from raggate.errors import CannotTell
+from raggate.inputs.trusted import Inputs
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.golden import Case
+from raggate.models.run import Result
+from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.probing import Prober
+from raggate.pipeline.request import Request
+from raggate.pipeline.second_answers import ask_again
+from raggate.reports.progress import Progress
+from raggate.service import ask as suite
+from raggate.text import redact
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """What one process asks of a run.
+
+    Attributes:
+        request: what the front end asks for.
+        inputs: what is measured by.
+        cases: the questions.
+        directory: where the API leaves its files.
+        runs: the directory of all runs, which no API sees.
+        before: the fingerprint of the baseline, which tells how large its index was; empty without one.
+        build: what is booted in place of the working tree's API.
+        boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
+        again: whether a few questions are asked a second time; only where all are asked once.
+        probes: whether it asks what invariants need beside the questions.
+    """
+
+    request: Request
+    inputs: Inputs
+    cases: Sequence[Case]
+    directory: Path
+    runs: Path
+    before: Fingerprint
+    build: Build | None = None
+    boots: int = 1
+    again: bool = True
+    probes: bool = True
+
+    def asks_anything(self) -> bool:
+        """Say whether there is anything to ask, so that an API has to be there."""
+        modes = self.inputs.config.ask.modes
+        questions = bool(suite.questions_of(self.cases, modes))
+        return questions or (self.probes and bool(Prober.of(self.inputs, self.request.environment).probes))
+
+    def ask(self, answers: PartialRun) -> tuple[str | None, tuple[str, ...]]:
+        """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
+        request, inputs = self.request, self.inputs
+        prober = Prober.of(inputs, request.environment) if self.probes else Prober(inputs, (), {})
+        if prober.probes:
+            request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
+        place = Place(out=self.directory, runs=self.runs, identified=answers.images.append, counted=answers.note_index)
+        build = self.build or Build(api=inputs.config.api, root=request.root)
+        log: tuple[str, ...] = ()
+        for number in range(self.boots):
+            with booted(request, inputs, build, place, self.before) as up, request.progress() as progress:
+                stopped = self._ask_times(number, up, answers, progress)
+                if stopped is None and number == self.boots - 1:
+                    prober.ask(up, answers.probes)
+                    prober.ask_after_call(up, answers.probes)
+                stopped = stopped or suite.ended_early(up.api)
+                if stopped:
+                    return redact.redact_cut(stopped, up.secrets), up.log_tail()
+                log = redacted(answers.log, up.secrets)
+        again = Place(out=self.directory / "reindexed", runs=self.runs, identified=answers.images.append)
+        prober.ask_after_boot(partial(booted, request, inputs, build, again, self.before), again.out, answers.probes)
+        return None, log
+
+    def _ask_times(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
+        """Ask all questions as often as this boot is for, and some again. Returns why it stopped early."""
+        asking = self.inputs.config.ask
+        times = asking.repeat // self.boots
+        ask_all = partial(self._ask_all, up, answers, progress)
+        stopped = next(filter(None, map(ask_all, range(boot * times + 1, (boot + 1) * times + 1))), None)
+        if stopped is None and asking.repeat == 1 and self.again:
+            answers.again = ask_again(self.request, self.inputs, up, answers.results)
+        return stopped
+
+    def _ask_all(self, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
+        """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
+        asking = self.inputs.config.ask
+        questions = suite.questions_of(self.cases, asking.modes)
+        before = len(answers.results)
+
+        def clean(result: Result) -> Result:
+            return replace(up.clean(result), repeat=repeat)
+
+        def keep(result: Result, done: int, total: int) -> None:
+            answers.note_failure(result, up.api)
+            answers.results.append(clean(result))
+            self.request.answered(answers.results[-1])
+            progress.advance(before + done, total * asking.repeat, answers.failed)
+
+        asked = up.adapter.ask(questions, up.api, on_result=keep)
+        answers.results[before:] = map(clean, asked.results)
+        return asked.stopped if repeat == 1 or not asked.stopped else f"asking for time {repeat}: {asked.stopped}"
+
+
+def check_modes(request: Request, inputs: Inputs) -> None:
+    """Say which questions and modes are left out.
+
+    Raises:
+        CannotTell: when nothing would be asked.
+    """
+    modes, cases = inputs.config.ask.modes, inputs.golden.cases
+    idle = sum(not any(asked_in(case.modes, mode) for mode in modes) for case in cases)
+    if idle == len(cases):
+        raise CannotTell(
+            f"no question is for the modes that are asked ({', '.join(modes)}): nothing was measured",
+            hint="Change ask.modes, or the modes that the questions name (retriever_types).",
+        )
+    if idle:
+        request.say(f"{idle} of {len(cases)} questions are for other modes and are not asked")
+    for mode in modes:
+        if not any(asked_in(case.modes, mode) for case in cases):
+            request.say(f"no question is for mode {mode}")
