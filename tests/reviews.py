@@ -40,7 +40,7 @@ from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import Preview, Reason, ReportContext, Review, SourceLine
 from raggate.models.waiver import WaiverStatus
-from raggate.pipeline import check
+from raggate.pipeline import previewing
 from raggate.scoring.score import directions, score
 
 CUTOFFS = (1, 3, 5, 10)
@@ -393,14 +393,14 @@ def previewed() -> Review:
         rows=rows,
         problems=("the API was killed by SIGKILL after 3 of 27 questions",),
     )
-    return check.previewed(passing(), preview)
+    return previewing.previewed(passing(), preview)
 
 
 @cache
 def breaking() -> Review:
     """A pass of a change that leaves a golden set nobody can read, and no baseline."""
     preview = Preview(breaks=("golden/eval_set.jsonl:12: key 'id' is missing",), baseline="removed")
-    return check.previewed(passing(), preview)
+    return previewing.previewed(passing(), preview)
 
 
 @cache

@@ -335,7 +335,7 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
     told = stage.judge(files)
     assert told.failure is not None
     assert told.code == 3
-    assert "the artifact cannot be read: results.jsonl" in " ".join(told.failure.lines)
+    assert "cannot be read: results.jsonl" in " ".join(told.failure.lines)
     assert len(" ".join(told.failure.lines)) < 200
 
 

@@ -91,7 +91,7 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "run1")
     (tmp_path / "here").mkdir()
-    points = {point.name: point for point in trend.of_runs(tmp_path, "small", every, without="here")}
+    points = {point.name: point for point in trend.of_runs(tmp_path, "small", every, without=[tmp_path / "here"])}
     assert points.keys() == {"run1", "run4"}
     assert points["run1"].values == {"hybrid": {"hit_at_5": 0.75, "count": 4.0}}
     assert points["run4"].values == {}

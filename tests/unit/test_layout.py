@@ -121,6 +121,19 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/second_answers.py",
     # how every build of a run is brought up: measure and base_build
     "pipeline/booted.py",
+    # what one process asks: measure
+    "pipeline/asking.py",
+    # the steps of a run in shards: integration/test_shards
+    "pipeline/planning.py",
+    "pipeline/shard_run.py",
+    "pipeline/shard_directory.py",
+    "pipeline/shard_check.py",
+    "pipeline/merge.py",
+    "pipeline/stored_check.py",
+    # a file of run directories: run_directory
+    "pipeline/config_file.py",
+    # what stands beside a verdict: integration/test_check
+    "pipeline/previewing.py",
     # both builds timed: base_build
     "pipeline/latency.py",
 }

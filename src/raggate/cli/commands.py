@@ -18,6 +18,7 @@ from raggate.cli.lint import lint
 from raggate.cli.probe import probe
 from raggate.cli.prove import prove
 from raggate.cli.runs import runs
+from raggate.cli.shards import merge, plan
 from raggate.interop.convert_command import convert
 from raggate.interop.evaluate_command import evaluate
 from raggate.interop.export_command import export
@@ -28,6 +29,7 @@ from raggate.interop.substrate.command import substrate
 COMMANDS: tuple[click.Command, ...] = (
     *(demo, diff, init, probe, golden, label),
     *(lint, baseline, judge, prove, runs),
+    *(plan, merge),
     *(comment, gitlab_note),
 )
 OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
@@ -42,7 +44,9 @@ _ORDER = (
     "lint",
     "check",
     "diff",
+    "plan",
     "run",
+    "merge",
     "calibrate",
     "judge",
     "score",

@@ -6,7 +6,7 @@ import gc
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import click
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output, watching
+from raggate.cli import choosing, console, options, output, shards, watching
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
-from raggate.cli.options import PATH
+from raggate.cli.options import API, PATH
 from raggate.cli.requests import request_of
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.interop.options import choice
@@ -26,7 +26,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Calibrated, Measured
+    from raggate.cli.results.measuring import Calibrated, Measured, ShardAsked
     from raggate.cli.results.stored import Promoted, Reported, Scored
     from raggate.models.public_verdict import Verdict
     from raggate.models.verdict import Review
@@ -89,56 +89,15 @@ def cli() -> None:
     """
 
 
-_API = ("api-image", "api-build", "api-url")
-
-
-def _options(*names: str) -> Callable[[Any], Any]:
-    by_name: dict[str, Callable[[Any], Any]] = {
-        "config": options.config(),
-        "against": click.option(
-            "--against",
-            metavar="REF",
-            help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
-        ),
-        "baseline": click.option(
-            "--baseline",
-            "baseline_file",
-            type=PATH,
-            help="Use this baseline file. With --against, a file of the checkout is read from that revision.",
-        ),
-        "out": click.option("--out", type=PATH, help="Write run directories here."),
-        "full-text": click.option(
-            "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
-        ),
-        "suite": click.option("--suite", help="Stop if the configuration is for another suite."),
-        "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
-        "api-build": click.option("--api-build", metavar="DIR", help="Build the API from this directory and gate it."),
-        "api-url": click.option(
-            "--api-url", metavar="URL", help="Gate an API that is already running at this address."
-        ),
-        "base-image": click.option(
-            "--base-image",
-            metavar="IMAGE",
-            help="Confirm a regression against this image of the API before the change.",
-        ),
-    }
-
-    def apply(function: Any) -> Any:
-        for name in reversed(names):
-            function = by_name[name](function)
-        return function
-
-    return apply
-
-
 @cli.command()
-@_options("config", "suite", *_API, "base-image", "against", "baseline", "out", "full-text")
+@options.gate("config", "suite", *API, "base-image", "against", "baseline", "out", "full-text")
 @choosing.options
 @click.option(
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
 )
+@click.option("--run", "stored", type=RUN, help="Judge this run, which was measured before, and ask nothing.")
 @options.reports()
-def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> Answer[Verdict]:
+def check(*, watch: bool, stored: Path | None, reports: tuple[str, ...], **flags: Any) -> Answer[Verdict]:
     """Start the API, ask the questions, compare with the baseline, and give the verdict.
 
     With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
@@ -148,31 +107,43 @@ def check(*, watch: bool, reports: tuple[str, ...], **flags: Any) -> Answer[Verd
 
     files = report_files.parsed(reports, "--report")
     request = request_of(choosing.taken(flags), **flags)
+    if watch and stored is not None:
+        raise UsageError("--watch asks anew, and --run asks nothing: expected at most one of them")
     if watch:
         watching.watch(request, partial(_check, request, files))
-    return _check(request, files)
+    return _check(request, files, stored)
 
 
-def _check(request: Request, files: Files) -> Answer[Verdict]:
+def _check(request: Request, files: Files, stored: Path | None = None) -> Answer[Verdict]:
     from raggate.pipeline import report_files
 
-    result = report_files.check(request, files)
+    result = report_files.check(request, files, stored)
     console.show_review(result.review, result.directory, request.environment, promoting=request.promoting)
     return _verdict(result.review, result.directory)
 
 
 @cli.command()
-@_options("config", "suite", *_API, "against", "out", "full-text")
+@options.gate("config", "suite", *API, "against", "out", "full-text")
 @choosing.options
-def run(**flags: Any) -> Answer[Measured]:
-    """Start the API and ask the questions; write a scored run directory, without a verdict."""
+@click.option("--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
+@click.option("--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")
+def run(*, plan_file: Path | None, shard: str | None, **flags: Any) -> Answer[Measured] | Answer[ShardAsked]:
+    """Start the API and ask the questions; write a scored run directory, without a verdict.
+
+    With --plan it asks the questions of one shard, and leaves a directory for `raggate merge`.
+    """
     from raggate.pipeline import check as pipeline
 
-    return console.show_run(pipeline.run(request_of(choosing.taken(flags), **flags)))
+    request = request_of(choosing.taken(flags), **flags)
+    if plan_file is not None:
+        return shards.run_shard(request, plan_file, shard)
+    if shard is not None:
+        raise UsageError("--shard needs --plan", hint="Make a plan first: `raggate plan --shards N`.")
+    return console.show_run(pipeline.run(request))
 
 
 @cli.command()
-@_options("config", "suite", *_API, "against", "out", "full-text")
+@options.gate("config", "suite", *API, "against", "out", "full-text")
 @click.option(
     "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How many times to ask all questions."
 )
@@ -277,7 +248,7 @@ def report(directory: Path, name: str) -> Answer[Reported]:
 
 @cli.command()
 @click.argument("directory", metavar="RUN", type=RUN)
-@_options("config", "baseline")
+@options.gate("config", "baseline")
 @click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
 @click.option("--allow-regression", is_flag=True, help="Accept gated metrics that get worse; needs --reason.")
 @click.option(

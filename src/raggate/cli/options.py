@@ -26,3 +26,47 @@ def config(help: str = "The configuration file.") -> Callable[[Any], Any]:  # no
     return click.option(
         "--config", "-c", "config_file", type=PATH, default=usual, show_default=True, help=help, is_eager=True
     )
+
+
+API = ("api-image", "api-build", "api-url")
+"""The options that say what API is asked."""
+
+
+def gate(*names: str) -> Callable[[Any], Any]:
+    """Make the options of these names, which commands of the gate share."""
+    by_name: dict[str, Callable[[Any], Any]] = {
+        "config": config(),
+        "against": click.option(
+            "--against",
+            metavar="REF",
+            help="Read configuration, golden set, vault and baseline from this git revision, not the working tree.",
+        ),
+        "baseline": click.option(
+            "--baseline",
+            "baseline_file",
+            type=PATH,
+            help="Use this baseline file. With --against, a file of the checkout is read from that revision.",
+        ),
+        "out": click.option("--out", type=PATH, help="Write run directories here."),
+        "full-text": click.option(
+            "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
+        ),
+        "suite": click.option("--suite", help="Stop if the configuration is for another suite."),
+        "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
+        "api-build": click.option("--api-build", metavar="DIR", help="Build the API from this directory and gate it."),
+        "api-url": click.option(
+            "--api-url", metavar="URL", help="Gate an API that is already running at this address."
+        ),
+        "base-image": click.option(
+            "--base-image",
+            metavar="IMAGE",
+            help="Confirm a regression against this image of the API before the change.",
+        ),
+    }
+
+    def apply(function: Any) -> Any:
+        for name in reversed(names):
+            function = by_name[name](function)
+        return function
+
+    return apply

@@ -31,7 +31,7 @@ from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check
+from raggate.pipeline import check, claimed_run, previewing
 from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
@@ -211,7 +211,7 @@ def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOut
                 return without_verdict(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
             change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), root)
             review = _evaluated(_read(files, inputs.config), inputs, fork, change)
-            review = check.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
+            review = previewing.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
             return StepOutcome(code=review.verdict.exit_code, review=review)
     except RaggateError as error:
         return without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(base)))
@@ -257,9 +257,8 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 
 
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
-    measured = untrusted_run.accepted(
-        claimed, inputs, reproduce=check_command(fork.config_path, {"against": inputs.against})
-    )
+    reproduce = check_command(fork.config_path, {"against": inputs.against})
+    measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=untrusted_run.UPDATE)
     review = check.evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),

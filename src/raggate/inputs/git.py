@@ -180,6 +180,13 @@ class Reader:
         options = ("--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
         return self.run("diff", *options, commit, "--").returncode != 0
 
+    def changes(self, commit: str) -> bytes:
+        """Give what tracked files differ in from a commit, as one patch; nothing where they do not."""
+        if not self.changed(commit):
+            return b""
+        options = ("--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv")
+        return self.run("diff", *options, "--ignore-submodules=all", commit, "--").stdout or b"?"
+
     def listed(self, *paths: str) -> tuple[str, ...]:
         """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""
         done = self.run("ls-files", "-z", "--others", "--exclude-standard", "--", *paths)

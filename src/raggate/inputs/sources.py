@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -191,6 +192,26 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
         return Checkout()
     with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
         return Checkout(commit=commit, dirty=reader.changed(commit))
+
+
+def tree_id(root: Path, remote: Remote | None = None) -> str:
+    """Name the content of a checkout: the id of its commit's tree, and a hash of what was changed in tracked files.
+
+    Empty outside git.
+
+    Args:
+        root: a directory in it.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    checkout = git.find(root, remote.workspace if remote else None)
+    commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+    if checkout is None or commit is None:
+        return ""
+    with LocalObjects(checkout, commit, purpose=_PURPOSE) as local:
+        tree = local.tree_of(commit)
+    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+        changes = reader.changes(commit)
+    return f"{tree}+{sha256(changes).hexdigest()[:16]}" if changes else tree
 
 
 def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from raggate.config import schema
 from raggate.config.imported import RunConfig
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.errors import RaggateError, UsageError
 from raggate.gate import (
     compare,
     confirmation,
@@ -19,8 +20,6 @@ from raggate.gate import (
     invariants,
     latency,
     list_drift,
-    merge_effects,
-    preview,
     promote,
     run_origin,
     verdict,
@@ -30,21 +29,21 @@ from raggate.gate.diagnosis import diagnose
 from raggate.gate.misses import find_misses
 from raggate.gate.traces import with_traces
 from raggate.inputs import sources, vault
-from raggate.inputs.trusted import Inputs, load_worktree
+from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import EVERYTHING, Selection
-from raggate.models.verdict import Preview, ReportContext, Review, SourceLine, Verdict
+from raggate.models.verdict import ReportContext, Review, SourceLine, Verdict
 from raggate.pipeline import (
     base_build,
     choosing,
     forge,
-    judging,
     measure,
     partial_check,
+    previewing,
     run_directory,
     stored_runs,
     trend,
@@ -52,7 +51,7 @@ from raggate.pipeline import (
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
-from raggate.pipeline.trusted_inputs import check_names, load_inputs, read_baseline, source_of
+from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.reports import OF_REVIEW
 from raggate.scoring import noise, score
 from raggate.text import deadlines
@@ -77,32 +76,49 @@ def check(request: Request) -> CheckResult:
         baseline = read_baseline(inputs, request.systems)
         selection = choose(request, inputs)
         directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline, selection=selection)
-        with measure.failure_reports(directory, inputs.config):
-            if inputs.baseline is not None:
-                # the run directory tells by itself what it was held against
-                write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
-            change = sources.WorkTree(request.root, confined=True)
-            resolved = _by_another_commit(inputs) and expired_waivers_resolved(
-                change, request.config_name, measured.started
-            )
-            context = ReportContext(
-                first_run=inputs.first_run,
-                expired_waivers_resolved=resolved,
-                root=run_directory.way_to(request.root, directory),
-                forge=forge.notes_address(request, measured, first_run=inputs.first_run),
-                trend=() if selection is not None else trend.before(request, inputs, directory),
-            )
+        return judged(request, inputs, baseline, directory, measured, scorecard)
+
+
+def judged(
+    request: Request,
+    inputs: Inputs,
+    baseline: Baseline | None,
+    directory: Path,
+    measured: Run,
+    scorecard: Scorecard,
+    *,
+    source: Path | None = None,
+) -> CheckResult:
+    """Compare, decide and report a run and its scores in its directory.
+
+    `source` is the directory that the run was read from, None for one that was just asked.
+    """
+    with measure.failure_reports(directory, inputs.config):
+        if inputs.baseline is not None:
+            # the run directory tells by itself what it was held against
+            write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
+        change = sources.WorkTree(request.root, confined=True)
+        resolved = previewing.by_another_commit(inputs) and expired_waivers_resolved(
+            change, request.config_name, measured.started
+        )
+        context = ReportContext(
+            first_run=inputs.first_run,
+            expired_waivers_resolved=resolved,
+            root=run_directory.way_to(request.root, directory),
+            forge=forge.notes_address(request, measured, first_run=inputs.first_run),
+            trend=() if measured.selection is not None else trend.before(request, inputs, directory, source),
+        )
+        evaluation = evaluate_run(measured, scorecard, baseline, context=context)
+        asked = base_build.recheck(request, inputs, directory, evaluation)
+        times = compare_latency(request, inputs, directory, evaluation)
+        if asked is not None or times is not None:
+            context = replace(context, recheck=asked, latency=times)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-            asked = base_build.recheck(request, inputs, directory, evaluation)
-            times = compare_latency(request, inputs, directory, evaluation)
-            if asked is not None or times is not None:
-                context = replace(context, recheck=asked, latency=times)
-                evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-            review = with_preview(evaluation, lambda: _preview(request, inputs, directory, evaluation))
-            review = with_source_lines(review, inputs)
-            run_directory.write_context(directory, review.context)
-            write_reports(directory, review)
-            return CheckResult(review=review, directory=directory)
+        look = partial(previewing.preview_of, request, inputs, directory, evaluation, asking=source is None)
+        review = with_source_lines(previewing.with_preview(evaluation, look), inputs)
+        run_directory.write_context(directory, review.context)
+        write_reports(directory, review)
+        return CheckResult(review=review, directory=directory)
 
 
 def run(request: Request) -> RunResult:
@@ -218,11 +234,6 @@ def _explained(review: Review, flip_at: int) -> Review:
     return replace(review, comparison=comparison, fallen=fallen, diagnosis=diagnosis, misses=misses)
 
 
-def _by_another_commit(inputs: Inputs) -> bool:
-    """Say whether another commit's files judge, beside which those of the working tree are a change."""
-    return inputs.against is not None and not inputs.first_run
-
-
 def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:
     """Say whether a change's own configuration has no waiver left that has expired; it has no other say.
 
@@ -236,28 +247,6 @@ def expired_waivers_resolved(change: sources.Source, config_name: str, started: 
     except (RaggateError, OSError):
         return False
     return all(waiver.state != "expired" for waiver in waivers.waiver_statuses(settings.waivers, started))
-
-
-def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
-    """Add what the change's own files would mean, or why that cannot be said, and what it makes of the verdict.
-
-    Raises:
-        RaggateError: when looking was interrupted; any other error is a part of the preview.
-    """
-    try:
-        change = look()
-    except RaggateError as error:
-        if error.exit_code == ExitCode.INTERRUPTED:
-            raise
-        change = preview.failed(error)
-    return previewed(review, change)
-
-
-def previewed(review: Review, change: Preview | None) -> Review:
-    """Add what the change's own files would mean, and what that makes of the verdict."""
-    decided = merge_effects.foreseen(review.verdict, change, review.comparison)
-    lowers = review.lowers if decided.outcome == "pass" else ()
-    return replace(review, context=replace(review.context, preview=change), verdict=decided, lowers=lowers)
 
 
 def write_reports(directory: Path, review: Review) -> None:
@@ -312,28 +301,3 @@ def with_source_lines(review: Review, inputs: Inputs) -> Review:
                 if line is not None:
                     lines[flip.case_id] = line
     return replace(review, context=replace(review.context, source_lines=lines))
-
-
-def _preview(request: Request, inputs: Inputs, directory: Path, review: Review) -> Preview | None:
-    """Say what the working tree's own files would mean; where questions or notes differ, they are measured too."""
-    if not _by_another_commit(inputs) or review.run.selection is not None:
-        return None
-    if not inputs.ignored:
-        return Preview()
-    change = load_worktree(
-        replace(source_of(request), baseline_file=None),
-        lambda settings, name: check_names(request.overrides.apply(settings), name),
-    )
-    judging.check_files(change)
-    changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)
-    same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
-    if same or review.run.stopped is not None:
-        return changes
-    request.say("measuring the change's own questions and notes too, which decides nothing")
-    # its settings have no say, not even here
-    once = replace(inputs, config=inputs.config.asking_once())
-    mixed = replace(once, golden=change.golden, vault=change.vault, baseline=None)
-    _, again, scorecard = measure.measure(request, mixed, directory)
-    problems = (again.stopped,) if again.stopped else ()
-    rows = preview.advisory_rows(review.scorecard, scorecard)
-    return replace(changes, rows=rows, problems=(*changes.problems, *problems))

@@ -10,7 +10,7 @@ from pathlib import Path
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.verdict import Review
-from raggate.pipeline import check as pipeline, report_places
+from raggate.pipeline import check as pipeline, report_places, stored_check
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.reports.formats import FORMATS
@@ -51,8 +51,10 @@ def parsed(wanted: Sequence[str], name: str) -> Files:
     return Files(files, name)
 
 
-def check(request: Request, files: Files) -> CheckResult:
+def check(request: Request, files: Files, stored: Path | None = None) -> CheckResult:
     """Check, and write these files: the verdict, or why there is none. An older report never stays for a newer run.
+
+    A run that is `stored` is judged as it is, and nothing is asked.
 
     Raises:
         RunFailed: as `pipeline.check`, and before anything runs, when a file may not be written; see `report_places`.
@@ -65,7 +67,7 @@ def check(request: Request, files: Files) -> CheckResult:
     try:
         if refused:
             raise RunFailed(_error(files.name, refused), suite="")
-        result = pipeline.check(request)
+        result = pipeline.check(request) if stored is None else stored_check.check_run(request, stored)
     except RunFailed as failed:
         for file, form in allowed.items():
             write_file(file, FORMATS[form].of_failure(failed.failure, prefix).encode())

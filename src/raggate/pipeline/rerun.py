@@ -19,7 +19,7 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
-from raggate.pipeline import check, result_rows, run_directory, trusted_inputs
+from raggate.pipeline import check, previewing, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score as scoring
@@ -243,7 +243,7 @@ def _evaluate(
     policy: RunConfig | None = None,
 ) -> Review:
     review = check.evaluate_run(run, scorecard, baseline, policy=policy, context=context)
-    return check.previewed(review, context.preview)
+    return previewing.previewed(review, context.preview)
 
 
 def _stored_verdict(directory: Path) -> str:

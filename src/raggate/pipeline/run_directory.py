@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from types import MappingProxyType
-from typing import TypeVar, get_args
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from raggate.config.imported import ImportedConfig, RunConfig, System
-from raggate.config.schema import Config
+from raggate.config.imported import RunConfig
 from raggate.config.values import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
@@ -23,16 +21,17 @@ from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.judging import Judging
-from raggate.models.provenance import Provenance, exact_image
+from raggate.models.provenance import Provenance
 from raggate.models.run import LabelledResult, ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
 from raggate.models.verdict import ReportContext
-from raggate.pipeline import probe_rows, result_rows
+from raggate.pipeline import config_file, probe_rows, result_rows, shard_directory
+from raggate.pipeline.config_file import first_problem
 from raggate.reports import Reports, trace_file
 from raggate.text import disk
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
-from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
+from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
 T = TypeVar("T")
@@ -51,12 +50,8 @@ _GZIP = 31
 _CONTEXT_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
 """Fields of a context whose keys in the file have other names."""
 
-_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
-"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
-
 _HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 _CONTEXT = TypeAdapter(ReportContext)
-_PROVENANCE = TypeAdapter(Provenance)
 _JUDGING: TypeAdapter[Judging | None] = TypeAdapter(Judging | None)
 _SELECTION: TypeAdapter[Selection | None] = TypeAdapter(Selection | None)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
@@ -164,7 +159,7 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "fingerprint": run.fingerprint,
         **({"judging": run.judging} if run.judging is not None else {}),
         **({"selection": run.selection} if run.selection is not None else {}),
-        "config": _stored_config(run),
+        "config": config_file.written(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", map(golden.write_case, run.golden.cases))
@@ -208,7 +203,7 @@ def read_context(directory: Path) -> ReportContext:
     try:
         return replace(_CONTEXT.validate_python(_with_fields(stored)), forge="")
     except ValidationError as error:
-        raise UsageError(f"{path}: {_first(error, _CONTEXT_KEYS | STORED_KEYS)}") from None
+        raise UsageError(f"{path}: {first_problem(error, _CONTEXT_KEYS | STORED_KEYS)}") from None
 
 
 def _with_fields(stored: JsonObject) -> JsonObject:
@@ -228,18 +223,6 @@ def _with_fields(stored: JsonObject) -> JsonObject:
     return {**context, "preview": preview}
 
 
-def _stored_config(run: Run) -> JsonObject:
-    """Give configuration and provenance as `config.json` holds them: side by side."""
-    provenance, config = run.provenance, run.config
-    if isinstance(config, ImportedConfig):
-        asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
-        scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
-        return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
-    checkout = {key: value for key, value in as_dict(provenance.checkout).items() if value is not None}
-    stored = {**config.model_dump(mode="json"), **as_dict(provenance), "checkout": checkout}
-    return {key: value for key, value in stored.items() if value or key not in {"api_image", "command", "build"}}
-
-
 def _stored(path: Path, shown: Path) -> bytes:
     return read_file(path, _HINT, name=shown, stored=True)
 
@@ -256,13 +239,13 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         UsageError: when a file is missing or does not hold what it should, naming file and line.
     """
     named = directory if named is None else named
-    config_path = named / "config.json"
-    stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
-    if stored.get("schema") != SCHEMA:
+    if shard_directory.of_shard(directory):
         raise UsageError(
-            f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
-            hint="This is not a run directory of this version of raggate.",
+            f"{named}: one shard of a run, which says nothing by itself",
+            hint="Merge the directories of all shards first: `raggate merge DIR...`.",
         )
+    config_path = named / "config.json"
+    stored = _read_config(directory, config_path)
     golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
     cases = golden.load(_stored(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
@@ -271,7 +254,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
         if config is None:
-            config, provenance = _configuration(settings, run_id)
+            config, provenance = config_file.read(settings, run_id)
         return Run(
             run_id=run_id,
             suite=str(stored["suite"]),
@@ -296,6 +279,29 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
 
 
+def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
+    stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
+    if stored.get("schema") != SCHEMA:
+        raise UsageError(
+            f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
+            hint="This is not a run directory of this version of raggate.",
+        )
+    return stored
+
+
+def stored_config(directory: Path) -> JsonObject:
+    """Give the configuration that a run says it was made with, as it stands there; it raises as `read`."""
+    return fields(_read_config(directory, directory / "config.json").get("config"))
+
+
+def stored_provenance(directory: Path) -> Provenance:
+    """Give where a run says it comes from; nothing where it cannot be read."""
+    try:
+        return config_file.provenance(stored_config(directory))
+    except ValidationError:
+        return Provenance()
+
+
 def _later(answers: Iterable[LabelledResult]) -> tuple[LabelledResult, ...]:
     """Give all answers but the first to each question, the second ones before the third."""
     again = (item for item in answers if item.result.repeat > 1)
@@ -305,28 +311,6 @@ def _later(answers: Iterable[LabelledResult]) -> tuple[LabelledResult, ...]:
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:
     path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
     return probe_rows.read(_stored(path, shown), str(shown)) if path.exists() else ()
-
-
-def _configuration(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
-    """Take configuration and provenance apart. Keys that neither has are those of other versions, and left out."""
-    system = next((name for name in get_args(System) if name in stored), None)
-    model = Config if system is None else ImportedConfig
-    settings = {key: value for key, value in stored.items() if key in model.model_fields}
-    if system is not None:
-        settings |= {"system": system, "settings": stored[system]}
-    provenance = {key: value for key, value in stored.items() if key in Provenance.__dataclass_fields__}
-    provenance["api_image"] = exact_image(str(stored.get("api_image")))
-    try:
-        return model.model_validate(settings), _PROVENANCE.validate_python(provenance)
-    except ValidationError as error:
-        raise UsageError(f"the configuration stored with run {cut(run_id)} cannot be read: {_first(error)}") from None
-
-
-def _first(error: ValidationError, keys: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Say what is wrong first, and where; `keys` has what fields are called in the file, where that is another word."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join(keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
-    return f"{cut(place)}: {first['msg']}"
 
 
 def _fingerprint(stored: JsonObject) -> Fingerprint:

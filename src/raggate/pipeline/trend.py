@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +27,14 @@ MOST_RUNS = 20
 Wanted = Callable[[str], bool]
 
 
-def before(request: Request, inputs: Inputs, directory: Path) -> tuple[TrendPoint, ...]:
+def before(request: Request, inputs: Inputs, directory: Path, source: Path | None = None) -> tuple[TrendPoint, ...]:
     """Give what was measured earlier, oldest first; what cannot be read is left out.
 
     Args:
         request: where the configuration lies.
         inputs: what judges: its suite, the metrics that it gates, and the commit whose history counts.
         directory: the run directory.
+        source: another directory with the same run, which is no earlier one.
     """
     gate = inputs.config.gate
 
@@ -43,7 +44,7 @@ def before(request: Request, inputs: Inputs, directory: Path) -> tuple[TrendPoin
     points = [*of_baseline(request, inputs, wanted)]
     if inputs.against is None:
         # a change that another commit judges may hold directories that look like runs
-        points += of_runs(directory.parent, inputs.config.suite, wanted, without=directory.name)
+        points += of_runs(directory.parent, inputs.config.suite, wanted, without=(directory, source))
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
@@ -91,13 +92,14 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> Tren
     )
 
 
-def of_runs(out: Path, suite: str, wanted: Wanted, *, without: str = "") -> Iterator[TrendPoint]:
-    """Give the whole runs of a suite that lie in a directory, but for one of a name; links lead to none."""
+def of_runs(out: Path, suite: str, wanted: Wanted, *, without: Sequence[Path | None] = ()) -> Iterator[TrendPoint]:
+    """Give the whole runs of a suite that lie in a directory, but for some of them; links lead to none."""
+    left_out = {path.resolve() for path in without if path is not None}
     try:
         stored = sorted(path for path in out.iterdir() if path.is_dir() and not path.is_symlink())
     except OSError:
         return
-    for path in [path for path in stored if path.name != without][-MOST_RUNS:]:
+    for path in [path for path in stored if path.resolve() not in left_out][-MOST_RUNS:]:
         point = _of_run(path, suite, wanted)
         if point is not None:
             yield point

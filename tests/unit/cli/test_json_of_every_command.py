@@ -37,6 +37,7 @@ from raggate.models.selection import Selection
 from raggate.models.side_by_side import Side, SideBySide
 from raggate.models.smoke_test import FilledField, SmokeTest
 from raggate.pipeline import run_directory
+from raggate.pipeline.merge import Merged
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring.score import score
@@ -94,6 +95,8 @@ WORDS: dict[str, tuple[str, ...]] = {
     "labels score": ("labels.csv", "--task", "retrieval"),
     "labels show": ("scores/retrieval_scores.json",),
     "lint": (),
+    "merge": ("parts",),
+    "plan": ("--shards", "2"),
     "probe": (),
     "promote": (OTHER, "-c", "none/raggate.yml", "--baseline", "stored.json", "--dry-run"),
     "prove": (),
@@ -194,6 +197,9 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
     return {
         "raggate.pipeline.report_files.check": lambda *_: CheckResult(review=red, directory=directory),
         "raggate.pipeline.check.run": lambda _: RunResult(run=part, directory=directory),
+        "raggate.pipeline.merge.merge": lambda *_: Merged(
+            result=RunResult(run=good.run, directory=directory), shards=(), left_out=("parts/shard-1-of-2: killed",)
+        ),
         "raggate.pipeline.calibrate.calibrate": lambda *_, **__: (RunResult(run=good.run, directory=directory), noise),
         "raggate.pipeline.side_by_side.diff": lambda *_: SideBySide(base=sides[0], head=sides[1], review=red),
         "raggate.pipeline.smoke_test.smoke_test": lambda *_: probed,

@@ -8,6 +8,7 @@ from typing import Any
 
 from raggate.models.outcome import VerdictKind
 from raggate.models.run import Failure
+from raggate.models.shards import PlannedBy, ShardCounts
 from raggate.models.side_by_side import DiffDocument
 from raggate.models.smoke_test import FilledField
 
@@ -55,6 +56,57 @@ class Calibrated(Measured):
     """
 
     noise: dict[str, Any] | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Merged(Measured):
+    """A run that was merged of shards.
+
+    Attributes:
+        shards: how many.
+        left_out: attempts that ended early, in place of which others were merged.
+    """
+
+    shards: int
+    left_out: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Planned:
+    """Which shard asks which questions.
+
+    Attributes:
+        plan: the file.
+        hash: its hash.
+        by: how the questions were dealt.
+        shards: how many questions each shard has.
+    """
+
+    plan: Path
+    hash: str
+    by: PlannedBy
+    shards: tuple[int, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShardAsked:
+    """One shard of a run, with --plan.
+
+    Attributes:
+        shard_directory: its directory.
+        plan: the hash of the plan.
+        shard: which, from 1.
+        of: how many there are.
+        attempt: which attempt, from 1.
+        counts: what became of its questions.
+    """
+
+    shard_directory: Path
+    plan: str
+    shard: int
+    of: int
+    attempt: int
+    counts: ShardCounts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,187 @@
+"""What a run directory from elsewhere claims -> the run that trusted files may judge, or why there is none.
+
+Believed is what each question retrieved and how that was labelled. Everything else is taken from the trusted inputs,
+and no text of the run becomes a sentence of raggate's: its words stand in the log, which is untrusted anyway.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from raggate.config.retrieval_modes import asked_in
+from raggate.errors import CannotTell
+from raggate.inputs import probe_plan
+from raggate.inputs.private_notes import private_notes
+from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import Provenance
+from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
+from raggate.pipeline.measure import now
+from raggate.scoring import repeats
+from raggate.scoring.repeats import KEY, Repeated
+from raggate.text.numbers import fixed
+
+MOST_MS = 86_400_000
+"""The longest time that is taken of an artifact: a day."""
+
+MOST_COUNT = 1_000_000_000
+"""The largest count that is."""
+
+ITS_WORDS = "what the run itself says:"
+"""The line of a log before what an untrusted run says."""
+
+STOPPED = "the run stopped before all questions were asked"
+
+# what the API told of its index while it was measured, beside what the inputs say
+_OF_THE_INDEX = ("index_version", "chunker_version")
+
+
+def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
+    """Keep what a run says it retrieved, and take everything else from the trusted inputs.
+
+    Args:
+        claimed: what it says.
+        inputs: what it is judged by.
+        reproduce: the command line that does the same.
+        hint: what to do where they cannot judge it.
+
+    Raises:
+        CannotTell: for a run that they cannot judge.
+    """
+    settings = inputs.config
+    expected = inputs.fingerprint()
+    _refuse_other_means(claimed, inputs, expected, hint)
+    _refuse_wild_numbers(claimed)
+    cases = {case.id: case for case in inputs.golden.cases}
+    probes = _probes(claimed, inputs)
+
+    def trusted(item: LabelledResult) -> LabelledResult:
+        # without what it says that judges said
+        return LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
+
+    index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
+    run = replace(
+        claimed,
+        suite=settings.suite,
+        # a run that dates itself back would bring waivers to life
+        started=now(),
+        golden=inputs.golden,
+        results=tuple(map(trusted, claimed.results)),
+        repeats=tuple(map(trusted, claimed.repeats)),
+        stopped=None if claimed.stopped is None else STOPPED,
+        log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
+        fingerprint={
+            **index,
+            **_index_counts(claimed),
+            **_repeated(claimed, inputs),
+            **_counted(probes),
+            **expected,
+            "notes": inputs.vault.notes,
+        },
+        config=settings,
+        probes=probes,
+        judging=None,
+        # what it left out is missing, whatever it says of that
+        selection=None,
+        provenance=Provenance(against=inputs.against, reproduce=reproduce),
+    )
+    return repeats.noted(run)
+
+
+def _probes(claimed: Run, inputs: Inputs) -> Probing:
+    """Give what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
+    private = private_notes(inputs.vault, inputs.config.private)
+    by_probe = {answer.probe: answer for answer in claimed.probes.answers}
+    answers = []
+    for probe in probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private):
+        answer = by_probe.get(probe)
+        if answer is None or answer.result.failure is not None:
+            # its own words would stand in a sentence of raggate's
+            failure = Failure(kind="aborted", message="the run has no answer to it")
+            result = Result(
+                case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0
+            )
+            answer = ProbeAnswer(probe=probe, result=result)
+        leaks = tuple(leak for leak in answer.leaks if leak.note in inputs.vault.notes)
+        answers.append(replace(answer, result=_plain_coverage(answer.result), leaks=leaks))
+    return Probing(answers=tuple(answers), private=private)
+
+
+def _counted(probes: Probing) -> dict[str, int]:
+    return {"probes": len(probes.answers)} if probes.answers else {}
+
+
+def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:
+    """Keep how many questions came out otherwise when asked twice, and which of those there are."""
+    repeated = Repeated.of(claimed.fingerprint)
+    if repeated is None or repeated.asked > len(claimed.results):
+        return {}
+    names = {f"{case.id} ({mode})" for case in inputs.golden.cases for mode in inputs.config.ask.modes}
+    questions = tuple(name for name in repeated.questions if name in names)
+    # by how much values move would be a reason to allow for more
+    return {KEY: replace(repeated, questions=questions, bands={}).stored()}
+
+
+def _index_counts(claimed: Run) -> dict[str, int]:
+    """Give how many documents and chunks the index held, by the answers or else the last look; nothing of neither."""
+    answers = [item.result.response.coverage or {} for item in claimed.results if item.result.response is not None]
+    kept = {}
+    for key, field in (("documents", "docs_processed"), ("chunks", "chunks_embedded")):
+        counts = (*(coverage.get(field) for coverage in answers), claimed.fingerprint.get(key))
+        kept[key] = next((count for count in counts if type(count) is int and 0 <= count <= MOST_COUNT), None)
+    return {key: count for key, count in kept.items() if count is not None}
+
+
+def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object], hint: str) -> None:
+    """Refuse a run by other questions, or in another way, than the trusted inputs ask for, or one with gaps."""
+    if claimed.golden.hash != inputs.golden.hash:
+        raise CannotTell("the run was measured by another golden set than that of the files that judge it", hint=hint)
+    for key, value in expected.items():
+        if claimed.fingerprint.get(key) != value:
+            raise CannotTell(f"the run was not measured by the files that judge it: {key} differs", hint=hint)
+    due = {
+        (mode, case.id, repeat)
+        for case in inputs.golden.cases
+        for mode in inputs.config.ask.modes
+        if asked_in(case.modes, mode)
+        for repeat in range(1, inputs.config.ask.repeat + 1)
+    }
+    given = {(item.result.mode, item.case.id, item.result.repeat) for item in (*claimed.results, *claimed.repeats)}
+    if given - due:
+        raise CannotTell(f"the run contains {len(given - due)} answers that were not asked for", hint=hint)
+    missing = due - given
+    if missing and claimed.stopped is None:
+        raise CannotTell(f"the run has no answer to {len(missing)} of {len(due)} questions, and does not say why")
+
+
+def _refuse_wild_numbers(claimed: Run) -> None:
+    """Refuse numbers that no measurement gives, and that would be shown."""
+    _refuse_beyond(MOST_MS / 1000, "duration_s", [claimed.duration_s])
+    for item in (*claimed.results, *claimed.repeats):
+        result = item.result
+        _refuse_beyond(MOST_MS, "elapsed_ms", [result.elapsed_ms])
+        _refuse_beyond(MOST_COUNT, "retries", [result.retries])
+        if result.response is not None:
+            _refuse_beyond(MOST_MS, "latency", result.response.latency.values())
+            _refuse_beyond(MOST_COUNT, "cost", result.response.cost.values())
+        if result.failure is not None and result.failure.status is not None:
+            _refuse_beyond(999, "status", [result.failure.status])
+
+
+def _refuse_beyond(most: float, name: str, values: Iterable[float]) -> None:
+    # not a number is in no range
+    if any(not 0 <= value <= most for value in values):
+        raise CannotTell(f"the run cannot be read: results.jsonl: {name}: expected a number from 0 to {fixed(most, 0)}")
+
+
+def _plain_coverage(result: Result) -> Result:
+    """Keep the counts and versions of what the API says of its index: a count that is a text would be shown as one."""
+    response = result.response
+    if response is None or response.coverage is None:
+        return result
+    kept = {
+        key: value
+        for key, value in response.coverage.items()
+        if (type(value) is int and 0 <= value <= MOST_COUNT) or key in _OF_THE_INDEX
+    }
+    return replace(result, response=replace(response, coverage=kept))

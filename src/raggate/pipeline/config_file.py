@@ -1,0 +1,67 @@
+"""Configuration and provenance as `config.json` of a run directory holds them: side by side, as it always has."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import get_args
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.config.imported import ImportedConfig, RunConfig, System
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+from raggate.models.provenance import Provenance, exact_image
+from raggate.models.run import Run
+from raggate.text.dataclass_fields import as_dict
+from raggate.text.jsonio import JsonObject
+from raggate.text.quote import cut
+
+_NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
+"""Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
+
+_PROVENANCE = TypeAdapter(Provenance)
+
+
+def written(run: Run) -> JsonObject:
+    """Give configuration and provenance as `config.json` holds them: side by side."""
+    provenance, config = run.provenance, run.config
+    if isinstance(config, ImportedConfig):
+        asked = {key: run.fingerprint[key] for key in ("k", "modes", "retrieval_only") if key in run.fingerprint}
+        scored = config.model_dump(mode="json", exclude_unset=True, exclude={"system", "settings"})
+        return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
+    checkout = {key: value for key, value in as_dict(provenance.checkout).items() if value is not None}
+    stored = {**config.model_dump(mode="json"), **as_dict(provenance), "checkout": checkout}
+    return {key: value for key, value in stored.items() if value or key not in {"api_image", "command", "build"}}
+
+
+def provenance(stored: JsonObject) -> Provenance:
+    """Take the provenance out of it.
+
+    Raises:
+        ValidationError: for what is none.
+    """
+    kept = {key: value for key, value in stored.items() if key in Provenance.__dataclass_fields__}
+    return _PROVENANCE.validate_python({**kept, "api_image": exact_image(str(stored.get("api_image")))})
+
+
+def read(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
+    """Take configuration and provenance apart. Keys that neither has are those of other versions, and left out."""
+    system = next((name for name in get_args(System) if name in stored), None)
+    model = Config if system is None else ImportedConfig
+    settings = {key: value for key, value in stored.items() if key in model.model_fields}
+    if system is not None:
+        settings |= {"system": system, "settings": stored[system]}
+    try:
+        return model.model_validate(settings), provenance(stored)
+    except ValidationError as error:
+        raise UsageError(
+            f"the configuration stored with run {cut(run_id)} cannot be read: {first_problem(error)}"
+        ) from None
+
+
+def first_problem(error: ValidationError, keys: Mapping[str, str] = MappingProxyType({})) -> str:
+    """Say what is wrong first, and where; `keys` has what fields are called in the file, where that is another word."""
+    first = error.errors(include_url=False)[0]
+    place = ".".join(keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
+    return f"{cut(place)}: {first['msg']}"

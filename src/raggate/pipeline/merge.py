@@ -1,0 +1,134 @@
+"""The shards of a plan -> one run directory, as one process would have left it that asked everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs import sources
+from raggate.inputs.trusted import Inputs
+from raggate.models.service import IndexState
+from raggate.models.shards import Plan, Receipt
+from raggate.pipeline import measure, planning, shard_directory
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunResult
+from raggate.pipeline.second_answers import chosen
+from raggate.pipeline.shard_check import HINT, SHOWN, STAMP, Attempt, looked_at, moments, read_shards
+from raggate.pipeline.shard_directory import ShardAnswers
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.text.jsonio import dumps, write_atomic
+from raggate.text.quote import cut
+
+FILE = "shards.json"
+"""What a merged run directory has beside what every run has: who asked what, and which attempts were left out."""
+
+SCHEMA = "raggate/shards/1"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Merged:
+    """A run that was merged.
+
+    Attributes:
+        result: the run and its directory.
+        shards: what each shard says it has done, in their order.
+        left_out: attempts that ended before all was asked, each with why; another attempt asked everything.
+    """
+
+    result: RunResult
+    shards: tuple[Receipt, ...]
+    left_out: tuple[str, ...]
+
+
+def merge(request: Request, directories: Sequence[Path], plan_file: Path | None = None) -> Merged:
+    """Merge the directories of all shards into one run directory.
+
+    Args:
+        request: what the front end asks for, as it did of the shards.
+        directories: those of the shards, in any order, or directories that they lie in.
+        plan_file: the plan; None for one by hash, which is made again of the inputs.
+
+    Raises:
+        RunFailed: exit 2 for a plan of other inputs; exit 3 for shards that are missing, doubled, half, changed, or of
+            another plan or index, each named.
+    """
+    with load_inputs(request) as inputs:
+        attempts = [looked_at(place) for directory in directories for place in shard_directory.places(directory)]
+        plan = _plan(request, inputs, attempts, plan_file)
+        shards, left_out = read_shards(plan, attempts, inputs)
+        _refuse_other_commit(shards, sources.head(request.root, request.remote).commit)
+        answers = gathered(shards)
+        _refuse_missing_samples(inputs, answers)
+        for line in left_out:
+            request.say(f"left out, as another attempt asked everything: {line}")
+        directory, run, _ = measure.gathered(request, inputs, answers)
+        receipts = tuple(part.receipt for part in shards)
+        write_atomic(directory / FILE, _record(plan, receipts, left_out))
+        return Merged(result=RunResult(run=run, directory=directory), shards=receipts, left_out=left_out)
+
+
+def _plan(request: Request, inputs: Inputs, attempts: Sequence[Attempt], plan_file: Path | None) -> Plan:
+    if plan_file is not None:
+        plan = planning.read(plan_file)
+        planning.check(plan, request, inputs)
+        return plan
+    receipts = [attempt.receipt for attempt in attempts if attempt.receipt is not None]
+    for of in dict.fromkeys(receipt.of for receipt in receipts if 1 <= receipt.of <= planning.MOST_SHARDS):
+        plan = planning.plan(request, inputs, of)
+        if any(receipt.plan == plan.hash for receipt in receipts):
+            return plan
+    raise UsageError(
+        "no shard is of a plan by hash of the inputs here",
+        hint="Name the plan with --plan, and give the same files and flags as to the shards.",
+    )
+
+
+def _refuse_other_commit(shards: Sequence[ShardAnswers], here: str | None) -> None:
+    others = [part.receipt for part in shards if here and part.receipt.commit and part.receipt.commit != here]
+    if others:
+        lines = [f"shard {receipt.shard}: asked at commit {cut(receipt.commit, limit=12)}" for receipt in others]
+        raise CannotTell(
+            [*lines[:SHOWN], f"they are merged at commit {cut(here, limit=12)}, which the run would be told to be of"],
+            hint="Merge them at the commit that was measured.",
+        )
+
+
+def _refuse_missing_samples(inputs: Inputs, answers: PartialRun) -> None:
+    """Refuse shards that did not ask a second time what one process would have asked."""
+    again = {(result.mode, result.case_id) for result in answers.again}
+    missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))
+    if answers.again and missing:
+        raise CannotTell(f"{missing} questions that are asked a second time have one answer alone", hint=HINT)
+
+
+def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:
+    """Put the answers of shards together as if one process had them, by the order of the shards."""
+    receipts = [shard.receipt for shard in shards]
+    asked = [receipt for receipt in receipts if receipt.counts.planned] or receipts
+    times = [moments(receipt, Path()) for receipt in asked]
+    begin, end = min(first for first, _ in times), max(last for _, last in times)
+
+    def count(key: str) -> int | None:
+        values = [value for receipt in receipts for value in receipt.index.get(key, ()) if value.isdecimal()]
+        return int(values[0][:18]) if values else None
+
+    return PartialRun(
+        results=[result for shard in shards for result in shard.results],
+        images=[image for receipt in receipts for image in receipt.images],
+        again=[result for shard in shards for result in shard.again],
+        probes=[answer for shard in shards for answer in shard.probes],
+        log=next((receipt.log for receipt in receipts if receipt.log), ()),
+        index=IndexState(healthy=True, indexing=False, documents=count("documents"), chunks=count("chunks")),
+        started=begin.strftime(STAMP),
+        seconds=(end - begin).total_seconds(),
+    )
+
+
+def _record(plan: Plan, receipts: Sequence[Receipt], left_out: Sequence[str]) -> bytes:
+    keys = ("shard", "attempt", "started", "seconds", "counts", "again", "probes", "files")
+    rows = [{key: getattr(receipt, key) for key in keys} for receipt in receipts]
+    record = {"schema": SCHEMA, "plan": plan.hash, "by": plan.by, "shards": rows, "left_out": [*left_out]}
+    return dumps(record, pretty=True)

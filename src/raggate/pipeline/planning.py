@@ -1,0 +1,221 @@
+"""The trusted inputs -> a plan: which shard asks which questions. And back: whether a plan is of these inputs."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from heapq import heapify, heapreplace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate import __version__
+from raggate.config.service_settings import Api
+from raggate.errors import UsageError
+from raggate.inputs import sources
+from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import exact_image
+from raggate.models.shards import Beside, Means, Plan, PlannedApi, PlannedBy
+from raggate.pipeline import stored_runs
+from raggate.pipeline.request import Request
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.scoring.score import METRICS_VERSION
+from raggate.text.dataclass_fields import as_dict
+from raggate.text.files import read_file
+from raggate.text.jsonio import dumps, parse_object
+from raggate.text.lots import lot
+from raggate.text.problems import first_problem
+
+SCHEMA = "raggate/plan/1"
+MOST_SHARDS = 10_000
+_AGAIN = "Make a new plan: `raggate plan`, with the same flags as the other steps."
+_PLAN: TypeAdapter[Plan] = TypeAdapter(Plan)
+
+
+def planned(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
+    """Read the inputs, and deal their questions; `by_latency` of the newest stored run of the suite.
+
+    Raises:
+        RunFailed: for inputs that cannot be read, and where no such run is.
+    """
+    with load_inputs(request) as inputs:
+        latencies = _latencies(request.root / inputs.config.out, inputs.config.suite) if by_latency else None
+        return plan(request, inputs, shards, latencies=latencies)
+
+
+def _latencies(out: Path, suite: str) -> dict[str, float]:
+    stored = (run for run in stored_runs.stored_runs(out) if run.measured and run.suite == suite and not run.stopped)
+    newest = next((run for run in stored if run.partial is None), None)
+    if newest is None:
+        raise UsageError(
+            f"--by latency: no whole run of suite {suite!r} in {out}", hint="Deal by hash: leave --by out."
+        )
+    path = newest.directory / "results.jsonl"
+    lines = read_file(path, stored=True).splitlines()
+    return stored_latencies(parse_object(line, f"{path}:{number}") for number, line in enumerate(lines, 1))
+
+
+def plan(
+    request: Request,
+    inputs: Inputs,
+    shards: int,
+    *,
+    beside: Beside | None = None,
+    latencies: Mapping[str, float] | None = None,
+) -> Plan:
+    """Deal the questions to shards.
+
+    Args:
+        request: what the front end asks for.
+        inputs: what is measured by.
+        shards: how many, from 1.
+        beside: who asks what is asked beside them; the first shard, and each of its own questions, if None.
+        latencies: milliseconds by question, of a stored run; None to deal by a hash of the ids.
+
+    Raises:
+        UsageError: when an API that all shards share would be made to index again while they ask it.
+    """
+    beside = beside or Beside()
+    if shards > 1 and beside.probes:
+        _refuse_reindexing(inputs)
+    ids = sorted((case.id for case in inputs.golden.cases), key=lambda name: (lot(name), name))
+    dealt = _by_hash(ids, shards) if latencies is None else _by_latency(ids, shards, latencies)
+    by: PlannedBy = "hash" if latencies is None else "latency"
+    unsigned = Plan(
+        means=means(request, inputs),
+        by=by,
+        beside=beside,
+        shards=tuple(tuple(sorted(part)) for part in dealt),
+        hash="",
+    )
+    return replace(unsigned, hash=digest(unsigned))
+
+
+def _refuse_reindexing(inputs: Inputs) -> None:
+    probes = inputs.config.ask.probes
+    if inputs.config.api.url is not None and probes.reindex is not None:
+        raise UsageError(
+            "ask.probes.reindex makes an API that runs already index again, which other shards would ask meanwhile",
+            hint="Measure it in one process (`raggate check`, also with --workers), or switch "
+            "invariants.reindex_idempotent off.",
+        )
+
+
+def _by_hash(ids: Sequence[str], shards: int) -> list[Sequence[str]]:
+    """Cut the ids, in the order of a hash of each, into parts of which none is larger by more than one."""
+    return [ids[len(ids) * part // shards : len(ids) * (part + 1) // shards] for part in range(shards)]
+
+
+def _by_latency(ids: Sequence[str], shards: int, latencies: Mapping[str, float]) -> list[Sequence[str]]:
+    """Deal the slowest first, each to the shard with least to do; one that nobody asked before takes the usual time."""
+    usual = median(latencies.values()) if latencies else 1.0
+    parts: list[list[str]] = [[] for _ in range(shards)]
+    load = [(0.0, number) for number in range(shards)]
+    heapify(load)
+    for name in sorted(ids, key=lambda name: -latencies.get(name, usual)):
+        total, number = load[0]
+        parts[number].append(name)
+        heapreplace(load, (total + latencies.get(name, usual), number))
+    return [*parts]
+
+
+def means(request: Request, inputs: Inputs) -> Means:
+    """Say by what these inputs measure."""
+    settings = inputs.config
+    return Means(
+        raggate_version=__version__,
+        metrics_version=METRICS_VERSION,
+        suite=settings.suite,
+        golden=inputs.golden.hash,
+        config=hashlib.sha256(dumps(settings.model_dump(mode="json"))).hexdigest(),
+        vault=inputs.vault.hash,
+        api=_api(settings.api, request.root, request.remote),
+        modes=tuple(settings.ask.modes),
+        repeat=settings.ask.repeat,
+    )
+
+
+def _api(api: Api, root: Path, remote: sources.Remote | None) -> PlannedApi:
+    if api.url is not None:
+        return PlannedApi(kind="url")
+    if api.container is not None and api.container.image is not None:
+        return PlannedApi(kind="image", name=api.container.image, id=exact_image(api.container.image))
+    return PlannedApi(kind="source", id=sources.tree_id(root, remote))
+
+
+def digest(unsigned: Plan) -> str:
+    """Hash all of a plan but its hash."""
+    return hashlib.sha256(dumps({**_stored(unsigned), "hash": ""})).hexdigest()
+
+
+def _stored(plan: Plan) -> dict[str, Any]:
+    return {"schema": SCHEMA, **as_dict(plan)}
+
+
+def written(plan: Plan) -> bytes:
+    """Give the content of a `plan.json`."""
+    return dumps(_stored(plan), pretty=True)
+
+
+def read(file: Path) -> Plan:
+    """Read a `plan.json`. Nothing in it is trusted but what its hash says.
+
+    Raises:
+        UsageError: when it cannot be read, or was changed after it was made.
+    """
+    stored = parse_object(read_file(file, _AGAIN, stored=True), str(file))
+    if stored.pop("schema", None) != SCHEMA:
+        raise UsageError(f"{file}: not a plan of this version of raggate: expected schema {SCHEMA!r}", hint=_AGAIN)
+    try:
+        made = _PLAN.validate_python(stored)
+    except ValidationError as error:
+        raise UsageError(f"{file}: not a plan: {first_problem(error)}", hint=_AGAIN) from None
+    if digest(made) != made.hash:
+        raise UsageError(
+            f"{file}: its content is not what its hash says: it was changed after it was made", hint=_AGAIN
+        )
+    return made
+
+
+def check(made: Plan, request: Request, inputs: Inputs) -> None:
+    """Refuse a plan that is of other inputs than these.
+
+    Raises:
+        UsageError: naming what differs.
+    """
+    here, planned = as_dict(means(request, inputs)), as_dict(made.means)
+    differing = [_WORDS.get(key, key) for key, value in here.items() if planned[key] != value]
+    if differing:
+        raise UsageError(
+            f"the plan is of other inputs than those here: {', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}",
+            hint=f"Give every step the same files and flags, or plan anew. {_AGAIN}",
+        )
+    dealt = sorted(name for part in made.shards for name in part)
+    if dealt != sorted(case.id for case in inputs.golden.cases):
+        raise UsageError("the plan does not deal every question of the golden set once", hint=_AGAIN)
+
+
+_WORDS = {
+    "raggate_version": "the version of raggate",
+    "metrics_version": "the version of the metrics",
+    "golden": "the golden set",
+    "config": "the configuration",
+    "vault": "the vault",
+    "api": "the API's image or source",
+}
+
+
+def stored_latencies(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Give the milliseconds that each question took in all modes and repeats, by the rows of a `results.jsonl`."""
+    total: dict[str, float] = {}
+    for row in rows:
+        result = row.get("result")
+        took = result.get("elapsed_ms") if isinstance(result, dict) else None
+        if isinstance(took, int | float):
+            name = str(row.get("test_case_id"))
+            total[name] = total.get(name, 0.0) + min(max(float(took), 0.0), 1e9)
+    return total

@@ -1,0 +1,193 @@
+"""The directories of shards -> their answers, or why they cannot be merged. Nothing in them is trusted.
+
+What a shard says it has done is held against the plan, and its answers against what it says.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs import probe_plan
+from raggate.inputs.private_notes import private_notes
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.probe import Probe
+from raggate.models.shards import Plan, Receipt
+from raggate.pipeline import shard_directory
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.shard_directory import ShardAnswers
+from raggate.pipeline.shard_run import counts, index_told
+from raggate.service.ask import questions_of
+from raggate.text.quote import cut
+
+SHOWN = 20
+"""Shards that a message names, one line each."""
+
+STAMP = "%Y-%m-%dT%H:%M:%SZ"
+_MOST_SECONDS = 30 * 86_400.0
+
+HINT = (
+    "Ask each shard that is named again (`raggate run --plan plan.json --shard i/n`) and merge one whole directory of "
+    "each; take out what is doubled, changed or of another plan. Nothing was merged."
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """A directory that was handed in: the shard it is of, and its receipt, or why there is none that can be used."""
+
+    directory: Path
+    shard: int | None
+    receipt: Receipt | None = None
+    problem: str = ""
+    unfinished: bool = False
+
+
+def looked_at(directory: Path) -> Attempt:
+    """Read the receipt of a directory, and say what is wrong with it."""
+    named = shard_directory.number_of(directory)
+    if not (directory / shard_directory.RECEIPT).exists():
+        problem = f"{directory}: no {shard_directory.RECEIPT}: it was killed, or is not done yet"
+        return Attempt(directory=directory, shard=named, problem=problem, unfinished=True)
+    try:
+        receipt = shard_directory.read_receipt(directory)
+    except UsageError as error:
+        return Attempt(directory=directory, shard=named, problem=error.message)
+    problem = ""
+    if receipt.stopped is not None:
+        problem = f"{directory}: it stopped early: {cut(receipt.stopped)}"
+    elif not receipt.counts.whole:
+        problem = f"{directory}: half: {receipt.counts.sentence}"
+    return Attempt(directory=directory, shard=receipt.shard, receipt=receipt, problem=problem, unfinished=bool(problem))
+
+
+def read_shards(
+    plan: Plan, attempts: Sequence[Attempt], inputs: Inputs
+) -> tuple[tuple[ShardAnswers, ...], tuple[str, ...]]:
+    """Read one whole attempt of each shard, and say which attempts were left out.
+
+    Raises:
+        CannotTell: naming each shard that cannot be merged, and why.
+    """
+    problems, left_out, by_shard = [], [], defaultdict[int, list[Attempt]](list)
+    count = len(plan.shards)
+    for attempt in attempts:
+        receipt = attempt.receipt
+        if receipt is not None and receipt.plan != plan.hash:
+            problems.append(f"{attempt.directory}: of another plan")
+        elif attempt.problem and not attempt.unfinished:
+            problems.append(attempt.problem)
+        elif attempt.shard is None or not 1 <= attempt.shard <= count or (receipt and receipt.of != count):
+            problems.append(attempt.problem or f"{attempt.directory}: of no shard that the plan has")
+        else:
+            by_shard[attempt.shard].append(attempt)
+    shards: list[ShardAnswers] = []
+    due = Due.of(plan, inputs)
+    for shard in range(1, count + 1):
+        whole = [attempt for attempt in by_shard[shard] if not attempt.unfinished]
+        unfinished = [attempt.problem for attempt in by_shard[shard] if attempt.unfinished]
+        if len(whole) == 1:
+            left_out += unfinished
+            try:
+                shards.append(due.answers(whole[0]))
+            except UsageError as error:
+                problems.append(f"shard {shard} of {count}: {error.message}")
+        elif whole:
+            places = ", ".join(str(attempt.directory) for attempt in whole)
+            problems.append(f"shard {shard} of {count}: doubled: {places}")
+        else:
+            problems.append(f"shard {shard} of {count}: {'; '.join(unfinished) or 'missing'}")
+    problems = problems or [*_other_surroundings(shards)]
+    if problems:
+        rest = [f"… and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
+        raise CannotTell([*problems[:SHOWN], *rest], hint=HINT)
+    return tuple(shards), tuple(left_out)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Due:
+    """What the shards of a plan have to hold.
+
+    Attributes:
+        plan: the plan.
+        inputs: what is measured by.
+        cases: the questions by id.
+        probes: what is asked for invariants, each with how often.
+    """
+
+    plan: Plan
+    inputs: Inputs
+    cases: Mapping[str, Case]
+    probes: Mapping[Probe, int]
+
+    @classmethod
+    def of(cls, plan: Plan, inputs: Inputs) -> Due:
+        """Say what these inputs ask."""
+        private = private_notes(inputs.vault, inputs.config.private)
+        probes = Counter(probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private))
+        return cls(plan=plan, inputs=inputs, cases={case.id: case for case in inputs.golden.cases}, probes=probes)
+
+    def answers(self, attempt: Attempt) -> ShardAnswers:
+        """Read the answers of a shard, which must be all that the plan has it ask, and no others.
+
+        Raises:
+            UsageError: saying what is not as it must be.
+        """
+        place, receipt = attempt.directory, attempt.receipt
+        assert receipt is not None  # noqa: S101 - only whole attempts come here
+        shard = shard_directory.read(place, receipt)
+        cases = [self.cases[name] for name in self.plan.shards[receipt.shard - 1]]
+        asking = self.inputs.config.ask
+        questions = {(mode, case.id) for case, mode in questions_of(cases, asking.modes)}
+        due = {(*question, repeat) for question in questions for repeat in range(1, asking.repeat + 1)}
+        given = [(result.mode, result.case_id, result.repeat) for result in shard.results]
+        if len(given) != len(due) or {*given} != due:
+            raise UsageError(f"{place}: its answers are not one to each of its questions")
+        if counts(cases, self.inputs, shard.results) != receipt.counts:
+            raise UsageError(f"{place}: its counts are not those of its answers: {receipt.counts.sentence}")
+        again = [(result.mode, result.case_id) for result in shard.again]
+        if len(again) != receipt.again or len(again) != len({*again}) or not {*again} <= questions:
+            raise UsageError(f"{place}: its second answers are not to questions of its own, each once")
+        probes = Counter(answer.probe for answer in shard.probes)
+        if receipt.probes != len(shard.probes) or probes != self._probes_of(receipt.shard):
+            raise UsageError(f"{place}: it does not hold what is asked for invariants, each once")
+        told = index_told(PartialRun(results=[*shard.results]))
+        if any(receipt.index.get(key) != values for key, values in told.items()):
+            raise UsageError(f"{place}: what it says of the index is not what its answers say")
+        moments(receipt, place)
+        return shard
+
+    def _probes_of(self, shard: int) -> Mapping[Probe, int]:
+        return self.probes if self.plan.beside.probes == shard else {}
+
+
+def moments(receipt: Receipt, place: Path) -> tuple[datetime, datetime]:
+    """Say when a shard was asked."""
+    try:
+        begin = datetime.strptime(receipt.started, STAMP).replace(tzinfo=UTC)
+        if not 0 <= receipt.seconds <= _MOST_SECONDS:
+            raise ValueError
+        return begin, begin + timedelta(seconds=receipt.seconds)
+    except (ValueError, OverflowError):
+        raise UsageError(f"{place}: when it was asked, and for how long, is not told as it should be") from None
+
+
+def _other_surroundings(shards: Sequence[ShardAnswers]) -> Iterator[str]:
+    """Name the shards that saw another index, or asked another image, than most."""
+    receipts = [shard.receipt for shard in shards]
+    for key in sorted({key for receipt in receipts for key in receipt.index}):
+        yield from _odd([(receipt.shard, receipt.index.get(key)) for receipt in receipts], f"another index: {key}")
+    yield from _odd([(receipt.shard, receipt.images[-1:] or None) for receipt in receipts], "another image of the API:")
+
+
+def _odd(values: Iterable[tuple[int, Sequence[str] | None]], what: str) -> Iterator[str]:
+    known = [(shard, tuple(value)) for shard, value in values if value is not None]
+    usual = Counter(value for _, value in known).most_common(1)
+    for shard, value in known:
+        if value != usual[0][0]:
+            yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where most saw {cut(', '.join(usual[0][0]))}"

@@ -1,0 +1,258 @@
+"""The directory of one shard: sole owner of its layout. What is asked is added line by line; the receipt comes last.
+
+Answers stand in it as they came, with whole texts and without labels: whoever merges labels all of them by the trusted
+inputs, as the process does that asks everything itself. A process that is killed leaves the answers it had, and no
+receipt.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from types import TracebackType
+from typing import Any, BinaryIO, Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.errors import UsageError
+from raggate.models.run import ProbeAnswer, Result
+from raggate.models.shards import Plan, Receipt
+from raggate.pipeline import probe_rows
+from raggate.scoring.repeats import MAX_TIMES
+from raggate.service.answer_limits import bounded
+from raggate.text.dataclass_fields import as_dict
+from raggate.text.files import read_file
+from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
+from raggate.text.problems import first_problem
+
+SCHEMA = "raggate/shard/1"
+RECEIPT = "receipt.json"
+RESULTS = "results.jsonl"
+AGAIN = "again.jsonl"
+PROBES = probe_rows.FILE
+FILES = (RESULTS, AGAIN, PROBES)
+"""What a receipt can vouch for; where it names no such file, nothing of that was asked. Nothing else is read."""
+
+MOST_ATTEMPTS = 1000
+_TRACE_ID = re.compile(r"[0-9a-f]{32}")
+_RESULT = TypeAdapter(Result)
+_RECEIPT = TypeAdapter(Receipt)
+_NAME = re.compile(r"shard-([0-9]{1,9})-of-[0-9]{1,9}(?:-attempt-[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardAnswers:
+    """What stands in the directory of a shard: answers in the order they came in, with what the receipt says."""
+
+    receipt: Receipt
+    results: tuple[Result, ...]
+    again: tuple[Result, ...]
+    probes: tuple[ProbeAnswer, ...]
+
+
+class Journal:
+    """A file that results are added to as they come, each with its line break; `digest` is that of all of it."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stream: BinaryIO | None = None
+        self._hash = sha256()
+
+    def __enter__(self) -> Self:
+        self._stream = self._path.open("xb", buffering=0)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._stream is not None:
+            self._stream.close()
+
+    def add(self, result: Result) -> None:
+        """Add a result; once this returns, a process that is killed has it."""
+        line = row(result)
+        self._hash.update(line)
+        if self._stream is not None:
+            self._stream.write(line)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of what was written."""
+        return self._hash.hexdigest()
+
+
+def name(plan: Plan, shard: int, attempt: int) -> str:
+    """Name the directory of a shard, from 1."""
+    return f"shard-{shard}-of-{len(plan.shards)}" + (f"-attempt-{attempt}" if attempt > 1 else "")
+
+
+def create(parent: Path, plan: Plan, shard: int, first: int) -> tuple[Path, int]:
+    """Make a fresh directory for a shard below `parent`. Returns it, and which attempt it is, `first` or a later one.
+
+    Raises:
+        UsageError: when it cannot be made.
+    """
+    for attempt in range(first, MOST_ATTEMPTS):
+        path = parent / name(plan, shard, attempt)
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise UsageError(
+                f"cannot make the directory {path}: {error.strerror}", hint="--out names the directory it is made in."
+            ) from None
+        return path, attempt
+    raise UsageError(f"{parent}: shard {shard} was begun {MOST_ATTEMPTS} times there")
+
+
+def row(result: Result) -> bytes:
+    """Write a result as a line, with whole texts."""
+    return printable(dumps(as_dict(result)).decode()).encode() + b"\n"
+
+
+def rows(data: bytes, place: str) -> Iterator[Result]:
+    """Read results. Nothing in them is trusted.
+
+    Raises:
+        UsageError: naming the line that holds none.
+    """
+    lines = data.split(b"\n")
+    if lines.pop():
+        raise UsageError(f"{place}:{len(lines) + 1}: cut short: a line without its end")
+    for number, line in enumerate(lines, 1):
+        yield _result(parse_object(line, f"{place}:{number}"), f"{place}:{number}")
+
+
+def _result(stored: Mapping[str, Any], place: str) -> Result:
+    try:
+        result = _RESULT.validate_python(stored)
+        if result.response is not None:
+            bounded(result.response)
+    except ValidationError as error:
+        raise UsageError(f"{place}: not a result: {first_problem(error)}") from None
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None
+    if (result.response is None) == (result.failure is None):
+        raise UsageError(f"{place}: expected either a response or a failure")
+    if not 1 <= result.repeat <= MAX_TIMES:
+        raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
+    if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
+        raise UsageError(f"{place}: trace_id: expected 32 hex digits")
+    return result
+
+
+def complete(directory: Path, receipt: Receipt, again: list[Result], probes: list[ProbeAnswer], results: str) -> None:
+    """Write what was asked beside the questions, and then the receipt.
+
+    Args:
+        directory: the directory, in which the results stand already.
+        receipt: what the shard says it has done, but for the files.
+        again: second answers.
+        probes: what was asked for invariants.
+        results: SHA-256 of the results.
+    """
+    beside = {AGAIN: b"".join(map(row, again)), PROBES: probe_rows.write(tuple(probes), full_text=True)}
+    hashes = {RESULTS: results}
+    for file, content in beside.items():
+        if content:
+            write_atomic(directory / file, content)
+            hashes[file] = sha256(content).hexdigest()
+    write_atomic(directory / RECEIPT, receipt_bytes(replace(receipt, files=hashes)))
+
+
+def receipt_bytes(receipt: Receipt) -> bytes:
+    """Give the content of a `receipt.json`, which holds a hash of itself."""
+    return dumps({**_stored(receipt), "hash": _digest(receipt)}, pretty=True)
+
+
+def _stored(receipt: Receipt) -> dict[str, Any]:
+    return {"schema": SCHEMA, **as_dict(receipt)}
+
+
+def _digest(receipt: Receipt) -> str:
+    return sha256(dumps(_stored(receipt))).hexdigest()
+
+
+def read_receipt(directory: Path) -> Receipt:
+    """Read what a shard says it has done.
+
+    Raises:
+        UsageError: when there is nothing, as after a process that was killed, or it was changed later.
+    """
+    path = directory / RECEIPT
+    stored = parse_object(read_file(path, stored=True), str(path))
+    own, schema = stored.pop("hash", None), stored.pop("schema", None)
+    if schema != SCHEMA:
+        raise UsageError(f"{path}: not a receipt of this version of raggate: expected schema {SCHEMA!r}")
+    try:
+        receipt = _RECEIPT.validate_python(stored)
+    except ValidationError as error:
+        raise UsageError(f"{path}: not a receipt: {first_problem(error)}") from None
+    if _digest(receipt) != own:
+        raise UsageError(f"{path}: its content is not what its hash says: it was changed")
+    return receipt
+
+
+def read(directory: Path, receipt: Receipt) -> ShardAnswers:
+    """Read the answers of a shard, which must be those that its receipt vouches for.
+
+    Raises:
+        UsageError: naming the file that is missing, was changed, or does not hold what it should.
+    """
+    content = {file: _vouched(directory / file, receipt) if file in receipt.files else b"" for file in FILES}
+    return ShardAnswers(
+        receipt=receipt,
+        results=tuple(rows(content[RESULTS], str(directory / RESULTS))),
+        again=tuple(rows(content[AGAIN], str(directory / AGAIN))),
+        probes=probe_rows.read(content[PROBES], str(directory / PROBES)),
+    )
+
+
+def _vouched(path: Path, receipt: Receipt) -> bytes:
+    data = read_file(path, stored=True)
+    if sha256(data).hexdigest() != receipt.files.get(path.name):
+        raise UsageError(f"{path}: its SHA-256 is not that of the receipt: it was changed or cut")
+    return data
+
+
+def number_of(directory: Path) -> int | None:
+    """Give the shard that the name of a directory says it is of; None for another name."""
+    match = _NAME.fullmatch(directory.name)
+    return int(match[1]) if match else None
+
+
+def of_shard(directory: Path) -> bool:
+    """Say whether a directory is one of a shard: by what it holds, or by its name if it holds no run."""
+    if (directory / RECEIPT).exists():
+        return True
+    return number_of(directory) is not None and not (directory / "config.json").exists()
+
+
+def places(directory: Path) -> list[Path]:
+    """Give the directories of shards that one is, or that lie up to two levels below it; links lead to none.
+
+    Raises:
+        UsageError: when there is none.
+    """
+    if not directory.is_dir():
+        raise UsageError(f"{directory}: no such directory", hint=_MERGED)
+    levels = [directory]
+    below = []
+    for _ in range(3):
+        below += [path for path in levels if of_shard(path)]
+        others = [path for path in levels if not of_shard(path)]
+        levels = [path for parent in others for path in sorted(parent.iterdir()) if _is_folder(path)]
+    if not below:
+        raise UsageError(f"{directory}: no directory of a shard, and none lies in it", hint=_MERGED)
+    return below
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() and not path.is_symlink()
+
+
+_MERGED = "Name what `raggate run --plan plan.json --shard i/n` left, or the directory that all of them lie in."

@@ -1,0 +1,157 @@
+"""One shard of a plan: its questions asked, and a directory that says what became of them, however it ended."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from raggate.config.retrieval_modes import asked_in
+from raggate.errors import CannotTell, Interrupted
+from raggate.inputs import sources
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.run import Result
+from raggate.models.shards import Plan, Receipt, ShardCounts
+from raggate.pipeline import planning, run_directory, shard_directory
+from raggate.pipeline.asking import Part
+from raggate.pipeline.measure import INDEX, changed_vault, failure_reports, index_entry, now
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.request import Request
+from raggate.pipeline.shard_directory import Journal
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.text.numbers import rounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShardResult:
+    """A shard that was asked: its directory, and what it says it has done."""
+
+    directory: Path
+    receipt: Receipt
+
+
+def run(request: Request, plan_file: Path, shard: int, attempt: int = 1) -> ShardResult:
+    """Ask the questions of one shard; leave a directory with the answers and a receipt.
+
+    Args:
+        request: what the front end asks for.
+        plan_file: the plan.
+        shard: which, from 1.
+        attempt: which attempt it is at least.
+
+    Raises:
+        RunFailed: for every way to end without a receipt. A shard that stopped early is given back;
+            `receipt.stopped` says why.
+    """
+    with load_inputs(request) as inputs:
+        plan = planning.read(plan_file)
+        planning.check(plan, request, inputs)
+        return ask(request, inputs, plan, shard, attempt)
+
+
+def ask(request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int = 1) -> ShardResult:
+    """Ask the questions of one shard of a plan of these inputs; as `run`."""
+    if request.out is None:
+        run_directory.check_place(request.root, inputs.config.out)
+    parent = request.out or request.root / inputs.config.out
+    directory, number = shard_directory.create(parent, plan, shard, attempt)
+    request.created(directory)
+    with failure_reports(directory, inputs.config):
+        return ShardResult(directory=directory, receipt=_ask(request, inputs, plan, shard, directory, number))
+
+
+def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, directory: Path, attempt: int) -> Receipt:
+    wanted = {*plan.shards[shard - 1]}
+    cases = [case for case in inputs.golden.cases if case.id in wanted]
+    probes = plan.beside.probes == shard
+    started, begin = now(), time.monotonic()
+    answers = PartialRun()
+    with Journal(directory / shard_directory.RESULTS) as journal:
+
+        def answered(result: Result) -> None:
+            journal.add(result)
+            request.answered(result)
+
+        part = Part(
+            request=replace(request, answered=answered),
+            inputs=inputs,
+            cases=cases,
+            directory=directory,
+            runs=directory.parent,
+            before={},
+            again=plan.beside.again,
+            probes=probes,
+        )
+        try:
+            # nothing to ask is nothing to start an API for
+            stopped, log = part.ask(answers) if part.asks_anything() else (None, ())
+        except KeyboardInterrupt:
+            due = counts(cases, inputs, answers.results).planned
+            progress = f"interrupted after {len(answers.results)} of {due} questions of shard {shard}"
+            raise Interrupted(progress, hint=f"Ask it again: --shard {shard}/{len(plan.shards)}.") from None
+        digest = journal.digest
+    receipt = Receipt(
+        plan=plan.hash,
+        shard=shard,
+        of=len(plan.shards),
+        attempt=attempt,
+        started=started,
+        seconds=rounded(time.monotonic() - begin, 3),
+        counts=counts(cases, inputs, answers.results),
+        again=len(answers.again),
+        probes=len(answers.probes),
+        index=index_told(answers),
+        images=tuple(dict.fromkeys(answers.images)),
+        commit=sources.head(request.root, request.remote).commit or "",
+        log=log,
+        stopped=stopped or changed_vault(inputs.vault),
+    )
+    shard_directory.complete(directory, receipt, answers.again, answers.probes, digest)
+    return receipt
+
+
+def counts(cases: Sequence[Case], inputs: Inputs, results: Sequence[Result]) -> ShardCounts:
+    """Say what became of the questions of a shard.
+
+    Args:
+        cases: its questions.
+        inputs: the modes, and how often each is asked.
+        results: what came of those that were asked, and of those that a stop left over.
+    """
+    asking = inputs.config.ask
+    due = sum(asked_in(case.modes, mode) for case in cases for mode in asking.modes) * asking.repeat
+    planned = len(cases) * len(asking.modes) * asking.repeat
+    kinds = Counter("asked" if result.failure is None else result.failure.kind for result in results)
+    failed = sum(number for kind, number in kinds.items() if kind not in {"asked", "aborted"})
+    return ShardCounts(planned=planned, asked=kinds["asked"], failed=failed, skipped=planned - due)
+
+
+def index_told(answers: PartialRun) -> dict[str, tuple[str, ...]]:
+    """Give what the API told of its index: every value that answers told of each key, else that of the last look."""
+    told: dict[str, dict[str, None]] = {}
+    for result in answers.results:
+        coverage = (result.response.coverage if result.response else None) or {}
+        for key, path in INDEX.items():
+            value = index_entry(coverage, path)
+            if value is not None:
+                told.setdefault(key, {})[str(value)] = None
+    for key in ("documents", "chunks"):
+        count = getattr(answers.index, key, None)
+        if key not in told and count is not None:
+            told[key] = {str(count): None}
+    return {key: tuple(sorted(values)) for key, values in sorted(told.items())}
+
+
+def refuse_stopped(result: ShardResult) -> None:
+    """Refuse a shard that did not ask everything.
+
+    Raises:
+        CannotTell: saying why.
+    """
+    receipt = result.receipt
+    if receipt.stopped is not None:
+        hint = f"Ask it again: --shard {receipt.shard}/{receipt.of}. It cannot be merged as it is."
+        raise CannotTell(f"shard {receipt.shard} of {receipt.of}: {receipt.stopped}", hint=hint, log=receipt.log)

@@ -1,0 +1,100 @@
+"""A run directory that was measured before, perhaps elsewhere -> its verdict, by the trusted inputs.
+
+The directory is only read: what the run comes to stands in a new one, with the configuration that judged it.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from pathlib import Path
+
+from raggate.errors import CannotTell, UsageError
+from raggate.gate import waivers
+from raggate.gate.run_origin import OF_THE_SUITE
+from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import Checkout, Provenance, exact_image
+from raggate.models.run import Run
+from raggate.models.selection import EVERYTHING
+from raggate.pipeline import check, claimed_run, judging, measure, run_directory
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import CheckResult
+from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
+from raggate.text.jsonio import JsonObject, dumps, loads
+
+MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
+"""The sections of a configuration by which a run is measured; the others judge."""
+
+_SAME = "Give `check --run` the files and flags that the run was measured by (--against, --api-url), or measure again."
+_COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+_VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
+
+
+def check_run(request: Request, directory: Path) -> CheckResult:
+    """Judge a run directory, as `check` judges what it has asked.
+
+    Args:
+        request: what the front end asks for.
+        directory: the run directory; nothing in it is trusted.
+
+    Raises:
+        RunFailed: for a directory that cannot be read, or a run that these inputs cannot judge.
+    """
+    with load_inputs(request) as inputs:
+        if request.choice != EVERYTHING:
+            raise UsageError(f"{request.choice.words}: a run is judged as a whole", hint="Leave it out with --run.")
+        waivers.check_cases(inputs.config, inputs.golden, request.config_name)
+        baseline = read_baseline(inputs, request.systems)
+        claimed = run_directory.read(directory, config=inputs.config)
+        origin = run_directory.stored_provenance(directory)
+        _refuse_other_command(origin)
+        _refuse_other_config(run_directory.stored_config(directory), inputs)
+        run = claimed_run.accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
+        _refuse_cut_texts(run, inputs)
+        place = measure.run_place(request, inputs, run.started)
+        with measure.failure_reports(place, inputs.config):
+            blank = measure.blank_run(place, run.started, request, inputs, command="check")
+            provenance = _provenance(origin, blank.provenance)
+            run = replace(run, run_id=place.name, provenance=provenance)
+            judged = judging.ready(request, inputs, place, baseline)(run)
+            scorecard = measure.write(place, judged, request, inputs.config)
+        return check.judged(request, inputs, baseline, place, judged, scorecard, source=directory)
+
+
+def _refuse_other_command(origin: Provenance) -> None:
+    """Refuse a run that says that it is of another build than the configuration's, or asked otherwise than `run`."""
+    if origin.build or origin.command not in {None, *OF_THE_SUITE}:
+        raise UsageError(
+            f"the run is one of `raggate {origin.command}`, which `check` does not judge",
+            hint="Name one of `raggate merge`, `raggate run` or `raggate check`.",
+        )
+
+
+def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
+    trusted = loads(dumps(inputs.config.model_dump(mode="json")))
+    differing = [key for key in MEASURING if stored.get(key) != trusted[key]]
+    if differing:
+        raise CannotTell(
+            f"the run was measured by another configuration than the one that judges it: {', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}",
+            hint=_SAME,
+        )
+
+
+def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:
+    """Refuse to have judges grade what is not there any more: their own grades are no part of what is believed."""
+    if inputs.config.judging is not None and any(item.labels.truncated for item in (*run.results, *run.repeats)):
+        raise CannotTell("judges need whole texts, and the run was kept without them", hint=_SAME)
+
+
+def _provenance(claimed: Provenance, own: Provenance) -> Provenance:
+    """Give where a run comes from as it says itself, in words of raggate's alone; what judges it is known here."""
+    commit = claimed.checkout.commit
+    checkout = claimed.checkout if commit is not None and _COMMIT.fullmatch(commit) else Checkout()
+    version = claimed.raggate_version
+    return replace(
+        own,
+        raggate_version=version if version is not None and _VERSION.fullmatch(version) else None,
+        checkout=checkout,
+        api_image=exact_image(claimed.api_image),
+    )

@@ -1,0 +1,419 @@
+"""A run in shards is the run that one process makes, byte for byte but for times; what is not whole is named."""
+
+from __future__ import annotations
+
+import io
+import json
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from builders import make_chunk, make_failure
+from project import Project, make_project
+from raggate.errors import CannotTell, ExitCode
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Response, Result
+from raggate.models.service import IndexState
+from raggate.models.shards import Plan
+from raggate.pipeline import asking, check, merge, planning, shard_check, shard_directory, shard_run, stored_check
+from raggate.pipeline.booted import Booted, Place
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunFailed
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.reports.progress import Progress
+from raggate.service.ask import AskResult, OnResult
+from raggate.text.lots import lot
+
+TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
+SMALL = """\
+version: 1
+suite: small
+golden: golden.jsonl
+vault: {{personal: vault/personal, work: vault/work}}
+api: {{url: "http://127.0.0.1:9"}}
+ask: {{modes: [hybrid, vector], repeat: {repeat}, repeat_sample: 4, probes: {{sample: 2}}}}
+invariants: {{headings_findable: warn, nonsense_abstains: warn, spelling_ignored: warn}}
+"""
+
+
+class _Api:
+    base_url = "http://127.0.0.1:9"
+
+    def died(self) -> None:
+        """Live."""
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Log nothing."""
+        return ()
+
+
+@dataclass(frozen=True)
+class FakeAdapter:
+    """Answers by the words of a question, fails some of them, and ranks some otherwise the second time."""
+
+    asked: dict[tuple[str, str], int]
+    repeatable = True
+
+    def ask(self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult) -> AskResult:
+        """Ask in an order of its own, as answers come in when they come."""
+        results = {}
+        for number, (case, mode) in enumerate(reversed(questions), 1):
+            results[case.id, mode] = self._answer(case, mode)
+            on_result(results[case.id, mode], number, len(questions))
+        return AskResult(results=tuple(results[case.id, mode] for case, mode in questions), stopped=None)
+
+    def _answer(self, case: Case, mode: str) -> Result:
+        key = (case.id, mode)
+        self.asked[key] = times = self.asked.get(key, 0) + 1
+        draw = lot(mode, case.id)[0]
+        result = Result(
+            case_id=case.id, mode=mode, response=None, failure=None, retries=draw % 2, elapsed_ms=draw * 1.5
+        )
+        if draw % 11 == 0:
+            return replace(result, failure=make_failure(message="no answer — ✗ within 60 s"))
+        words = [*case.question.split()[:3], "ledger"]
+        chunks = [self._chunk(rank, word, case.question) for rank, word in enumerate(words, 1)]
+        # not of the first ones by lot, which are asked as probes too, by a process that may not have asked them before
+        if times == 2 and draw > 20 and draw % 2:
+            chunks = [replace(chunk, rank=rank) for rank, chunk in enumerate(reversed(chunks), 1)]
+        coverage = {"index_version": "v7", "docs_processed": 12, "chunks_embedded": 36}
+        latency = {"retrieval_ms": draw * 0.1}
+        return replace(result, response=Response(chunks=tuple(chunks), coverage=coverage, latency=latency))
+
+    def _chunk(self, rank: int, word: str, question: str) -> Chunk:
+        place = {"vault": "work", "rel_path": f"Notes/{word}.md", "heading_path": f"# {word.title()} > ## First"}
+        text = f"{question} {word} ## \u202e {'x' * 300}"
+        return make_chunk(f"c{rank}", **place, rank=rank, text=text, score_final=1 / rank)
+
+
+@contextmanager
+def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
+    """Bring up an API that answers in this process."""
+    place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
+    up: Any = FakeAdapter({})
+    yield Booted(adapter=up, api=_Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A suite of 30 questions in two modes, some of which fail, with second answers and probes."""
+    project = make_project(tmp_path_factory.mktemp("shards"))
+    cases = project.cases()
+    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:6]]
+    more[0]["retriever_types"] = ["hybrid"]
+    project.write_cases([*cases, *more])
+    project.config.write_text(SMALL.format(repeat=1))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "booted", booted)
+        patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
+        yield project
+
+
+def asked_by(project: Project, **fields: Any) -> Request:
+    """Ask for what a quiet front end asks for."""
+    silent = {"environment": {}, "say": lambda line: None, "progress": lambda: Progress(io.StringIO()), "systems": ()}
+    return Request(config_file=project.config, **{**silent, **fields})
+
+
+def asked_in_shards(project: Project, count: int, out: Path) -> Plan:
+    """Plan, and ask every shard as a process would."""
+    request = asked_by(project, out=out)
+    with load_inputs(request) as inputs:
+        plan = planning.plan(request, inputs, count)
+        for shard in range(1, count + 1):
+            shard_run.ask(request, inputs, plan, shard)
+    return plan
+
+
+def contents(directory: Path) -> dict[str, str]:
+    """Give the files of a run directory without what is of a time."""
+    files = {}
+    for path in sorted(directory.iterdir()):
+        text = path.read_text().replace(directory.name, "RUN")
+        if path.name == "results.jsonl":
+            text = "\n".join(json.dumps(without_times(json.loads(line))) for line in text.splitlines())
+        elif path.suffix == ".json":
+            text = json.dumps(without_times(json.loads(text)), indent=1)
+        files[path.name] = text
+    return files
+
+
+def without_times(value: Any) -> Any:
+    """Leave out of a JSON value what is of a time."""
+    if isinstance(value, dict):
+        return {key: without_times(part) for key, part in value.items() if key not in {*TIMES, "latency"}}
+    return [*map(without_times, value)] if isinstance(value, list) else value
+
+
+@pytest.fixture(scope="module")
+def asked(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three shards that asked everything, with their plan."""
+    out = tmp_path_factory.mktemp("asked")
+    plan = asked_in_shards(suite, 3, out / "shards")
+    (out / "plan.json").write_bytes(planning.written(plan))
+    return out
+
+
+def refusal(project: Project, *directories: Path, **fields: Any) -> RunFailed:
+    """Merge, and give why that is refused; nothing is left of it."""
+    out = directories[0].parent / "refused"
+    with pytest.raises(RunFailed) as failed:
+        merge.merge(asked_by(project, out=out), directories, **fields)
+    assert not out.exists()
+    return failed.value
+
+
+@pytest.mark.parametrize(("repeat", "count"), [(1, 1), (1, 2), (1, 7), (1, 256), (3, 7)])
+def test_however_many_shards_there_are_the_run_is_the_same(
+    suite: Project, tmp_path: Path, repeat: int, count: int
+) -> None:
+    """1, 2, 7 and 256 shards give the bytes of one process: modes, repeats, failures, second answers, probes."""
+    suite.config.write_text(SMALL.format(repeat=repeat))
+    whole = check.run(asked_by(suite, out=tmp_path / "whole"))
+    asked_in_shards(suite, count, tmp_path / "shards")
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])
+    suite.config.write_text(SMALL.format(repeat=1))
+    files, expected = contents(merged.result.directory), contents(whole.directory)
+    assert files.pop("shards.json")
+    assert files == expected
+    assert len(whole.run.results) == 59
+    assert any(item.result.failure for item in whole.run.results)
+    assert whole.run.probes.answers
+    assert whole.run.fingerprint["repeated"]["differ"] > 0
+
+
+def change_receipt(directory: Path, **fields: Any) -> None:
+    """Change a receipt and make it fit its own hash again, as who forges one can."""
+    receipt = replace(shard_directory.read_receipt(directory), **fields)
+    (directory / "receipt.json").write_bytes(shard_directory.receipt_bytes(receipt))
+
+
+def _killed(two: Path) -> None:
+    (two / "receipt.json").unlink()
+
+
+def _gone(two: Path) -> None:
+    shutil.rmtree(two)
+
+
+def _doubled(two: Path) -> None:
+    shutil.copytree(two, two.parent / "shard-2-of-3-attempt-2")
+
+
+def _foreign(two: Path) -> None:
+    change_receipt(two, plan="0" * 64)
+
+
+def _stopped(two: Path) -> None:
+    change_receipt(two, stopped="the API died")
+
+
+def _half(two: Path) -> None:
+    counts = shard_directory.read_receipt(two).counts
+    change_receipt(two, counts=replace(counts, asked=counts.asked - 1))
+
+
+def _miscounted(two: Path) -> None:
+    counts = shard_directory.read_receipt(two).counts
+    change_receipt(two, counts=replace(counts, asked=counts.asked - 1, failed=counts.failed + 1))
+
+
+def _cut(two: Path) -> None:
+    results = two / "results.jsonl"
+    results.write_bytes(results.read_bytes()[:-20])
+
+
+def _other_index(two: Path) -> None:
+    index = {**shard_directory.read_receipt(two).index, "chunk_tokens": ("9",)}
+    for other in (1, 3):
+        change_receipt(two.parent / f"shard-{other}-of-3", index={**index, "chunk_tokens": ("8",)})
+    change_receipt(two, index=index)
+
+
+def _other_image(two: Path) -> None:
+    for shard, digit in ((1, "a"), (2, "b"), (3, "a")):
+        change_receipt(two.parent / f"shard-{shard}-of-3", images=(f"sha256:{digit * 64}",))
+
+
+def _renumbered(two: Path) -> None:
+    shutil.rmtree(two)
+    shutil.copytree(two.parent / "shard-1-of-3", two)
+    change_receipt(two, shard=2)
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (_killed, "shard 2 of 3: {two}: no receipt.json: it was killed"),
+        (_gone, "shard 2 of 3: missing"),
+        (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
+        (_foreign, "{two}: of another plan"),
+        (_stopped, "shard 2 of 3: {two}: it stopped early: the API died"),
+        (_half, "shard 2 of 3: {two}: half: 20 planned, "),
+        (_miscounted, "shard 2 of 3: {two}: its counts are not those of its answers"),
+        (_cut, "shard 2 of 3: {two}/results.jsonl: its SHA-256 is not that of the receipt"),
+        (_other_index, "shard 2: it saw another index: chunk_tokens 9, where most saw 8"),
+        (_other_image, "shard 2: it saw another image of the API: sha256:bbb"),
+        (_renumbered, "shard 2 of 3: {two}: its answers are not one to each of its questions"),
+    ],
+)
+def test_a_shard_that_is_not_whole_is_named(
+    suite: Project, asked: Path, tmp_path: Path, harm: Callable[[Path], None], words: str
+) -> None:
+    """A shard that is missing, killed, doubled, half, cut, forged, or of another plan, index or image ends with 3."""
+    shards = shutil.copytree(asked / "shards", tmp_path / "shards")
+    two = shards / "shard-2-of-3"
+    harm(two)
+    failed = refusal(suite, shards, plan_file=asked / "plan.json")
+    assert failed.exit_code == ExitCode.CANNOT_TELL
+    assert words.format(two=two) in failed.message
+    assert "Nothing was merged." in failed.hint
+
+
+def test_an_attempt_that_ended_early_is_left_out_and_told(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """Of two attempts of a shard the one that asked everything counts, and the run directory names the other."""
+    shards = shutil.copytree(asked / "shards", tmp_path / "shards")
+    shutil.copytree(shards / "shard-2-of-3", shards / "shard-2-of-3-attempt-2")
+    (shards / "shard-2-of-3" / "receipt.json").unlink()
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [shards])
+    (line,) = merged.left_out
+    assert "shard-2-of-3: no receipt.json" in line
+    assert json.loads((merged.result.directory / "shards.json").read_text())["left_out"] == [line]
+
+
+@pytest.fixture(scope="module")
+def read_again(suite: Project, asked: Path) -> Callable[[], object]:
+    """Give a function that reads the answers of all three shards."""
+    with load_inputs(asked_by(suite)) as inputs:
+        plan = planning.plan(asked_by(suite), inputs, 3)
+        directories = [asked / "shards" / f"shard-{shard}-of-3" for shard in (1, 2, 3)]
+        return lambda: shard_check.read_shards(plan, [*map(shard_check.looked_at, directories)], inputs)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(number=st.integers(0, 99), share=st.floats(0, 1), difference=st.integers(1, 255))
+def test_a_byte_that_is_changed_changes_nothing_or_is_refused(
+    asked: Path, read_again: Callable[[], object], number: int, share: float, difference: int
+) -> None:
+    """Whatever byte of whatever file of a shard is another one, the shards are refused or hold the same answers."""
+    expected = read_again()
+    files = sorted((asked / "shards").glob("*/*.json*"))
+    file = files[number % len(files)]
+    content = file.read_bytes()
+    at = min(int(share * len(content)), len(content) - 1)
+    try:
+        file.write_bytes(content[:at] + bytes([content[at] ^ difference]) + content[at + 1 :])
+        with suppress(CannotTell):
+            assert read_again() == expected
+    finally:
+        file.write_bytes(content)
+
+
+def test_a_shard_alone_is_no_run(suite: Project, asked: Path) -> None:
+    """A shard is never checked, compared or promoted by itself: exit 2, naming `merge`."""
+    shard = str(asked / "shards" / "shard-1-of-3")
+    for command in (["check", "--run", shard], ["compare", shard], ["promote", shard], ["score", shard]):
+        done = suite.command(*command)
+        assert done.code == 2
+        assert "one shard of a run" in done.err
+        assert "raggate merge" in done.err
+
+
+def test_a_shard_with_nothing_to_ask_needs_no_api(
+    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """More shards than questions are fine: those without any leave an empty receipt, and start no API."""
+    request = asked_by(suite, out=tmp_path)
+    with load_inputs(request) as inputs:
+        plan = planning.plan(request, inputs, 256)
+        empty = plan.shards.index((), 1) + 1
+        monkeypatch.delattr(asking, "booted")
+        receipt = shard_run.ask(request, inputs, plan, empty).receipt
+    assert (receipt.counts.planned, receipt.stopped, receipt.probes) == (0, None, 0)
+
+
+def test_answers_of_a_process_that_is_killed_are_there(
+    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each answer is in the file when the next question is asked, so that a process may be killed at any moment."""
+    seen: list[int] = []
+    request = asked_by(suite, out=tmp_path)
+    path = tmp_path / "shard-1-of-2" / "results.jsonl"
+    listening = replace(
+        request, answered=lambda result: seen.append(len([*shard_directory.rows(path.read_bytes(), "")]))
+    )
+    with load_inputs(request) as inputs:
+        shard_run.ask(listening, inputs, planning.plan(request, inputs, 2), 1)
+    assert seen == [*range(1, len(seen) + 1)]
+    assert len(seen) > 20
+
+
+def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """A plan that was changed, or that is of another golden set or configuration, is refused with exit 2."""
+    stored = json.loads((asked / "plan.json").read_text())
+    stored["shards"][0].append(stored["shards"][1].pop())
+    changed = tmp_path / "plan.json"
+    changed.write_text(json.dumps(stored))
+    failed = refusal(suite, asked / "shards", plan_file=changed)
+    assert (failed.exit_code, "it was changed" in failed.message) == (ExitCode.USAGE, True)
+    other = suite.copied(tmp_path / "other")
+    other.edit("sample: 4", "sample: 5")
+    other.write_cases(other.cases()[:-1])
+    failed = refusal(other, asked / "shards", plan_file=asked / "plan.json")
+    assert failed.exit_code == ExitCode.USAGE
+    assert "the golden set, the configuration differ" in failed.message
+
+
+def test_the_verdict_of_a_merged_run_is_that_of_a_check(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """`check --run` of a merged run says what `check` says, in a run directory of its own."""
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"])
+    before = {path.name: path.read_bytes() for path in merged.result.directory.iterdir()}
+    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged.result.directory)
+    checked = check.check(asked_by(suite, out=tmp_path / "checked"))
+    assert {path.name: path.read_bytes() for path in merged.result.directory.iterdir()} == before
+    assert judged.review.verdict == checked.review.verdict
+    assert contents(judged.directory)["results.jsonl"] == contents(checked.directory)["results.jsonl"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ("repeat_sample: 4", "repeat_sample: 5", "another configuration than the one that judges it: ask differs"),
+        ("127.0.0.1:9", "127.0.0.1:8", "another configuration than the one that judges it: api differs"),
+        ("version: 1", "version: 1", "not measured by the files that judge it: vault differs"),
+    ],
+)
+def test_a_run_is_judged_by_what_it_was_measured_by(
+    suite: Project, asked: Path, tmp_path: Path, old: str, new: str, words: str
+) -> None:
+    """A run that other inputs measured than those that judge is refused: it cannot tell."""
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"])
+    other = suite.copied(tmp_path / "other")
+    other.edit(old, new)
+    if old == new:
+        (other.root / "vault/work/Notes/more.md").write_text("# More\n\nnew\n")
+    done = other.command("check", "--run", str(merged.result.directory))
+    assert done.code == ExitCode.CANNOT_TELL, done.err
+    assert words in done.err
+
+
+def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """Thresholds and waivers of the directory that is judged have no say, nor has when it says that it was made."""
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
+    config = json.loads((merged / "config.json").read_text())
+    config["started"] = "2001-01-01T00:00:00Z"
+    config["config"]["gate"]["max_error_rate"] = 0.99
+    config["config"]["waivers"] = [{"case": "x", "owner": "me", "reason": "so", "expires": "2001-02-01"}]
+    (merged / "config.json").write_text(json.dumps(config))
+    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
+    assert judged.review.verdict.exit_code == ExitCode.CANNOT_TELL
+    assert judged.review.run.config.gate.max_error_rate == 0.02
+    assert judged.review.run.config.waivers == []
+    assert not judged.review.run.started.startswith("2001")
