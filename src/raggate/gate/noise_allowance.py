@@ -39,10 +39,7 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
             continue
         band = bands.get(mode, {}).get(metric)
         if band is None or band.moved is None or not band.cases:
-            return (
-                f"the baseline knows of no noise in {metric} ({mode}): promote a run of `raggate calibrate`, which "
-                "measures it, before it counts"
-            )
+            return f"the baseline knows of no noise in {metric} ({mode})"
         asked = sum(case.mode == mode and case.values.get(metric) is not None for case in baseline.scorecard.cases)
         most = highest(metric)
         limit = explained(replace(band, moved=band.moved / most), asked) * most

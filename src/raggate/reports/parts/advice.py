@@ -14,6 +14,8 @@ _BY_CODE = {
     "`ask.read_timeout` and `ask.total_timeout`.",
     "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
     "changed around it, such as data, a model or a dependency.",
+    "not-confirmed": "measure how noisy the API is with `raggate calibrate` and promote that run, so that a loss is "
+    "told from noise; or find out why the same question gets other answers.",
     "vanished": "ask and score it again; if it is gone on purpose, promote a run without it, with "
     "`--allow-regression` and a reason.",
     "vault-changed": "promote a run over the notes as they are now, or let such a change pass with a warning: "

@@ -10,7 +10,7 @@ from raggate.reports.parts import figures
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import folded, inert, listed, table
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import counted, written
+from raggate.text.numbers import counted
 
 SHOWN_SETTINGS = 40
 SHOWN_NAMES = 30
@@ -147,7 +147,14 @@ def _baseline(preview: Preview) -> str:
         sentence = f"**Baseline**: ⚠️ replaced, and makes the gate weaker for later changes: {names}."
     if not preview.values:
         return sentence
-    lines = [[safe(metric, limit=120), written(before), written(now)] for metric, before, now in preview.values[:60]]
+    lines = [
+        [
+            safe(figures.title(metric), limit=120),
+            figures.amount(metric, before, beside=now),
+            figures.amount(metric, now, beside=before),
+        ]
+        for metric, before, now in preview.values[:60]
+    ]
     return f"{sentence}\n\n" + table(("metric", "stored", "replaced by"), lines, numbers=("stored", "replaced by"))
 
 

@@ -43,11 +43,16 @@ def counted(delta: Delta) -> bool:
 
 def value(metric: str, measured: MetricValue, *, beside: float | None = None) -> str:
     """Write a value with its unit, in so many digits that it looks different from one beside it; a dash for none."""
-    if measured.value is None:
+    return amount(metric, measured.value, beside=beside)
+
+
+def amount(metric: str, number: float | None, *, beside: float | None = None) -> str:
+    """Write the number of a metric likewise."""
+    if number is None:
         return NONE
     share = is_share(metric)
-    numbers = [number for number in (measured.value, beside) if number is not None]
-    text = _number(measured.value, _digits(numbers, share=share), share=share)
+    numbers = [number] if beside is None else [number, beside]
+    text = _number(number, _digits(numbers, share=share), share=share)
     return f"{text} %" if share else text
 
 
