@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
@@ -23,6 +24,28 @@ def _known_adapter(name: str) -> str:
     if name not in ADAPTER_NAMES:
         raise ValueError(f"expected one of {', '.join(ADAPTER_NAMES)}{suggestion(name, ADAPTER_NAMES)}")
     return name
+
+
+TRACE_ID = "{trace_id}"
+"""Stands for the id of a trace in the address of a viewer."""
+
+# what may stand in an address, and neither ends a Markdown link nor begins a placeholder
+_OF_URL = r"[A-Za-z0-9._~:/?#@!$&*+,;=%-]*"
+_TRACE_URL = re.compile(
+    rf"https?://(?:[A-Za-z0-9.-]+|\[[0-9A-Fa-f:.]+\])(?::[0-9]{{1,5}})?[/?#]{_OF_URL}{re.escape(TRACE_ID)}{_OF_URL}"
+)
+
+
+def _trace_url(template: str) -> str:
+    if len(template) > 500 or not _TRACE_URL.fullmatch(template):
+        raise ValueError(
+            f"expected an address of http or https with {TRACE_ID} once, behind the host, such as "
+            f"https://traces.example/trace/{TRACE_ID}; other braces, quotes and brackets are written as %7B and so on"
+        )
+    return template
+
+
+TraceUrl = Annotated[str, AfterValidator(_trace_url)]
 
 
 class Ask(SettingsModel):
@@ -56,6 +79,8 @@ class Ask(SettingsModel):
     """How many questions are asked twice when `repeat` is 1, to see whether the API always ranks alike."""
     traceparent: bool = True
     """Send a W3C `traceparent` with every question, so that it can be found in the API's traces; docs/traces.md."""
+    trace_url: TraceUrl | None = None
+    """Where a trace is seen, such as `https://traces.example/trace/{trace_id}`: reports link a lost question to it."""
     probes: Probes = Probes()
     """Extra questions, asked after the suite, for invariants that need them; docs/invariants.md lists what they
     cost."""
@@ -86,11 +111,13 @@ class Ask(SettingsModel):
         return fields.abstained is not None and not (fields.abstained.empty and self.retrieval_only)
 
     @model_validator(mode="after")
-    def _sections_with_their_adapters(self) -> Ask:
+    def _keys_that_belong_together(self) -> Ask:
         for name in ("mapped", "mcp"):
             if (self.adapter == name) != (getattr(self, name) is not None):
                 raise ValueError(
                     f"expected both `ask.adapter: {name}` and the section `ask.{name}`, or neither: add what is "
                     "missing or remove the other"
                 )
+        if self.trace_url is not None and not self.traceparent:
+            raise ValueError("expected no `ask.trace_url` with `ask.traceparent: false`: no question has a trace then")
         return self

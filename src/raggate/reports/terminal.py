@@ -19,6 +19,7 @@ from raggate.reports.parts import (
     numbers,
     ranks,
     reasons,
+    traces,
 )
 from raggate.reports.parts.screen import Screen
 from raggate.text.escape import log_line
@@ -245,7 +246,7 @@ def _flip(flip: Flip, review: Review, screen: Screen) -> None:
         ("expected", flip.gold),
         ("why", flip.why if absent else _bare(causes.remaining(flip))),
         ("instead", flip.displaced_by or ""),
-        ("trace", flip.trace_id or ""),
+        ("trace", traces.address(review, flip.trace_id) or flip.trace_id or ""),
     )
     for label, text in parts:
         if text:

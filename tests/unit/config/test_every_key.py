@@ -94,6 +94,7 @@ KEYS: dict[str, Looser | str] = {
     "ask.give_up_after": "what is not asked any more is not measured, and what is counts whether it failed",
     "ask.repeat": looser(3, 2),
     "ask.traceparent": "an id of a trace makes no other answers",
+    "ask.trace_url": "where a trace is seen makes no other answers",
     "ask.repeat_sample": looser(10, 0),
     "ask.probes.sample": looser(5, 4),
     "ask.probes.reindex.*": OTHER,

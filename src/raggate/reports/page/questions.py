@@ -11,7 +11,7 @@ from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.page.passages import Passages, heading
-from raggate.reports.parts import ranks
+from raggate.reports.parts import ranks, traces
 from raggate.text.escape import plain
 from raggate.text.numbers import rounded_or_none
 
@@ -90,7 +90,17 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
 
 def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[dict[str, object]]:
     """Give for each row, in the same order, what is shown when it is opened."""
-    return [_detail(item, sides, passages, metrics) for item in review.run.results]
+    return [
+        {**_detail(item, sides, passages, metrics), **_trace(review, item.result.trace_id)}
+        for item in review.run.results
+    ]
+
+
+def _trace(review: Review, trace_id: str | None) -> dict[str, object]:
+    if not trace_id:
+        return {}
+    address = traces.address(review, trace_id)
+    return {"trace": plain(trace_id), **({"trace_at": address} if address else {})}
 
 
 def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Sequence[str]) -> dict[str, object]:
@@ -104,7 +114,6 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
         "old": None if before is None else [_entry(entry, passages) for entry in before.entries],
         "values": [[_value(side, metric) for side in values] for metric in metrics],
         "ms": round(item.result.elapsed_ms),
-        **({"trace": plain(item.result.trace_id)} if item.result.trace_id else {}),
     }
     texts = {"why": flip.why if flip else "", "instead": (flip.displaced_by or "") if flip else ""}
     detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}

@@ -8,7 +8,7 @@ from functools import partial
 from raggate.models.comparison import Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports.parts import causes, formatting, ranks
+from raggate.reports.parts import causes, formatting, ranks, traces
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, folded, link, source_address
 from raggate.text.escape import markdown as safe
@@ -105,7 +105,8 @@ def item(flip: Flip, review: Review, links: Links | None) -> str:
         lines.append(f"in its place: {safe(flip.displaced_by)}")
     if flip.trace_id:
         # raggate's own 32 hex digits, checked where a run is read; in a code span they are no commit, and can be copied
-        lines.append(f"trace: `{flip.trace_id}`")
+        address = traces.address(review, flip.trace_id).replace("&", "&amp;")
+        lines.append(f"trace: [`{flip.trace_id}`]({address})" if address else f"trace: `{flip.trace_id}`")
     return "<br>\n  ".join(lines)
 
 

@@ -156,7 +156,11 @@
     const changed = cells.filter(([, before, now]) => compared && before !== now);
     const figures = (changed.length ? changed : cells.slice(0, 4)).map(([metric, before, now]) =>
       el("li", {}, el("span", { class: "soft" }, `${metric} `), compared && before !== now ? `${figure(before)} → ${figure(now)}` : figure(now)));
-    return el("ul", { class: "plain values small" }, figures, el("li", { class: "soft" }, `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", el("code", {}, facts.trace)) : null);
+    return el("ul", { class: "plain values small" }, figures, el("li", { class: "soft" }, `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", trace(facts)) : null);
+  }
+  function trace(facts) {
+    const id = el("code", {}, facts.trace);
+    return facts.trace_at ? el("a", { href: facts.trace_at, rel: "noopener noreferrer" }, id) : id;
   }
   function noteLink(number) {
     if (number < 0) return el("span", { class: "soft" }, "a note that no answer of this run names");
