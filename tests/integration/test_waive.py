@@ -211,6 +211,7 @@ class TestWhatIsNot:
             ("q17 in vector until 2026-12-31 because x", "No question is asked in mode vector; expected one of hybrid"),
             ("q18 in text until 2026-12-31 because x", "Question q18 is not asked in mode text."),
             ("metric hit_at_55 until 2026-12-31 because x", "The gate judges no metric hit_at_55. Like it: hit_at_5"),
+            ("metric mrr_at_1 until 2026-12-31 because x", "The gate judges no metric mrr_at_1."),
             ("q17 until 2026-05-31 because x", "2026-05-31 is over in UTC"),
             ("q17 until 2026-02-30 because x", "The last day is a date such as 2026-12-31."),
             ("q17 until ２０２６-12-31 because x", "The last day is a date such as"),
@@ -238,6 +239,15 @@ class TestWhatIsNot:
         entry = f"waivers: [{{case: q17, owner: bob, reason: why, expires: {standing}}}]\n"
         talk.repository.add_commit({"raggate.yml": CONFIG + entry}, [talk.repository.head], branch="main")
         refused(talk, ASKED, words)
+
+    def test_waived_in_another_mode(self, talk: Conversation) -> None:
+        """What is waived in one mode is not waived in another one, nor in all."""
+        entry = "waivers: [{case: q17, mode: text, owner: bob, reason: why, expires: 2027-01-01}]\n"
+        talk.repository.add_commit({"raggate.yml": CONFIG + entry}, [talk.repository.head], branch="main")
+        refused(talk, ASKED.replace("q17", "q17 in text"), "q17 is waived on main already")
+        talk.say(ASKED)
+        (pull,) = proposed(talk)
+        assert [waiver.mode for waiver in settings(talk, pull).waivers] == ["text", None]
 
     def test_a_file_that_cannot_be_added_to(self, talk: Conversation) -> None:
         """Where the file is written so that it cannot be added to, the reply has the line to add by hand."""
@@ -275,6 +285,12 @@ class TestTwice:
         assert waiver == Waiver(case="q17", owner="bob", reason="it is short", expires="2026-07-01")
         assert pull.title == "Waive question q17 until 2026-07-01"
         assert changed_by(talk, pull) == {"raggate.yml"}
+
+    def test_in_another_order(self, talk: Conversation) -> None:
+        """The same questions in another order are the same."""
+        talk.say(ASKED.replace("q17", "q17 q18"))
+        talk.say(ASKED.replace("q17", "q18, q17"))
+        assert len(proposed(talk)) == 1
 
     def test_another_question(self, talk: Conversation) -> None:
         """Another question, or one mode of it, is another pull request: each is merged or closed for itself."""
