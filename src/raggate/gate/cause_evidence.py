@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
-from itertools import pairwise
+from itertools import chain, pairwise
 
 from raggate.gate.asked import first_ranks
 from raggate.gate.folder_causes import KINDS, beyond
@@ -48,8 +48,7 @@ def cause_evidence(run: Run, now: Scorecard, before: Scorecard, changes: Iterabl
     modes = dict.fromkeys(case.mode for case in now.cases)
     sides = {mode: [[case for case in side.cases if case.mode == mode] for side in (before, now)] for mode in modes}
     retrieved: dict[str, set[str]] = {}
-    answered = [item.result for item in (*run.results, *run.repeats)] + [item.result for item in run.probes.answers]
-    for result in answered:
+    for result in chain((item.result for item in run.answers), (item.result for item in run.probes.answers)):
         for chunk in result.response.chunks if result.response else ():
             retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
     index = IndexChange(before.fingerprint, now.fingerprint)
@@ -84,7 +83,7 @@ def _gone(run: Run, before: Scorecard, retrieved: Collection[str]) -> frozenset[
 def _beyond(run: Run) -> dict[str, set[FolderKind]]:
     kinds: dict[str, set[FolderKind]] = {}
     filled: set[str] = set()
-    for result in (item.result for item in (*run.results, *run.repeats)):
+    for result in (item.result for item in run.answers):
         known = kinds.setdefault(result.mode, set())
         if result.response is not None and len(known) < len(KINDS):
             known.update(beyond(result.response))

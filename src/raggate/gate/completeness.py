@@ -41,7 +41,7 @@ def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
     asked several times needs as many results. A run that stopped early lacks questions for that reason; this does not
     tell it from one whose results were lost.
     """
-    answers = Counter((item.result.mode, item.case.id) for item in (*run.results, *run.repeats))
+    answers = Counter((item.result.mode, item.case.id) for item in run.answers)
     times = times_asked(run.fingerprint)
     modes = dict.fromkeys([*modes_of(run.fingerprint), *(item.result.mode for item in run.results)])
     expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))

@@ -46,15 +46,15 @@ def find_flips(
     does; an unanswerable one when the API abstains. A question that a run did not come to, as it stopped before, is
     neither. Broken ones come first, must-pass and largest falls on top.
     """
-    items = {(item.result.mode, item.case.id): item for item in run.results}
-    failures = {key: item.result.failure for key, item in items.items() if run.stopped is not None}
-    left = {key for key, failure in failures.items() if failure is not None and failure.kind == "aborted"}
-    flips = (
-        _flip(old, new, items[new.mode, new.case_id], flip_at, evidence)
-        for old, new in pairs
-        if (new.mode, new.case_id) not in left
-    )
-    return tuple(sorted(filter(None, flips), key=_order))
+    by_question = {(new.mode, new.case_id): (old, new) for old, new in pairs}
+    flips = []
+    for item in run.results:
+        sides = by_question.get((item.result.mode, item.case.id))
+        failure = item.result.failure
+        left = run.stopped is not None and failure is not None and failure.kind == "aborted"
+        if sides is not None and not left and (flip := _flip(*sides, item, flip_at, evidence)) is not None:
+            flips.append(flip)
+    return tuple(sorted(flips, key=_order))
 
 
 def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int) -> tuple[Flip, ...]:

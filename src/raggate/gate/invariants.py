@@ -88,7 +88,7 @@ def comparable(scorecard: Scorecard, baseline: Baseline) -> tuple[str, ...]:
 
 
 def _answered(run: Run) -> Iterator[tuple[str, LabelledResult, Any]]:
-    for item in (*run.results, *run.repeats):
+    for item in run.answers:
         if item.result.response is not None:
             yield f"{item.case.id} ({item.result.mode})", item, item.result.response
 

@@ -52,7 +52,7 @@ def _private_withheld(run: Run) -> Iterator[str]:
     if not private:
         return
     known, notes = note_places.holders(run), frozenset(notes_of(run.fingerprint))
-    for item in (*run.results, *run.repeats):
+    for item in run.answers:
         if item.result.response is not None:
             # of a path that no vault holds `notes_exist` tells here
             clues = _private_clues(item.result.response, item.labels.leaks, private, known, frozenset())

@@ -20,15 +20,14 @@ _COUNTS = {"docs_processed": "documents", "chunks_embedded": "chunks"}
 
 def steady(run: Run) -> dict[tuple[str, str], Response]:
     """Give the suite's answers, by mode and case, of the questions that were asked again and ranked alike."""
-    doubtful = doubts(run)
-    answers = {(item.result.mode, item.case.id): item.result.response for item in run.results}
+    doubtful, answers = doubts(run), _probed(run)
     asked = ((answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers)
     return {key: first for key in asked if key not in doubtful and (first := answers.get(key)) is not None}
 
 
 def doubts(run: Run) -> dict[tuple[str, str], str]:
     """Say of the probes' questions, by mode and case, why nothing can be held against the suite's own answer."""
-    answers = {(item.result.mode, item.case.id): item.result.response for item in run.results}
+    answers = _probed(run)
     again = {
         (control.probe.mode, control.probe.case_id): control.result.response for control in run.probes.of("control")
     }
@@ -40,6 +39,13 @@ def doubts(run: Run) -> dict[tuple[str, str], str]:
         elif difference(first.chunks, second.chunks) is not None:
             reasons[key] = "the question is ranked differently when asked again unchanged"
     return reasons
+
+
+def _probed(run: Run) -> dict[tuple[str, str], Response | None]:
+    """Give the suite's answers to the questions of probes, by mode and case."""
+    asked = {(answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers}
+    items = run.results if asked else ()
+    return {key: item.result.response for item in items if (key := (item.result.mode, item.case.id)) in asked}
 
 
 def difference(before: Sequence[Chunk], now: Sequence[Chunk]) -> str | None:

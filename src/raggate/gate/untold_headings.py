@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 
 from raggate.models.comparison import Comparison, UntoldHeadings
-from raggate.models.run import LabelledResult, Run
+from raggate.models.run import Run
 from raggate.models.verdict import Reason
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
@@ -13,19 +14,19 @@ from raggate.text.quote import cut
 
 def untold_headings(run: Run) -> Iterator[UntoldHeadings]:
     """Give the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
-    by_mode: dict[str, list[LabelledResult]] = {}
+    labelled: Counter[str] = Counter()
+    by_heading: Counter[str] = Counter()
+    told: dict[str, bool] = {}
     for item in run.results:
-        by_mode.setdefault(item.result.mode, []).append(item)
-    for mode, items in by_mode.items():
-        chunks = [chunk for item in items if item.result.response for chunk in item.result.response.chunks]
-        if not chunks or any(chunk.heading_path.strip() for chunk in chunks):
-            continue
-        labelled = [item for item in items if item.case.gold_supports]
-        by_heading = [
-            item for item in labelled if all(support.heading_path is not None for support in item.case.gold_supports)
-        ]
-        if by_heading:
-            yield UntoldHeadings(mode=mode, questions=len(by_heading), of=len(labelled))
+        mode, supports = item.result.mode, item.case.gold_supports
+        if supports:
+            labelled[mode] += 1
+            by_heading[mode] += all(support.heading_path is not None for support in supports)
+        for chunk in item.result.response.chunks if item.result.response else ():
+            told[mode] = told.get(mode, False) or bool(chunk.heading_path.strip())
+    for mode, any_told in told.items():
+        if not any_told and by_heading[mode]:
+            yield UntoldHeadings(mode=mode, questions=by_heading[mode], of=labelled[mode])
 
 
 def warnings(comparison: Comparison) -> Iterator[Reason]:

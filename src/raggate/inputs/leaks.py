@@ -13,12 +13,17 @@ from typing import NamedTuple
 from raggate.config.probe_settings import Principal
 from raggate.inputs.note_words import bare, shingles, words
 from raggate.inputs.notes import Notes
-from raggate.models.run import Chunk, Leak, LeakPart, Reference, Response, Run
+from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference, Response, Run
+from raggate.models.run_packing import LABELLED
 from raggate.text.anchors import inside_place
 from raggate.text.jsonio import JsonObject
+from raggate.text.long_sequence import LongSequence
 
 ROW = 8
 """Words in a row by which a text is known to be of a note."""
+
+_TOGETHER = 5_000
+"""Answers that are looked through at once: the notes are, for each such lot."""
 
 _Row = tuple[str, ...]
 _Asked = tuple[str, Response | None]
@@ -45,11 +50,9 @@ def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
         principals: who may see what, by name. What is private is kept from everybody.
     """
     private = frozenset(run.probes.private)
-    suite = (*run.results, *run.repeats)
-    leaks = _leaks([(item.case.question, item.result.response) for item in suite], notes, private)
-    labelled = tuple(
-        replace(item, labels=replace(item.labels, leaks=own)) for item, own in zip(suite, leaks, strict=True)
-    )
+    if private:
+        results, repeats = (_labelled(items, notes, private) for items in (run.results, run.repeats))
+        run = replace(run, results=results, repeats=repeats)
     answers = [*run.probes.answers]
     for name in dict.fromkeys(answer.probe.principal for answer in answers):
         places = [place for place, answer in enumerate(answers) if answer.probe.principal == name]
@@ -57,9 +60,17 @@ def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
         asked = [(answers[place].probe.question, answers[place].result.response) for place in places]
         for place, own in zip(places, _leaks(asked, notes, hidden), strict=True):
             answers[place] = replace(answers[place], leaks=own)
-    size = len(run.results)
-    probes = replace(run.probes, answers=tuple(answers))
-    return replace(run, results=labelled[:size], repeats=labelled[size:], probes=probes)
+    return replace(run, probes=replace(run.probes, answers=tuple(answers)))
+
+
+def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[str]) -> Sequence[LabelledResult]:
+    labelled = LongSequence(LABELLED)
+    for begin in range(0, len(items), _TOGETHER):
+        piece = tuple(items[begin : begin + _TOGETHER])
+        leaks = _leaks([(item.case.question, item.result.response) for item in piece], notes, private)
+        for item, own in zip(piece, leaks, strict=True):
+            labelled.append(replace(item, labels=replace(item.labels, leaks=own)))
+    return labelled[:]
 
 
 def _hidden_from(principal: Principal | None, notes: Notes) -> frozenset[str]:

@@ -45,7 +45,7 @@ def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:
     questions = {case.id: case.question for case in golden.cases}
     for directory in directories:
         run = run_directory.read(directory)
-        for item in (*run.results, *run.repeats):
+        for item in run.answers:
             if item.result.response is not None and questions.get(item.case.id) == item.case.question:
                 lists.setdefault(item.case.id, []).append(_ranked(run, item.result.response.chunks))
     return lists

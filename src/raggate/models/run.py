@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 from typing import Literal
 
 from raggate.config.imported import RunConfig
@@ -222,10 +224,10 @@ class Run:
     suite: str
     started: str
     golden: Golden
-    results: tuple[LabelledResult, ...]
+    results: Sequence[LabelledResult]
     config: RunConfig
     fingerprint: Fingerprint
-    repeats: tuple[LabelledResult, ...] = ()
+    repeats: Sequence[LabelledResult] = ()
     provenance: Provenance = field(default_factory=Provenance)
     duration_s: float = 0.0
     stopped: str | None = None
@@ -234,3 +236,8 @@ class Run:
     probes: Probing = field(default_factory=Probing)
     judging: Judging | None = None
     selection: Selection | None = None
+
+    @property
+    def answers(self) -> Iterator[LabelledResult]:
+        """All answers, one by one, the first ones before the later ones. Of a long run they are read from disk."""
+        return chain(self.results, self.repeats)

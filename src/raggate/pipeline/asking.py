@@ -97,16 +97,16 @@ class Part:
         before = len(answers.results)
 
         def clean(result: Result) -> Result:
-            return replace(up.clean(result), repeat=repeat)
+            return up.clean(result) if repeat == 1 else replace(up.clean(result), repeat=repeat)
 
         def keep(result: Result, done: int, total: int) -> None:
             answers.note_failure(result, up.api)
-            answers.results.append(clean(result))
-            self.request.answered(answers.results[-1])
+            answers.results.append(cleaned := clean(result))
+            self.request.answered(cleaned)
             progress.advance(before + done, total * asking.repeat, answers.failed)
 
         asked = up.adapter.ask(questions, up.api, on_result=keep)
-        answers.results[before:] = map(clean, asked.results)
+        answers.results.extend(map(clean, asked.unasked()))
         return asked.stopped if repeat == 1 or not asked.stopped else f"asking for time {repeat}: {asked.stopped}"
 
 

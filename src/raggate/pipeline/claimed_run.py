@@ -146,7 +146,7 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
         if asked_in(case.modes, mode)
         for repeat in range(1, inputs.config.ask.repeat + 1)
     }
-    given = {(item.result.mode, item.case.id, item.result.repeat) for item in (*claimed.results, *claimed.repeats)}
+    given = {(item.result.mode, item.case.id, item.result.repeat) for item in claimed.answers}
     if given - due:
         raise CannotTell(f"the run contains {len(given - due)} answers that were not asked for", hint=hint)
     missing = due - given
@@ -157,7 +157,7 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
 def _refuse_wild_numbers(claimed: Run) -> None:
     """Refuse numbers that no measurement gives, and that would be shown."""
     _refuse_beyond(MOST_MS / 1000, "duration_s", [claimed.duration_s])
-    for item in (*claimed.results, *claimed.repeats):
+    for item in claimed.answers:
         result = item.result
         _refuse_beyond(MOST_MS, "elapsed_ms", [result.elapsed_ms])
         _refuse_beyond(MOST_COUNT, "retries", [result.retries])

@@ -105,7 +105,7 @@ class Jury:
             KeyboardInterrupt: when a signal came; the replies so far are kept.
             RaggateError: when the cassette cannot be written.
         """
-        items = (*run.results, *run.repeats)
+        items = tuple(run.answers)
         models = session.judge_models(self.settings)
         plan = replace(self.plan(models), floors=judged_metrics.floors(run.config.gate))
         second = plan.spot.model if plan.spot is not None else None

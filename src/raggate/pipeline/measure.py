@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -23,6 +24,7 @@ from raggate.models.fingerprint import modes_of
 from raggate.models.golden import Vault
 from raggate.models.provenance import Provenance, RunCommand
 from raggate.models.run import Probing, Result, Run
+from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
 from raggate.pipeline import judging, run_directory
@@ -37,6 +39,7 @@ from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines
 from raggate.text.jsonio import JsonObject
+from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
 
 INDEX = {
@@ -262,26 +265,35 @@ def finished_run(
     """
     by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
     modes = {mode: position for position, mode in enumerate(modes_of(blank.fingerprint))}
-    ordered = sorted(results, key=lambda result: (result.repeat, modes[result.mode], by_id[result.case_id][0]))
+    order = array("Q")  # one number for each, as there may be very many
+    for result in results:
+        order.append((result.repeat * len(modes) + modes[result.mode]) * len(by_id) + by_id[result.case_id][0])
     index: dict[str, object] = {}
-    for result in ordered:
-        coverage = (result.response.coverage if result.response else None) or {}
-        for key, path in INDEX.items():
-            value = index_entry(coverage, path)
-            if value is not None:
-                index.setdefault(key, value)
-    labelled = [notes.label(score.label(by_id[result.case_id][1], result)) for result in ordered]
+    first, later = LongSequence(LABELLED), LongSequence(LABELLED)
+    for place in sorted(range(len(order)), key=order.__getitem__):
+        result = results[place]
+        _note_index(result, index)
+        (first if result.repeat == 1 else later).append(notes.label(score.label(by_id[result.case_id][1], result)))
     run = replace(
         blank,
         probes=replace(blank.probes, answers=tuple(map(notes.label_probe, blank.probes.answers))),
-        results=tuple(item for item in labelled if item.result.repeat == 1),
-        repeats=tuple(item for item in labelled if item.result.repeat > 1),
+        results=first[:],
+        repeats=later[:],
         fingerprint={**blank.fingerprint, **index},
         duration_s=rounded(seconds, 3),
         stopped=stopped,
         log=log,
     )
     return repeats.noted(run)
+
+
+def _note_index(result: Result, index: dict[str, object]) -> None:
+    """Note what an answer says of the index, where none did before."""
+    coverage = (result.response.coverage if result.response else None) or {}
+    for key, path in INDEX.items() if len(index) < len(INDEX) else ():
+        value = index_entry(coverage, path)
+        if value is not None:
+            index.setdefault(key, value)
 
 
 def index_entry(coverage: JsonObject, path: Sequence[str]) -> Any:

@@ -9,6 +9,7 @@ from pathlib import Path
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
+from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import measure, planning, shard_directory
@@ -20,6 +21,7 @@ from raggate.pipeline.shard_check import HINT, SHOWN, STAMP, Attempt, looked_at,
 from raggate.pipeline.shard_directory import ShardAnswers
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.jsonio import dumps, write_atomic
+from raggate.text.long_sequence import LongSequence
 from raggate.text.quote import cut
 
 FILE = "shards.json"
@@ -116,7 +118,7 @@ def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:
         return int(values[0][:18]) if values else None
 
     return PartialRun(
-        results=[result for shard in shards for result in shard.results],
+        results=LongSequence(RESULTS, (result for shard in shards for result in shard.results)),
         images=[image for receipt in receipts for image in receipt.images],
         again=[result for shard in shards for result in shard.again],
         probes=[answer for shard in shards for answer in shard.probes],

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from raggate.models.provenance import exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
+from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState, Started
 from raggate.scoring.repeats import KEY, Repeated
+from raggate.text.long_sequence import LongSequence
 
 SERVER_ERROR = 500
 """The first HTTP status that says that the API itself failed."""
@@ -28,7 +31,7 @@ class PartialRun:
     when that was and how long it took, of a run that was asked for elsewhere.
     """
 
-    results: list[Result] = field(default_factory=list)
+    results: LongSequence[Result] = field(default_factory=partial(LongSequence, RESULTS))
     images: list[str] = field(default_factory=list)
     again: list[Result] = field(default_factory=list)
     repeated: Repeated | None = None

@@ -168,7 +168,7 @@ def _refuse_unjudgeable(run: Run) -> None:
             f"run {cut(run.run_id)} asked for no answers, so there is nothing to judge",
             hint="Measure again with ask.retrieval_only: false.",
         )
-    if any(map(_is_cut, (*run.results, *run.repeats))):
+    if any(map(_is_cut, run.answers)):
         raise UsageError(
             f"run {cut(run.run_id)} keeps the beginnings of texts alone, and judges see all of them",
             hint="Measure again with --store-full-text, or with a section `judges` in raggate.yml.",
@@ -177,7 +177,7 @@ def _refuse_unjudgeable(run: Run) -> None:
 
 def _refuse_ungraded(run: Run) -> None:
     """Keep the grades that a run has from giving way to none at all, for want of a key or a server."""
-    given = [judgement for item in (*run.results, *run.repeats) for judgement in item.judgements]
+    given = [judgement for item in run.answers for judgement in item.judgements]
     reasons = Counter(item.reason for item in given if item.reason not in {None, "nothing_to_judge"})
     if reasons and all(item.value is None for item in given):
         counts = ", ".join(f"{reason} {number}" for reason, number in sorted(reasons.items()))

@@ -284,7 +284,7 @@ def _relabelled(run: Run, cases: Golden) -> Run:
     """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text."""
     by_id = {case.id: case for case in cases.cases}
     items = []
-    for item in (*run.results, *run.repeats):
+    for item in run.answers:
         case = by_id.get(item.case.id)
         if case is not None and case.question == item.case.question:
             labels, judgements = item.labels, item.judgements

@@ -6,9 +6,11 @@ A row names question and mode; one of a later answer to the same question also h
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from array import array
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from itertools import chain
 
 from pydantic import TypeAdapter, ValidationError
 
@@ -17,9 +19,11 @@ from raggate.models.golden import Case, Golden
 from raggate.models.judging import Judgement
 from raggate.models.judging_quality import highest
 from raggate.models.run import Chunk, LabelledResult, Labels, Leak, Result, Run
+from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.jsonio import JsonObject, dumps, parse_object, printable
+from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
@@ -38,7 +42,7 @@ _JUDGEMENTS = TypeAdapter(tuple[Judgement, ...])
 
 def keeps_whole_texts(run: Run) -> bool:
     """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
-    responses = (item.result.response for item in (*run.results, *run.repeats))
+    responses = (item.result.response for item in run.answers)
     return any(
         len(chunk.text) > STORED_TEXT and chunk.text_hash is None
         for response in responses
@@ -46,31 +50,38 @@ def keeps_whole_texts(run: Run) -> bool:
     )
 
 
-def read(data: bytes, name: str, cases: Golden) -> tuple[LabelledResult, ...]:
-    """Read the content of a `results.jsonl`, answers of all repeats. Nothing in it is trusted.
+def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[LabelledResult], ...]:
+    """Read the lines of a `results.jsonl`. Nothing in it is trusted.
 
     Args:
-        data: the content.
+        lines: the lines.
         name: what messages call the file.
         cases: the golden set that the rows name cases of.
+
+    Returns:
+        The first answers, and all later ones, the second before the third.
 
     Raises:
         UsageError: naming file and line, for a row that does not hold what it should.
     """
     by_id = {case.id: case for case in cases.cases}
-    items = []
-    seen: dict[tuple[int, str, str], int] = {}
-    for number, line in enumerate(data.split(b"\n"), 1):
+    items = LongSequence(LABELLED)
+    places: dict[int, array[int]] = {1: array("Q")}
+    seen: dict[tuple[int, str], dict[str, int]] = {}
+    for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         item = _read_row(line, f"{name}:{number}", by_id)
-        first = seen.setdefault((item.result.repeat, item.result.mode, item.case.id), number)
+        repeat, mode = item.result.repeat, item.result.mode
+        first = seen.setdefault((repeat, mode), {}).setdefault(item.case.id, number)
         if first != number:
             raise UsageError(f"{name}:{number}: {quoted(item.case.id)} is already in line {first}")
-        if (1, item.result.mode, item.case.id) not in seen:
+        if item.case.id not in seen.get((1, mode), ()):
             raise UsageError(f"{name}:{number}: an answer of {quoted(item.case.id)} before its first")
+        places.setdefault(repeat, array("Q")).append(len(items))
         items.append(item)
-    return tuple(items)
+    later = chain.from_iterable(places[repeat] for repeat in sorted(places) if repeat > 1)
+    return items.chosen(places[1]), items.chosen(later)
 
 
 def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult:

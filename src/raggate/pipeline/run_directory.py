@@ -22,7 +22,7 @@ from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.judging import Judging
 from raggate.models.provenance import Provenance
-from raggate.models.run import LabelledResult, ProbeAnswer, Probing, Run
+from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
 from raggate.models.verdict import ReportContext
 from raggate.pipeline import config_file, probe_rows, result_rows, shard_directory
@@ -30,7 +30,7 @@ from raggate.pipeline.config_file import first_problem
 from raggate.reports import Reports, trace_file
 from raggate.text import disk
 from raggate.text.dataclass_fields import as_dict
-from raggate.text.files import read_file
+from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 
@@ -227,6 +227,10 @@ def _stored(path: Path, shown: Path) -> bytes:
     return read_file(path, _HINT, name=shown, stored=True)
 
 
+def _rows(directory: Path, shown: Path) -> Iterator[bytes]:
+    return stored_lines(directory / "results.jsonl", _HINT, name=shown)
+
+
 def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
     """Read a run directory.
 
@@ -249,7 +253,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
     golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
     cases = golden.load(_stored(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
-    answers = result_rows.read(_stored(directory / "results.jsonl", rows_path), str(rows_path), cases)
+    first, later = result_rows.read(_rows(directory, rows_path), str(rows_path), cases)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
@@ -260,8 +264,8 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             suite=str(stored["suite"]),
             started=str(stored["started"]),
             golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
-            results=tuple(item for item in answers if item.result.repeat == 1),
-            repeats=_later(answers),
+            results=first,
+            repeats=later,
             config=config,
             provenance=provenance,
             fingerprint=_fingerprint(stored["fingerprint"]),
@@ -300,12 +304,6 @@ def stored_provenance(directory: Path) -> Provenance:
         return config_file.provenance(stored_config(directory))
     except ValidationError:
         return Provenance()
-
-
-def _later(answers: Iterable[LabelledResult]) -> tuple[LabelledResult, ...]:
-    """Give all answers but the first to each question, the second ones before the third."""
-    again = (item for item in answers if item.result.repeat > 1)
-    return tuple(sorted(again, key=lambda item: item.result.repeat))
 
 
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:

@@ -17,12 +17,14 @@ from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.probe import Probe
+from raggate.models.run_packing import RESULTS
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import shard_directory
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.shard_directory import ShardAnswers
 from raggate.pipeline.shard_run import counts, index_told
 from raggate.service.ask import questions_of
+from raggate.text.long_sequence import LongSequence
 from raggate.text.quote import cut
 
 SHOWN = 20
@@ -156,7 +158,7 @@ class Due:
         probes = Counter(answer.probe for answer in shard.probes)
         if receipt.probes != len(shard.probes) or probes != self._probes_of(receipt.shard):
             raise UsageError(f"{place}: it does not hold what is asked for invariants, each once")
-        told = index_told(PartialRun(results=[*shard.results]))
+        told = index_told(PartialRun(results=LongSequence(RESULTS, shard.results)))
         if any(receipt.index.get(key) != values for key, values in told.items()):
             raise UsageError(f"{place}: what it says of the index is not what its answers say")
         moments(receipt, place)

@@ -6,7 +6,7 @@ and that is gone, leaves something unchecked that was checked before.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -47,22 +47,19 @@ class Lost:
     answers: int
 
 
-def counts(results: Sequence[LabelledResult]) -> Counts:
-    """Count by mode and field how many answers tell it, and how many could. Failed calls count for neither.
+def count(item: LabelledResult, counted: Counts) -> None:
+    """Count by mode and field whether an answer tells it, and whether it could. A failed call counts for neither.
 
     A field of chunks could be told by an answer that has chunks. It is told by one chunk of them that does, but what
     identifies a chunk only by all of them.
     """
-    counted: Counts = {}
-    for item in results:
-        if item.result.response is None:
-            continue
-        fields = counted.setdefault(item.result.mode, {})
-        for name, is_told in _fields_of(item, item.result.response):
-            entry = fields.setdefault(name, [0, 0])
-            entry[0] += is_told
-            entry[1] += 1
-    return counted
+    if item.result.response is None:
+        return
+    fields = counted.setdefault(item.result.mode, {})
+    for name, is_told in _fields_of(item, item.result.response):
+        entry = fields.setdefault(name, [0, 0])
+        entry[0] += is_told
+        entry[1] += 1
 
 
 def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:

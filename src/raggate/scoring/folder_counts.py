@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-
 from raggate.models.run import LabelledResult, Response
 from raggate.text.anchors import in_scope, inside_folder
 
@@ -12,20 +10,17 @@ Counts = dict[str, dict[str, int]]
 more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
 
 
-def folder_counts(results: Iterable[LabelledResult]) -> Counts:
-    """Count. Failed calls and answers that tell no selection count for nothing."""
-    counted: Counts = {}
-    for item in results:
-        response = item.result.response
-        if response is None or not response.selected_folders:
-            continue
-        counts = counted.setdefault(item.result.mode, {"answers": 0, "selected": 0, "several": 0, "served": 0})
-        counts["answers"] += 1
-        counts["selected"] += len(response.selected_folders)
-        if response.chunks and _stands_alone(response.selected_folders):
-            counts["several"] += 1
-            counts["served"] += _served(response, response.selected_folders[:1])
-    return counted
+def count(item: LabelledResult, counted: Counts) -> None:
+    """Count one more answer. A failed call, and an answer that tells no selection, counts for nothing."""
+    response = item.result.response
+    if response is None or not response.selected_folders:
+        return
+    counts = counted.setdefault(item.result.mode, {"answers": 0, "selected": 0, "several": 0, "served": 0})
+    counts["answers"] += 1
+    counts["selected"] += len(response.selected_folders)
+    if response.chunks and _stands_alone(response.selected_folders):
+        counts["several"] += 1
+        counts["served"] += _served(response, response.selected_folders[:1])
 
 
 def _stands_alone(folders: tuple[str, ...]) -> bool:

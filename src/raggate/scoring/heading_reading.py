@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raggate.models.fingerprint import Fingerprint
-from raggate.models.run import LabelledResult, Run
+from raggate.models.run import LabelledResult
 from raggate.scoring.metrics.citations import cited_supports
 from raggate.text.anchors import covers_as_written
 
@@ -17,12 +17,21 @@ KEY = "headings_as_read"
 """How many answers score otherwise because headings are compared as people read them; absent where they are not."""
 
 
-def reading(run: Run) -> Fingerprint:
-    """Give the key and its number; nothing for a run whose headings were compared letter by letter."""
-    answers = (*run.results, *run.repeats)
-    if not all(item.labels.as_read for item in answers):
-        return {}
-    return {KEY: sum(_differs(item) for item in answers)}
+class Reading:
+    """Counts the answers of a run one by one."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._as_read = True
+
+    def add(self, item: LabelledResult) -> None:
+        """Count one more answer."""
+        self._as_read &= item.labels.as_read
+        self._count += self._as_read and _differs(item)
+
+    def stored(self) -> Fingerprint:
+        """Give the key and its number; nothing for a run whose headings were compared letter by letter."""
+        return {KEY: self._count} if self._as_read else {}
 
 
 def read_otherwise(before: Fingerprint, now: Fingerprint) -> int:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from heapq import nsmallest
 from math import isfinite
 from typing import Any, Self
 
@@ -122,8 +123,8 @@ def sample(results: Iterable[Result], size: int) -> tuple[Result, ...]:
         results: the results; only those with a response can be chosen.
         size: how many at most.
     """
-    answered = [result for result in results if result.response is not None]
-    return tuple(sorted(answered, key=lambda result: lot(result.mode, result.case_id))[:size])
+    answered = (result for result in results if result.response is not None)
+    return tuple(nsmallest(size, answered, key=lambda result: lot(result.mode, result.case_id)))
 
 
 def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) -> Repeated | None:
@@ -162,10 +163,27 @@ def noted(run: Run) -> Run:
     return run if repeated is None else replace(run, fingerprint={**run.fingerprint, KEY: repeated.stored()})
 
 
+def groups(answers: Iterable[LabelledResult], *, several: bool) -> Iterator[Sequence[LabelledResult]]:
+    """Give the answers to one question after the other, the first first.
+
+    Args:
+        answers: all answers.
+        several: whether a question may have more than one; where none has, no more than one answer is held at a time.
+    """
+    if several:
+        yield from _by_question(answers).values()
+    else:
+        yield from ((item,) for item in answers)
+
+
 def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]:
     """Give all answers by mode and case id, the first first."""
+    return _by_question(run.answers)
+
+
+def _by_question(answers: Iterable[LabelledResult]) -> dict[tuple[str, str], list[LabelledResult]]:
     groups: dict[tuple[str, str], list[LabelledResult]] = {}
-    for item in (*run.results, *run.repeats):
+    for item in answers:
         groups.setdefault((item.result.mode, item.case.id), []).append(item)
     return groups
 

@@ -12,13 +12,12 @@ from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.scoring import answer_fields, neighbours, noise, repeats
-from raggate.scoring.folder_counts import folder_counts
-from raggate.scoring.heading_reading import reading
+from raggate.scoring import answer_fields, folder_counts, neighbours, noise, repeats
+from raggate.scoring.heading_reading import Reading
 from raggate.scoring.judged_places import judged_places
 from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
-from raggate.scoring.metrics.operations import operations
+from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
 from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
 from raggate.text.titles import rule
@@ -75,8 +74,9 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         cutoffs: the k of the ranked metrics, ascending.
     """
     retrieval_only = run.fingerprint.get("retrieval_only") is True
+    seen = _Seen()
     answers = score_answers(
-        repeats.answers_by_question(run).values(),
+        repeats.groups(map(seen.add, run.answers), several=len(run.repeats) > 0),
         cutoffs,
         retrieval_only=retrieval_only,
         reads_abstention=isinstance(run.config, ImportedConfig) or run.config.ask.reads_abstention,
@@ -100,16 +100,35 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             **run.fingerprint,
             "metrics_version": METRICS_VERSION,
             "cutoffs": list(cutoffs),
-            "fields": answer_fields.counts(run.results),
-            "folders": folder_counts(run.results),
-            **reading(run),
+            "fields": seen.fields,
+            "folders": seen.folders,
+            **seen.reading.stored(),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
         cases=cases,
         slices=slices,
         counts=counts,
-        operations=operations([item.result for item in (*run.results, *run.repeats)], retrieval_only=retrieval_only),
+        operations=seen.calls.summary(retrieval_only=retrieval_only),
     )
+
+
+class _Seen:
+    """What is counted over all answers, on the way to their scores: they may lie on disk, and pass by once."""
+
+    def __init__(self) -> None:
+        self.calls = Calls()
+        self.fields: answer_fields.Counts = {}
+        self.folders: folder_counts.Counts = {}
+        self.reading = Reading()
+
+    def add(self, item: LabelledResult) -> LabelledResult:
+        """Count an answer, and give it on."""
+        self.calls.add(item.result)
+        self.reading.add(item)
+        if item.result.repeat == 1:
+            answer_fields.count(item, self.fields)
+            folder_counts.count(item, self.folders)
+        return item
 
 
 def score_answers(

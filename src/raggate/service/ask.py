@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import time
 import zlib
-from collections.abc import Awaitable, Callable, Sequence
+from array import array
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -15,14 +16,18 @@ from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Response, Result
+from raggate.models.run_packing import RESULTS
 from raggate.models.service import Started
 from raggate.service import signals, trace_context
 from raggate.service.misses import Miss, miss
+from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""
+
+_NOWHERE = -1
 
 BACK_OFF_SECONDS = 0.1
 """Pause before the first retry; it doubles with every further one."""
@@ -38,8 +43,14 @@ class AskResult:
     `stopped` says in a sentence why not everything was asked; the questions left over are failures of kind `aborted`.
     """
 
-    results: tuple[Result, ...]
+    results: Sequence[Result]
     stopped: str | None
+
+    def unasked(self) -> Iterator[Result]:
+        """Give the failures of the questions that were left over."""
+        for result in self.results if self.stopped is not None else ():
+            if result.failure is not None and result.failure.kind == "aborted":
+                yield result
 
 
 Attempt = Callable[[str | None], Awaitable[Response | Miss]]
@@ -116,13 +127,20 @@ class _Suite:
 
     def __post_init__(self) -> None:
         self._waiting = iter(range(len(self._questions)))
-        self._results: list[Result | None] = [None] * len(self._questions)
+        self._results = LongSequence(RESULTS)
+        self._places = array("q", [_NOWHERE]) * len(self._questions)
 
-    def results(self) -> tuple[Result, ...]:
+    def results(self) -> Sequence[Result]:
         """Give all results in question order, the missing ones as aborted."""
         failure = Failure(kind="aborted", message=self.stopped or "not asked")
-        pairs = zip(self._questions, self._results, strict=True)
-        return tuple(result or _failed(case, mode, failure) for (case, mode), result in pairs)
+        for index, (case, mode) in enumerate(self._questions):
+            if self._places[index] == _NOWHERE:
+                self._keep(index, _failed(case, mode, failure))
+        return self._results.chosen(self._places)
+
+    def _keep(self, index: int, result: Result) -> None:
+        self._places[index] = len(self._results)
+        self._results.append(result)
 
     async def run(self) -> None:
         """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
@@ -177,7 +195,7 @@ class _Suite:
         if self.stopped is not None:
             # the reason tells how many were asked, and another worker may have an answer at the same moment
             raise _Stop
-        self._results[index] = result
+        self._keep(index, result)
         self._done += 1
         self._streak = self._streak + 1 if result.failure else 0
         self._on_result(result, self._done, len(self._questions))

@@ -29,6 +29,19 @@ def read_file(
         return path.read_bytes()
 
 
+def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
+    """Read a file that is `stored`, see `read_file`, line by line, each with its end.
+
+    Raises:
+        FileError: at the first line, when it cannot be read.
+    """
+    with reading(name or path, hint):
+        if kind := special(path):
+            raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
+        with path.open("rb") as stream:
+            yield from stream
+
+
 def special(path: Path) -> str:
     """Say what a path is that is neither a file nor a directory: opening it may wait for ever; empty for all else.
 

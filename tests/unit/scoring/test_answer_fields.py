@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.models.run import Chunk, LabelledResult
-from raggate.scoring.answer_fields import counts, lost
+from raggate.scoring.answer_fields import Counts, count, lost
 from tables import each_row
 
 ALLOWED = 0.02
@@ -17,6 +18,14 @@ ALLOWED = 0.02
 def answer(*chunks: Chunk, labels: dict[str, Any] | None = None, **response: Any) -> LabelledResult:
     """Build an answer in the mode hybrid."""
     return make_labelled(make_case(), make_result(response=make_response(*chunks, **response)), **(labels or {}))
+
+
+def counts(items: Sequence[LabelledResult]) -> Counts:
+    """Count the fields of answers."""
+    counted: Counts = {}
+    for item in items:
+        count(item, counted)
+    return counted
 
 
 def names(before: object, now: object, allowed: float = ALLOWED) -> list[str]:

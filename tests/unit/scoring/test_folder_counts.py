@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.models.run import LabelledResult
-from raggate.scoring.folder_counts import folder_counts
+from raggate.scoring.folder_counts import Counts, count
 from tables import each_row
 
 
@@ -14,6 +16,14 @@ def answer(*folders: str, path: str = "docs/a.md", vault: str | None = "work") -
     """Build an answer with one chunk after this selection."""
     response = make_response(make_chunk(rel_path=path, vault=vault), selected_folders=folders or None)
     return make_labelled(make_case(), make_result("q1", response=response))
+
+
+def folder_counts(items: Sequence[LabelledResult]) -> Counts:
+    """Count the folders of answers."""
+    counted: Counts = {}
+    for item in items:
+        count(item, counted)
+    return counted
 
 
 @each_row(

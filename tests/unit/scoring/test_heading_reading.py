@@ -6,8 +6,9 @@ from dataclasses import replace
 from typing import Any
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_run, make_support
-from raggate.models.run import LabelledResult, Reference
-from raggate.scoring.heading_reading import KEY, read_otherwise, reading
+from raggate.models.fingerprint import Fingerprint
+from raggate.models.run import LabelledResult, Reference, Run
+from raggate.scoring.heading_reading import KEY, Reading, read_otherwise
 from raggate.scoring.score import label, score
 from tables import each_row
 
@@ -16,6 +17,14 @@ def answer(heading: str, **fields: Any) -> LabelledResult:
     """Label an answer of one chunk under a heading; the golden set has `# Guide {#g}`."""
     case = make_case(f"q{heading}", gold_supports=(make_support("a.md", "# Guide {#g}"),))
     return make_labelled(case, make_result(case.id, response=make_response(make_chunk(heading_path=heading), **fields)))
+
+
+def reading(run: Run) -> Fingerprint:
+    """Count the answers of a run."""
+    counted = Reading()
+    for item in run.answers:
+        counted.add(item)
+    return counted.stored()
 
 
 @each_row(

@@ -27,7 +27,7 @@ from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore
 from raggate.scoring import score as scoring
-from raggate.scoring.answer_fields import counts
+from raggate.scoring.answer_fields import Counts, count
 from raggate.scoring.metrics import METRICS
 from tables import each_row
 
@@ -303,10 +303,12 @@ def test_scorecard_tells_what_it_is_made_of() -> None:
     run = make_run(item_of(EASY), suite="notes", run_id="r7", fingerprint={"k": 5})
     card = scoring.score(run, (1, 3))
     assert (card.suite, card.run_id) == ("notes", "r7")
+    counted: Counts = {}
+    count(run.results[0], counted)
     made_of = {
         "metrics_version": scoring.METRICS_VERSION,
         "cutoffs": [1, 3],
-        "fields": counts(run.results),
+        "fields": counted,
         "folders": {},
         "headings_as_read": 0,
     }

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 
 from raggate.models.golden import Case
-from raggate.models.run import Chunk, LabelledResult, Result
+from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.scoring.metrics.ranking import chunks_of, labelled, once
 
 Document = tuple[str | None, str]
 """A document: its vault, None where the API does not tell, and its id or path."""
 
 MAX_TYPES = 20
-"""Types of documents that are told apart; ids that only look like file names could be of any number."""
+"""Types of documents that are told apart."""
+
+UNKNOWN = "unknown"
+"""The type of documents that have none."""
+
+KNOWN_TYPES = frozenset(
+    "adoc asciidoc bib canvas cfg conf csv doc docx eml epub htm html ics ini ipynb json jsonl log markdown md "
+    "mdown mdx msg odp ods odt org pdf ppt pptx rst rtf svg tex text textile toml tsv txt vcf wiki xhtml xls xlsx "
+    "xml yaml yml bash c cc cpp cs css dart ex go graphql h hpp java jl js jsx kt lua mjs php pl proto ps1 py r "
+    "rb rs scala sh sql swift tf ts tsx vue zig bmp gif heic jpeg jpg png tiff webp m4a mov mp3 mp4 ogg wav"
+    " webm".split()
+)
+"""Extensions of files that are types. The end of an id that is no file name, such as `v1.final`, is none."""
 
 _EXTENSION = re.compile(r"[^/]\.([A-Za-z][A-Za-z0-9]{0,7})\Z")
 
@@ -73,29 +84,38 @@ def _relevant_documents(item: LabelledResult) -> list[bool]:
     return [document in relevant for document in dict.fromkeys(documents)]
 
 
-def coverage_by_document_type(results: Sequence[Result]) -> dict[str, dict[str, int]]:
-    """Count, over a whole run, the distinct documents and the chunks that came back of each type.
+class DocumentTypes:
+    """Counts, over a whole run, the distinct documents and the chunks that came back of each type."""
 
-    Returns:
-        Per file extension, in lower case, `documents` and `chunks`; `unknown` are those whose id does not end in one,
-        `other` those of types beyond the `MAX_TYPES` that most documents are of.
-    """
-    chunks: dict[str, int] = {}
-    documents: dict[str, set[Document]] = {}
-    for result in results:
-        for chunk in result.response.chunks if result.response else ():
+    def __init__(self) -> None:
+        self._chunks: dict[str, int] = {}
+        self._documents: dict[str, set[Document]] = {}
+
+    def add(self, response: Response) -> None:
+        """Count one more answer."""
+        for chunk in response.chunks:
             document = document_of(chunk)
             extension = _EXTENSION.search(document[1])
-            kind = extension[1].lower() if extension else "unknown"
-            chunks[kind] = chunks.get(kind, 0) + 1
-            documents.setdefault(kind, set()).add(document)
-    types = sorted(chunks.keys() - {"unknown"}, key=lambda kind: (-len(documents[kind]), kind))
-    counts: dict[str, dict[str, int]] = {}
-    for kind in sorted(chunks):
-        entry = counts.setdefault("other" if kind in types[MAX_TYPES:] else kind, {"documents": 0, "chunks": 0})
-        entry["documents"] += len(documents[kind])
-        entry["chunks"] += chunks[kind]
-    return dict(sorted(counts.items()))
+            kind = extension[1].lower() if extension else UNKNOWN
+            kind = kind if kind in KNOWN_TYPES else UNKNOWN
+            self._chunks[kind] = self._chunks.get(kind, 0) + 1
+            self._documents.setdefault(kind, set()).add(document)
+
+    def counts(self) -> dict[str, dict[str, int]]:
+        """Give what was counted.
+
+        Returns:
+            Per file extension, in lower case, `documents` and `chunks`; `unknown` are those whose id does not end in
+            one of `KNOWN_TYPES`, `other` those of types beyond the `MAX_TYPES` that most documents are of.
+        """
+        chunks, documents = self._chunks, self._documents
+        types = sorted(chunks.keys() - {UNKNOWN}, key=lambda kind: (-len(documents[kind]), kind))
+        counts: dict[str, dict[str, int]] = {}
+        for kind in sorted(chunks):
+            entry = counts.setdefault("other" if kind in types[MAX_TYPES:] else kind, {"documents": 0, "chunks": 0})
+            entry["documents"] += len(documents[kind])
+            entry["chunks"] += chunks[kind]
+        return dict(sorted(counts.items()))
 
 
 def document_of(chunk: Chunk) -> Document:

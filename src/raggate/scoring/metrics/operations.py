@@ -2,51 +2,90 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Iterable, Sequence
 from math import ceil, fsum
 
-from raggate.models.run import Failure, Response, Result
+from raggate.models.run import FailureKind, Response, Result
 from raggate.models.scorecard import Direction, MetricValue, Operations
-from raggate.scoring.metrics.documents import coverage_by_document_type
+from raggate.scoring.metrics.documents import DocumentTypes
 from raggate.text.jsonio import JsonObject
 
 
-def operations(results: Sequence[Result], *, retrieval_only: bool = False) -> Operations:
-    """Summarise all calls of a run. Rates divide by all calls; a rate that cannot apply is None.
+def operations(results: Iterable[Result], *, retrieval_only: bool = False) -> Operations:
+    """Summarise all calls of a run; see `Calls`."""
+    calls = Calls()
+    for result in results:
+        calls.add(result)
+    return calls.summary(retrieval_only=retrieval_only)
 
-    Args:
-        results: the calls.
-        retrieval_only: whether no answers were asked for, so that those that came are counted.
-    """
-    responses = [result.response for result in results if result.response is not None]
-    failures = Counter(result.failure.kind for result in results if result.failure is not None)
-    coverage = next((response.coverage for response in reversed(responses) if response.coverage), None)
-    with_answer = [response for response in responses if response.answer is not None]
-    calls = len(results)
-    rates = {
-        "error_rate": _rate(sum(failures.values()), calls),
-        "timeout_rate": _rate(failures["timeout"], calls),
-        "empty_result_rate": _rate(_count(responses, lambda response: not response.chunks), calls),
-        "empty_response_rate": _rate(
-            _count(with_answer, lambda response: not (response.answer or "").strip()), calls if with_answer else 0
-        ),
-    }
-    unasked = _count(responses, lambda response: response.unasked)
-    rates["unasked_answer_rate"] = _rate(unasked, calls if retrieval_only else 0)
-    rates.update(_coverage_rates(coverage or {}))
-    return Operations(
-        calls=calls,
-        failed=sum(failures.values()),
-        rates=rates,
-        retries=sum(result.retries for result in results),
-        latency=_latency(results),
-        coverage=coverage,
-        failures=dict(sorted(failures.items())),
-        most_common_error=_most_common([result.failure for result in results if result.failure is not None]),
-        document_types=coverage_by_document_type(results),
-        cost=_cost(responses),
-    )
+
+class Calls:
+    """Counts the calls of a run one by one. Rates divide by all calls; a rate that cannot apply is None."""
+
+    def __init__(self) -> None:
+        self._calls = self._retries = 0
+        self._counts: Counter[str] = Counter()
+        self._failures: Counter[FailureKind] = Counter()
+        # calls that were given up only say so
+        self._messages: dict[bool, Counter[str]] = {True: Counter(), False: Counter()}
+        self._coverage: JsonObject | None = None
+        self._times: dict[str, array[float]] = {}
+        self._costs: dict[str, array[float]] = {}
+        self._types = DocumentTypes()
+
+    def add(self, result: Result) -> None:
+        """Count one more call."""
+        self._calls += 1
+        self._retries += result.retries
+        if result.failure is not None:
+            self._failures[result.failure.kind] += 1
+            self._messages[result.failure.kind != "aborted"][result.failure.message] += 1
+        if result.response is not None:
+            self._add_response(result.response, result.elapsed_ms)
+
+    def _add_response(self, response: Response, elapsed_ms: float) -> None:
+        self._counts["empty"] += not response.chunks
+        self._counts["unasked"] += response.unasked
+        if response.answer is not None:
+            self._counts["answers"] += 1
+            self._counts["blank"] += not response.answer.strip()
+        self._coverage = response.coverage or self._coverage
+        self._times.setdefault("client_ms", array("d")).append(elapsed_ms)
+        for step, value in response.latency.items():
+            self._times.setdefault(step, array("d")).append(value)
+        for kind, value in response.cost.items():
+            self._costs.setdefault(kind, array("d")).append(value)
+        self._types.add(response)
+
+    def summary(self, *, retrieval_only: bool) -> Operations:
+        """Summarise the calls.
+
+        Args:
+            retrieval_only: whether no answers were asked for, so that those that came are counted.
+        """
+        calls, counts, failures = self._calls, self._counts, self._failures
+        rates = {
+            "error_rate": _rate(failures.total(), calls),
+            "timeout_rate": _rate(failures["timeout"], calls),
+            "empty_result_rate": _rate(counts["empty"], calls),
+            "empty_response_rate": _rate(counts["blank"], calls if counts["answers"] else 0),
+            "unasked_answer_rate": _rate(counts["unasked"], calls if retrieval_only else 0),
+        }
+        most = (self._messages[True] or self._messages[False]).most_common(1)
+        return Operations(
+            calls=calls,
+            failed=failures.total(),
+            rates={**rates, **_coverage_rates(self._coverage or {})},
+            retries=self._retries,
+            latency={step: _percentiles(values) for step, values in sorted(self._times.items())},
+            coverage=self._coverage,
+            failures={kind: count for kind, count in sorted(failures.items()) if count},
+            most_common_error=most[0][0] if most else "",
+            document_types=self._types.counts(),
+            cost={kind: _amounts(values) for kind, values in sorted(self._costs.items())},
+        )
 
 
 def percentile(values: Sequence[float], share: float) -> float:
@@ -60,38 +99,14 @@ def percentile(values: Sequence[float], share: float) -> float:
     return sorted(values)[max(ceil(share * len(values)), 1) - 1]
 
 
-def _most_common(failures: Sequence[Failure]) -> str:
-    """Give the most frequent message, the first of those that are equally frequent."""
-    # calls that were given up only say so
-    made = [failure.message for failure in failures if failure.kind != "aborted"]
-    most = Counter(made or [failure.message for failure in failures]).most_common(1)
-    return most[0][0] if most else ""
+def _percentiles(values: Sequence[float]) -> dict[str, float]:
+    """Give percentiles of a step in milliseconds: `client_ms` is as raggate saw it, the rest as the API reports it."""
+    return {"p50": percentile(values, 0.50), "p95": percentile(values, 0.95)}
 
 
-def _latency(results: Sequence[Result]) -> dict[str, dict[str, float]]:
-    """Percentiles per step in milliseconds: `client_ms` as raggate saw it, the rest as the API reports it."""
-    steps: dict[str, list[float]] = {}
-    for result in results:
-        if result.response is not None:
-            steps.setdefault("client_ms", []).append(result.elapsed_ms)
-            for step, value in result.response.latency.items():
-                steps.setdefault(step, []).append(value)
-    return {
-        step: {"p50": percentile(values, 0.50), "p95": percentile(values, 0.95)}
-        for step, values in sorted(steps.items())
-    }
-
-
-def _cost(responses: Sequence[Response]) -> dict[str, dict[str, float]]:
-    """Sum and average each cost over the responses that tell it; what none of them tells is not there, and not 0."""
-    costs: dict[str, list[float]] = {}
-    for response in responses:
-        for kind, value in response.cost.items():
-            costs.setdefault(kind, []).append(value)
-    return {
-        kind: {"sum": fsum(values), "mean": fsum(values) / len(values), "n": len(values)}
-        for kind, values in sorted(costs.items())
-    }
+def _amounts(values: Sequence[float]) -> dict[str, float]:
+    """Sum and average a cost over the responses that tell it; what none of them tells is not there, and not 0."""
+    return {"sum": fsum(values), "mean": fsum(values) / len(values), "n": len(values)}
 
 
 def _coverage_rates(coverage: JsonObject) -> dict[str, MetricValue]:
@@ -104,10 +119,6 @@ def _coverage_rates(coverage: JsonObject) -> dict[str, MetricValue]:
         "no_chunks_rate": share("docs_with_0_chunks", "docs_processed"),
         "chunks_skipped_rate": share("chunks_skipped", "chunks_attempted"),
     }
-
-
-def _count(responses: Sequence[Response], holds: Callable[[Response], bool]) -> int:
-    return sum(holds(response) for response in responses)
 
 
 def _rate(count: int, total: int, direction: Direction = "lower") -> MetricValue:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_support
 from raggate.models.golden import Support
-from raggate.models.run import Chunk, LabelledResult
+from raggate.models.run import Chunk, LabelledResult, Result
 from raggate.scoring.metrics import documents
 from tables import each_row
 
@@ -18,11 +20,21 @@ def ranked(*chunks: Chunk, supports: tuple[Support, ...] | None = None) -> Label
     return make_labelled(case, make_result("q1", *chunks))
 
 
+def types_of(results: Iterable[Result]) -> dict[str, dict[str, int]]:
+    """Count the types of what came back."""
+    types = documents.DocumentTypes()
+    for result in results:
+        if result.response is not None:
+            types.add(result.response)
+    return types.counts()
+
+
 def chunk(number: int, rel_path: str, **fields: str) -> Chunk:
     """Build a chunk with an id of its own."""
     return make_chunk(f"c{number}", rel_path=rel_path, **fields)
 
 
+NAMES = [f"d.{kind}" for kind in sorted(documents.KNOWN_TYPES)]
 LIST = (chunk(1, "b.md"), chunk(2, "b.md"), chunk(3, "a.md", heading_path="# Other"), chunk(4, "c.md"))
 
 
@@ -68,7 +80,7 @@ def test_coverage_by_type() -> None:
         make_result("q2", chunk(1, "n/A.MD"), chunk(4, "d.x/file"), chunk(5, "b.pdf")),
         make_result("q3", failure=make_failure()),
     ]
-    assert documents.coverage_by_document_type(results) == {
+    assert types_of(results) == {
         "md": {"documents": 1, "chunks": 3},
         "pdf": {"documents": 1, "chunks": 1},
         "unknown": {"documents": 2, "chunks": 2},
@@ -89,19 +101,23 @@ def test_coverage_by_type() -> None:
         ("doc.9f3c21", "unknown"),
         ("See Smith et al. 2004", "unknown"),
         ("paper.supplementary", "unknown"),
+        ("v1.final", "unknown"),
+        ("mails/2024.inbox", "unknown"),
         ("note.héé", "unknown"),
     ],
 )
 def test_only_extensions_of_files_are_types(doc_id: str, kind: str) -> None:
-    """A type is a letter and at most seven letters or digits behind the last dot of the last part; else unknown."""
-    coverage = documents.coverage_by_document_type([make_result("q1", chunk(1, "x.md", doc_id=doc_id))])
+    """A type is what stands behind the last dot of the last part, where files are known to end so; else unknown."""
+    coverage = types_of([make_result("q1", chunk(1, "x.md", doc_id=doc_id))])
     assert coverage == {kind: {"documents": 1, "chunks": 1}}
 
 
-@given(st.lists(st.from_regex(r"d[0-9]{1,3}\.[a-z][a-z0-9]{0,7}", fullmatch=True), max_size=60))
+@given(
+    st.lists(st.from_regex(r"d[0-9]{1,3}\.[a-z][a-z0-9]{0,7}", fullmatch=True) | st.sampled_from(NAMES), max_size=60)
+)
 def test_types_are_bounded(ids: list[str]) -> None:
     """However ids look there are at most 20 types, `unknown` and `other`, the most frequent kept, nothing uncounted."""
-    coverage = documents.coverage_by_document_type([make_result("q1", *(chunk(n, i) for n, i in enumerate(ids)))])
+    coverage = types_of([make_result("q1", *(chunk(n, i) for n, i in enumerate(ids)))])
     assert len(coverage) <= documents.MAX_TYPES + 2
     assert sum(counts["chunks"] for counts in coverage.values()) == len(ids)
     assert sum(counts["documents"] for counts in coverage.values()) == len(set(ids))
@@ -109,7 +125,9 @@ def test_types_are_bounded(ids: list[str]) -> None:
 
 def test_many_types_keep_the_frequent_ones() -> None:
     """What is left out beyond the limit are the types of the fewest documents."""
-    names = [f"d{number}.md" for number in range(9)] + [f"note.x{number:03}" for number in range(200)]
-    coverage = documents.coverage_by_document_type([make_result("q1", *(chunk(n, i) for n, i in enumerate(names)))])
+    others = sorted(documents.KNOWN_TYPES - {"md"})
+    names = [f"d{number}.md" for number in range(9)] + [f"note.{kind}" for kind in others]
+    coverage = types_of([make_result("q1", *(chunk(n, i) for n, i in enumerate(names)))])
     assert coverage["md"] == {"documents": 9, "chunks": 9}
-    assert coverage["other"] == {"documents": 181, "chunks": 181}
+    left = len(others) + 1 - documents.MAX_TYPES
+    assert coverage["other"] == {"documents": left, "chunks": left}
