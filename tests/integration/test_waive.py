@@ -115,8 +115,8 @@ class TestWhatIsProposed:
         assert visible(reply) == (
             "A pull request proposes to waive question q17 until 2026-12-31 (213 days from now), on the responsibility "
             "of ada. Nothing is waived before somebody merges it into main; the gate judges it as any other and shows "
-            "it there as a setting that loosens the gate. After that, update the branch of this pull request: /raggate "
-            "recheck alone judges by the base commit of before."
+            "it there, once its checks have run, as a setting that loosens the gate. After the merge, update the "
+            "branch of this pull request: /raggate recheck alone judges by the base commit of before."
         )
         assert response.message == "the command was carried out"
 

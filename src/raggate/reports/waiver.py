@@ -128,8 +128,8 @@ def reply(proposal: WaiverProposal, url: str, *, already: bool) -> str:
     return (
         f"{opened} {verb} to waive {subject} until {proposal.until}, on the responsibility of "
         f"{inert(proposal.first.owner)}. Nothing is waived before somebody merges it into {target}; the gate judges it "
-        "as any other and shows it there as a setting that loosens the gate. After that, update the branch of this "
-        "pull request: `/raggate recheck` alone judges by the base commit of before."
+        "as any other and shows it there, once its checks have run, as a setting that loosens the gate. After the "
+        "merge, update the branch of this pull request: `/raggate recheck` alone judges by the base commit of before."
     )
 
 
