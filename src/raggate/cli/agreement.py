@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, sampling
-from raggate.errors import ExitCode
+from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.authoring import AgreementShown
+    from raggate.cli.results.authoring import AgreementShown, GradedAgreement
+    from raggate.labelling.label_file import Labels
+    from raggate.labels.agreement_rows import Selection
     from raggate.labels.models import Judgment, TaskAgreement
+
+LABEL_FILE = ".labels.jsonl"
+"""How the files end that `raggate label` writes."""
 
 
 def _time(context: click.Context, parameter: click.Parameter, value: str | None) -> str | None:
@@ -49,17 +55,28 @@ def agreement(
     """Say how far annotators agree: Krippendorff's alpha per label, Cohen's kappa per pair.
 
     Counts the rows of the calibration set alone where rows are marked as such. FILES may also be the id of an export
-    in annotation/exports. Exits 3 when no row is left to compare.
+    in annotation/exports. Of a .labels.jsonl, which `raggate label` writes, it is told whether a passage answers
+    (grade 1 or more), and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
     """
     from raggate.cli.results.authoring import AgreementShown
     from raggate.interop.pragmata.files import read_sheets, write_agreement
+    from raggate.labelling import label_file
     from raggate.labels import agreement as agreement_metrics, agreement_rows
     from raggate.labels.models import TaskAgreement
+    from raggate.text.files import read_file
 
     bootstrap = sampling(settings)
     selection = agreement_rows.Selection(**settings)
-    sheets = read_sheets(files)
-    agreement_rows.check_names([judgment for sheet in sheets for judgment in sheet.judgments], selection.without)
+    own = [path for path in files if path.name.endswith(LABEL_FILE)]
+    others = [path for path in files if path not in own]
+    if out is not None and own:
+        raise UsageError(f"--out: {own[0]}: report.json is of annotation exports, and has no place for grades")
+    sheets = read_sheets(others) if others else ()
+    labels = {path: label_file.read(read_file(path), str(path)) for path in own}
+    people = {name for units in labels.values() for votes in units.values() for name in votes}
+    people |= {judgment.annotator for sheet in sheets for judgment in sheet.judgments if judgment.annotator is not None}
+    agreement_rows.check_names(people, selection.without)
+    graded = [_graded(path, units, selection) for path, units in labels.items()]
     agreements = []
     for task in dict.fromkeys(sheet.task for sheet in sheets):
         judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
@@ -73,7 +90,34 @@ def agreement(
     if out is not None:
         report = write_agreement(agreements, sheets, out, created_at=now(), sampling=bootstrap)
         click.echo(log_line(f"wrote {report}"))
-    return Answer(AgreementShown(tasks=tuple(agreements)), ExitCode.PASS if agreements else ExitCode.CANNOT_TELL)
+    compared = agreements or any(file.agreement.passages for file in graded)
+    shown = AgreementShown(tasks=tuple(agreements), graded=tuple(graded))
+    return Answer(shown, ExitCode.PASS if compared else ExitCode.CANNOT_TELL)
+
+
+def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
+    """Say how far people agree whose grades `raggate label` has written."""
+    from raggate.cli.results.authoring import GradedAgreement
+    from raggate.labelling.grades import agreement
+    from raggate.labels.agreement_rows import within
+
+    chosen = [
+        {
+            name: vote
+            for name, vote in votes.items()
+            if name not in selection.without and within(vote.at, selection, f"{path}: key at of case {unit.case}")
+        }
+        for unit, votes in labels.items()
+    ]
+    agreed = agreement(chosen)
+    people = len({name for votes in chosen for name in votes})
+    click.echo(log_line(f"{path}: {counted(agreed.passages, 'passage')} graded by several of {people} annotators"))
+    if agreed.passages:
+        click.echo(f"  {'answers':27} alpha {number(agreed.alpha)}  agreement {number(agreed.percent)}")
+    for pair in agreed.pairs:
+        names = log_line(f"{pair.first} / {pair.second}", limit=60)
+        click.echo(f"  {names:27} kappa {number(pair.kappa)}  units={pair.shared}")
+    return GradedAgreement(file=path, agreement=agreed)
 
 
 def _say_agreement(agreement: TaskAgreement) -> None:

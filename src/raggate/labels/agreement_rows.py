@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from raggate.errors import UsageError
@@ -40,32 +40,36 @@ def selected(judgments: Sequence[Judgment], selection: Selection) -> tuple[Judgm
         for judgment in judgments
         if (judgment.calibration or not calibrated)
         and judgment.annotator not in selection.without
-        and _within(judgment, selection)
+        and within(judgment.created, selection, f"{judgment.place}: column created_at")
     )
 
 
-def check_names(judgments: Sequence[Judgment], without: Sequence[str]) -> None:
+def check_names(annotators: Collection[str], without: Sequence[str]) -> None:
     """Refuse an annotator to leave out who is not there: a misspelled name would leave out nobody.
 
     Raises:
         UsageError: naming those who are.
     """
-    annotators = sorted({judgment.annotator for judgment in judgments if judgment.annotator is not None})
     unknown = next((name for name in without if name not in annotators), None)
     if unknown is not None:
         raise UsageError(
             f"--exclude-annotator: no row is by {quoted(unknown)}",
-            hint=f"Annotators here are {cut(', '.join(annotators), limit=400) or 'not named'}.",
+            hint=f"Annotators here are {cut(', '.join(sorted(annotators)), limit=400) or 'not named'}.",
         )
 
 
-def _within(judgment: Judgment, selection: Selection) -> bool:
+def within(made: str, selection: Selection, place: str) -> bool:
+    """Say whether what was judged at a time counts; `place` is where the time stands, for messages.
+
+    Raises:
+        UsageError: when a time is needed, and that is none.
+    """
     if selection.after is None and selection.before is None:
         return True
-    created = moment(judgment.created)
+    created = moment(made)
     if created is None:
         raise UsageError(
-            f"{judgment.place}: column created_at: is {quoted(judgment.created)}, expected an ISO 8601 time",
+            f"{place}: is {quoted(made)}, expected an ISO 8601 time",
             hint="--after and --before need the time of every row.",
         )
     first, last = moment(selection.after), moment(selection.before)

@@ -89,7 +89,7 @@ WORDS: dict[str, tuple[str, ...]] = {
     "kebab runs": ("kebab/runs.sqlite",),
     "kebab variants": ("kebab/a", "--golden", "kebab/g.yaml"),
     "label": ("runs/20260102_030405", "--as", "ann"),
-    "labels agreement": ("labels.csv",),
+    "labels agreement": ("labels.csv", "golden.labels.jsonl"),
     "labels check": ("labels.csv",),
     "labels join": (RUN, "labels.csv", "--baseline", OTHER),
     "labels score": ("labels.csv", "--task", "retrieval"),
@@ -149,6 +149,8 @@ def write_labels(root: Path) -> None:
         for who in ("ann", "bob")
     ]
     case = reviews.regression().run.golden.cases[0]
+    grades = [{"case": "q1", "rel_path": "bread.md", "by": who, "grade": 2} for who in ("ann", "bob")]
+    (root / "golden.labels.jsonl").write_text("".join(json.dumps(row) + "\n" for row in grades))
     (root / "labels.csv").write_bytes(export_csv("retrieval", [{**row, "query": case.question} for row in rows]))
     prepared(root, "labels", "score", "labels.csv", "--task", "retrieval", "--out", "scores")
 
@@ -215,7 +217,7 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
     }
 
 
-STARTED_BY = SimpleNamespace(api_url="", graphql_url="", repository="octo/notes")
+STARTED_BY = SimpleNamespace(api_url="", graphql_url="", repository="octo/notes", gitea=False)
 ENVIRONMENT = {
     "GITHUB_TOKEN": "t",
     "CI_API_V4_URL": "https://gitlab.example/api/v4",

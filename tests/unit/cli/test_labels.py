@@ -190,6 +190,51 @@ MIXED = (
 )
 
 
+GRADED = "".join(
+    json.dumps({"case": case, "rel_path": "a.md", "by": who, "grade": grade, "at": f"2026-01-0{day}T00:00:00Z"}) + "\n"
+    for case, who, grade, day in (
+        ("q1", "ann", 3, 1),
+        ("q1", "bob", 2, 1),
+        ("q2", "ann", 0, 1),
+        ("q2", "bob", 0, 2),
+        ("q3", "ann", 1, 2),
+        ("q3", "cy", 0, 2),
+    )
+)
+
+
+def test_agreement_of_a_label_file(tmp_path: Path) -> None:
+    """Grades that `raggate label` wrote: two of three passages are agreed on, and each two people have a kappa."""
+    path = tmp_path / "golden.labels.jsonl"
+    path.write_text(GRADED)
+    code, output = run("agreement", path)
+    lines = output.splitlines()
+    assert (code, lines[0]) == (0, f"{path}: 3 passages graded by several of 3 annotators")
+    # of the pairs within passages 2 of 3 agree; 3 of 6 votes are yes: alpha = 1 - (2/6) / (2 * 3 * 3 / (6 * 5))
+    assert lines[1].split() == ["answers", "alpha", "0.4444", "agreement", "0.6667"]
+    assert [line.split("kappa")[0].strip() for line in lines[2:]] == ["ann / bob", "ann / cy"]
+
+
+@pytest.mark.parametrize(
+    ("options", "passages"),
+    [(("--exclude-annotator", "cy"), "2 passages"), (("--before", "2026-01-01T12:00:00Z"), "1 passage")],
+)
+def test_agreement_of_some_grades(tmp_path: Path, options: tuple[str, ...], passages: str) -> None:
+    """People and times are left out as those of other files are."""
+    path = tmp_path / "golden.labels.jsonl"
+    path.write_text(GRADED)
+    assert f": {passages} graded by several of 2 annotators" in run("agreement", path, *options)[1]
+
+
+def test_grades_that_nobody_shares(tmp_path: Path) -> None:
+    """One person alone agrees with nobody: exit 3. A report of an annotation export has no place for grades."""
+    path = tmp_path / "golden.labels.jsonl"
+    path.write_text(GRADED.splitlines()[0])
+    assert run("agreement", path)[0] == 3
+    with pytest.raises(UsageError, match="no place for grades"):
+        run("agreement", path, "--out", tmp_path / "out")
+
+
 def test_agreement_is_told_by_the_calibration_set(tmp_path: Path) -> None:
     """Where rows are marked as calibration only those count, which is said; --production counts the others too."""
     path = sheet(tmp_path / "f.csv", *MIXED)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from raggate.labelling.grades import Agreement
 from raggate.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
 from raggate.models.scorecard import MetricValue
 
@@ -110,14 +111,29 @@ class Labelled:
 
 
 @dataclass(frozen=True, kw_only=True)
+class GradedAgreement:
+    """How far people agree whose grades `raggate label` has written.
+
+    Attributes:
+        file: the file.
+        agreement: on whether a passage answers, and of each two of them on its grade.
+    """
+
+    file: Path
+    agreement: Agreement
+
+
+@dataclass(frozen=True, kw_only=True)
 class AgreementShown:
     """How far annotators agree.
 
     Attributes:
         tasks: each task with labels.
+        graded: each file of `raggate label`.
     """
 
     tasks: tuple[TaskAgreement, ...]
+    graded: tuple[GradedAgreement, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
