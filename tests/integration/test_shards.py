@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import shutil
+import signal
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
@@ -20,7 +23,7 @@ from raggate.errors import CannotTell, ExitCode
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
-from raggate.models.service import IndexState
+from raggate.models.service import IndexState, ProcessExit
 from raggate.models.shards import Plan
 from raggate.pipeline import asking, check, merge, planning, shard_check, shard_directory, shard_run, stored_check
 from raggate.pipeline.booted import Booted, Place
@@ -60,6 +63,7 @@ class FakeAdapter:
 
     asked: dict[tuple[str, str], int]
     repeatable = True
+    remembers: ClassVar[bool] = True
 
     def ask(self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult) -> AskResult:
         """Ask in an order of its own, as answers come in when they come."""
@@ -81,7 +85,7 @@ class FakeAdapter:
         words = [*case.question.split()[:3], "ledger"]
         chunks = [self._chunk(rank, word, case.question) for rank, word in enumerate(words, 1)]
         # not of the first ones by lot, which are asked as probes too, by a process that may not have asked them before
-        if times == 2 and draw > 20 and draw % 2:
+        if self.remembers and times == 2 and draw > 20 and draw % 2:
             chunks = [replace(chunk, rank=rank) for rank, chunk in enumerate(reversed(chunks), 1)]
         coverage = {"index_version": "v7", "docs_processed": 12, "chunks_embedded": 36}
         latency = {"retrieval_ms": draw * 0.1}
@@ -417,3 +421,99 @@ def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, asked: Path, 
     assert judged.review.run.config.gate.max_error_rate == 0.02
     assert judged.review.run.config.waivers == []
     assert not judged.review.run.started.startswith("2001")
+
+
+def test_processes_beside_each_other_give_the_run_of_one(
+    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`--workers 3` gives the bytes of one process, second answers and probes included, and leaves nothing else."""
+    # what a process was asked, another one does not know: the fake API is a part of each
+    monkeypatch.setattr(FakeAdapter, "remembers", False)
+    progress = io.StringIO()
+    alone = check.run(asked_by(suite, out=tmp_path / "alone"))
+    beside = check.run(asked_by(suite, out=tmp_path / "beside", workers=3, progress=lambda: Progress(progress)))
+    assert contents(beside.directory) == contents(alone.directory)
+    failed = sum(item.result.failure is not None for item in alone.run.results)
+    assert progress.getvalue().splitlines()[-1] == f"raggate: asked 59 of 59, {failed} failed"
+
+
+def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Only the process that started the API sees it die: it ends the others, and tells what was answered by then."""
+    asking_process, answer = os.getpid(), FakeAdapter._answer
+
+    def slow(self: FakeAdapter, case: Case, mode: str) -> Result:
+        if os.getpid() != asking_process and case.id.startswith("kernel"):
+            time.sleep(60)
+        return answer(self, case, mode)
+
+    ends = iter([None, None, None, None, ProcessExit(message="was killed by SIGKILL")])
+    monkeypatch.setattr(FakeAdapter, "_answer", slow)
+    monkeypatch.setattr(_Api, "died", lambda _: next(ends))
+    monkeypatch.setattr("raggate.pipeline.workers.WATCH_SECONDS", 0.05)
+    measured = check.run(asked_by(suite, out=tmp_path, workers=3)).run
+    assert measured.stopped is not None
+    assert measured.stopped.startswith("the API was killed by SIGKILL after ")
+    kinds = {item.result.failure.kind for item in measured.results if item.result.failure is not None}
+    assert "aborted" in kinds
+    assert len(measured.results) == 59
+
+
+def test_a_process_that_ends_early_is_no_whole_run(
+    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A process that is killed leaves a run that was cut short, with the answers that it had, and never a whole one."""
+    asking_process, answer = os.getpid(), FakeAdapter._answer
+
+    def dies(self: FakeAdapter, case: Case, mode: str) -> Result:
+        if os.getpid() != asking_process and case.id == "kernel-first":
+            os.kill(os.getpid(), signal.SIGKILL)
+        return answer(self, case, mode)
+
+    monkeypatch.setattr(FakeAdapter, "_answer", dies)
+    measured = check.run(asked_by(suite, out=tmp_path, workers=2)).run
+    assert measured.stopped == "a process that asks ended before it was done"
+    assert any(item.result.failure is None for item in measured.results)
+    assert len(measured.results) == 59
+
+
+RESULTS = st.builds(
+    Result,
+    case_id=st.text(),
+    mode=st.text(),
+    failure=st.none(),
+    retries=st.integers(0, 10),
+    elapsed_ms=st.floats(0, 1e9),
+    repeat=st.integers(1, 20),
+    trace_id=st.none() | st.text("0123456789abcdef", min_size=32, max_size=32),
+    response=st.builds(
+        Response,
+        chunks=st.lists(
+            st.builds(
+                Chunk,
+                chunk_id=st.text(),
+                rel_path=st.text(),
+                heading_path=st.text(),
+                text=st.text(),
+                rank=st.none() | st.integers(-5, 50),
+                score_final=st.none() | st.floats(allow_nan=False, allow_infinity=False),
+                vault=st.none() | st.text(),
+            ),
+            max_size=3,
+        ).map(tuple),
+        answer=st.none() | st.text(),
+        abstained=st.booleans(),
+        latency=st.dictionaries(st.text(), st.floats(0, 1e6), max_size=2),
+        coverage=st.none()
+        | st.dictionaries(
+            st.text(), st.none() | st.integers(-(2**53), 2**53) | st.text() | st.lists(st.booleans()), max_size=3
+        ),
+    ),
+)
+
+
+@given(RESULTS)
+def test_a_result_is_read_as_it_was_written(result: Result) -> None:
+    """What a shard keeps of an answer is all of it: the same texts, numbers and types come back."""
+    (again,) = shard_directory.rows(shard_directory.row(result), "results.jsonl")
+    assert again == result
+    assert shard_directory.row(again) == shard_directory.row(result)

@@ -128,6 +128,8 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/shard_run.py",
     "pipeline/shard_directory.py",
     "pipeline/shard_check.py",
+    "pipeline/shard_receipt.py",
+    "pipeline/workers.py",
     "pipeline/merge.py",
     "pipeline/stored_check.py",
     # a file of run directories: run_directory

@@ -90,7 +90,7 @@ def cli() -> None:
 
 
 @cli.command()
-@options.gate("config", "suite", *API, "base-image", "against", "baseline", "out", "full-text")
+@options.gate("config", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
 @choosing.options
 @click.option(
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
@@ -123,7 +123,7 @@ def _check(request: Request, files: Files, stored: Path | None = None) -> Answer
 
 
 @cli.command()
-@options.gate("config", "suite", *API, "against", "out", "full-text")
+@options.gate("config", "suite", *API, "against", "out", "full-text", "workers")
 @choosing.options
 @click.option("--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
 @click.option("--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")

@@ -22,6 +22,7 @@ def request_of(
     baseline_file: Path | None = None,
     out: Path | None = None,
     full_text: bool = False,
+    workers: int = 1,
     **overrides: str | None,
 ) -> Request:
     """Make the request of a command: which questions, and the flags that commands of the gate share."""
@@ -42,4 +43,5 @@ def request_of(
         full_text=full_text,
         **console.hearing(),
         choice=choice or EVERYTHING,
+        workers=workers,
     )

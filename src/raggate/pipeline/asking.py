@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import io
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -13,6 +14,8 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case
 from raggate.models.run import Result
+from raggate.models.shards import Beside
+from raggate.pipeline import planning, workers
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
@@ -20,6 +23,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
 from raggate.reports.progress import Progress
 from raggate.service import ask as suite
+from raggate.service.elsewhere import Elsewhere
 from raggate.text import redact
 
 
@@ -38,6 +42,7 @@ class Part:
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         again: whether a few questions are asked a second time; only where all are asked once.
         probes: whether it asks what invariants need beside the questions.
+        workers: how many processes ask the questions; what is asked beside them, this one does.
     """
 
     request: Request
@@ -50,6 +55,7 @@ class Part:
     boots: int = 1
     again: bool = True
     probes: bool = True
+    workers: int = 1
 
     def asks_anything(self) -> bool:
         """Say whether there is anything to ask, so that an API has to be there."""
@@ -83,11 +89,37 @@ class Part:
     def _ask_times(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
         """Ask all questions as often as this boot is for, and some again. Returns why it stopped early."""
         asking = self.inputs.config.ask
-        times = asking.repeat // self.boots
-        ask_all = partial(self._ask_all, up, answers, progress)
-        stopped = next(filter(None, map(ask_all, range(boot * times + 1, (boot + 1) * times + 1))), None)
+        if self.workers > 1:
+            stopped = self._ask_in_processes(up, answers, progress)
+        else:
+            stopped = self._ask_here(boot, up, answers, progress)
         if stopped is None and asking.repeat == 1 and self.again:
             answers.again = ask_again(self.request, self.inputs, up, answers.results)
+        return stopped
+
+    def _ask_here(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
+        times = self.inputs.config.ask.repeat // self.boots
+        ask_all = partial(self._ask_all, up, answers, progress)
+        return next(filter(None, map(ask_all, range(boot * times + 1, (boot + 1) * times + 1))), None)
+
+    def _ask_in_processes(self, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
+        """Ask all questions in several processes, as shards that are merged at once."""
+        count = min(self.workers, len(self.cases))
+        plan = planning.plan(self.request, self.inputs, count, beside=Beside(probes=0, again=False))
+        total = len(suite.questions_of(self.cases, self.inputs.config.ask.modes)) * self.inputs.config.ask.repeat
+        elsewhere = replace(up, api=Elsewhere(up.api.base_url))
+
+        def ask(cases: Sequence[Case], heard: Callable[[Result], None], own: PartialRun) -> str | None:
+            share = replace(self, cases=cases, request=replace(self.request, answered=heard), workers=1)
+            return share._ask_here(0, elsewhere, own, Progress(io.StringIO()))
+
+        processes = workers.Workers(
+            plan=plan, inputs=self.inputs, directory=self.directory, api=up.api, ask=ask, say=self.request.say
+        )
+        stopped = processes.run(answers, lambda done, failed: progress.advance(done, total, failed))
+        for result in answers.results:
+            answers.note_failure(result, up.api)
+            self.request.answered(result)
         return stopped
 
     def _ask_all(self, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:

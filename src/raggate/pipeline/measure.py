@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from raggate import __version__
 from raggate.config.schema import Config
@@ -27,29 +26,20 @@ from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import judging, run_directory
+from raggate.pipeline import judging, run_directory, workers
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.second_answers import compared
+from raggate.pipeline.shard_receipt import INDEX, index_entry
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines
-from raggate.text.jsonio import JsonObject
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
-
-INDEX = {
-    "index_version": ("index_version",),
-    "chunker_version": ("chunker_version",),
-    "documents": ("docs_processed",),
-    "chunks": ("chunks_embedded",),
-    "chunk_tokens": ("chunk_token_stats", "mean"),
-}
-"""What a fingerprint says of the index -> where the API tells it."""
 
 
 def measure(
@@ -76,6 +66,7 @@ def measure(
         command: the command that measures.
     """
     settings = inputs.config
+    workers.check(settings, request.workers)
     started = now()
     directory = _directory(request, inputs, started, below)
     with failure_reports(directory, settings):
@@ -94,6 +85,7 @@ def measure(
             boots=boots,
             again=selection is None,
             probes=selection is None,
+            workers=request.workers if boots == 1 else 1,
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
@@ -294,14 +286,6 @@ def _note_index(result: Result, index: dict[str, object]) -> None:
         value = index_entry(coverage, path)
         if value is not None:
             index.setdefault(key, value)
-
-
-def index_entry(coverage: JsonObject, path: Sequence[str]) -> Any:
-    """Give what an answer tells of the index at a path of `INDEX`; None where it does not."""
-    part: Any = coverage
-    for name in path:
-        part = part.get(name) if isinstance(part, dict) else None
-    return part
 
 
 def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:

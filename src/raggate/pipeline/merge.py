@@ -9,19 +9,16 @@ from pathlib import Path
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.run_packing import RESULTS
-from raggate.models.service import IndexState
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import measure, planning, shard_directory
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunResult
 from raggate.pipeline.second_answers import chosen
-from raggate.pipeline.shard_check import HINT, SHOWN, STAMP, Attempt, looked_at, moments, read_shards
+from raggate.pipeline.shard_check import HINT, SHOWN, Attempt, gathered, looked_at, read_shards
 from raggate.pipeline.shard_directory import ShardAnswers
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.jsonio import dumps, write_atomic
-from raggate.text.long_sequence import LongSequence
 from raggate.text.quote import cut
 
 FILE = "shards.json"
@@ -104,29 +101,6 @@ def _refuse_missing_samples(inputs: Inputs, answers: PartialRun) -> None:
     missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))
     if answers.again and missing:
         raise CannotTell(f"{missing} questions that are asked a second time have one answer alone", hint=HINT)
-
-
-def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:
-    """Put the answers of shards together as if one process had them, by the order of the shards."""
-    receipts = [shard.receipt for shard in shards]
-    asked = [receipt for receipt in receipts if receipt.counts.planned] or receipts
-    times = [moments(receipt, Path()) for receipt in asked]
-    begin, end = min(first for first, _ in times), max(last for _, last in times)
-
-    def count(key: str) -> int | None:
-        values = [value for receipt in receipts for value in receipt.index.get(key, ()) if value.isdecimal()]
-        return int(values[0][:18]) if values else None
-
-    return PartialRun(
-        results=LongSequence(RESULTS, (result for shard in shards for result in shard.results)),
-        images=[image for receipt in receipts for image in receipt.images],
-        again=[result for shard in shards for result in shard.again],
-        probes=[answer for shard in shards for answer in shard.probes],
-        log=next((receipt.log for receipt in receipts if receipt.log), ()),
-        index=IndexState(healthy=True, indexing=False, documents=count("documents"), chunks=count("chunks")),
-        started=begin.strftime(STAMP),
-        seconds=(end - begin).total_seconds(),
-    )
 
 
 def _record(plan: Plan, receipts: Sequence[Receipt], left_out: Sequence[str]) -> bytes:

@@ -28,7 +28,7 @@ class PartialRun:
     answers to a few questions, and `repeated` how these came out, once they are compared. `probes` is what was asked
     for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines when it first said that it
     had failed, untrusted text. `index` is how the index stood when asking began. `started`, ISO 8601, and `seconds` say
-    when that was and how long it took, of a run that was asked for elsewhere.
+    when that was and how long it took, of a run that was asked for elsewhere. `looked` says whether the log was.
     """
 
     results: LongSequence[Result] = field(default_factory=partial(LongSequence, RESULTS))
@@ -41,6 +41,7 @@ class PartialRun:
     index: IndexState | None = None
     started: str = ""
     seconds: float = 0.0
+    looked: bool = False
 
     def note_index(self, state: IndexState) -> None:
         """Keep the last look at the index before it is asked: what answers say of it counts more."""
@@ -50,7 +51,8 @@ class PartialRun:
         """Look whether a result is a failure, as soon as it is there: later ones push others out of the last lines."""
         failure = result.failure
         self.failed += failure is not None
-        if not self.log and failure is not None and (failure.status or 0) >= SERVER_ERROR:
+        if not self.looked and failure is not None and (failure.status or 0) >= SERVER_ERROR:
+            self.looked = True
             time.sleep(_CATCH_UP)
             self.log = api.log_tail()
 

@@ -48,6 +48,7 @@ class Request:
         action: whether raggate was started as the container action.
         answered: hears each answer and failure of the suite as it comes in.
         choice: which questions are asked; all of them unless it says otherwise.
+        workers: how many processes ask the questions.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -67,6 +68,7 @@ class Request:
     action: bool = False
     answered: Callable[[Result], None] = unheard
     choice: Choice = EVERYTHING
+    workers: int = 1
     created: Callable[[Path], None] = unheard
 
     @property

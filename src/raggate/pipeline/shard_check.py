@@ -18,11 +18,12 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.probe import Probe
 from raggate.models.run_packing import RESULTS
+from raggate.models.service import IndexState
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import shard_directory
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.shard_directory import ShardAnswers
-from raggate.pipeline.shard_run import counts, index_told
+from raggate.pipeline.shard_receipt import counts, index_told
 from raggate.service.ask import questions_of
 from raggate.text.long_sequence import LongSequence
 from raggate.text.quote import cut
@@ -30,7 +31,7 @@ from raggate.text.quote import cut
 SHOWN = 20
 """Shards that a message names, one line each."""
 
-STAMP = "%Y-%m-%dT%H:%M:%SZ"
+_STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_SECONDS = 30 * 86_400.0
 
 HINT = (
@@ -150,7 +151,7 @@ class Due:
         given = [(result.mode, result.case_id, result.repeat) for result in shard.results]
         if len(given) != len(due) or {*given} != due:
             raise UsageError(f"{place}: its answers are not one to each of its questions")
-        if counts(cases, self.inputs, shard.results) != receipt.counts:
+        if counts(cases, asking, shard.results) != receipt.counts:
             raise UsageError(f"{place}: its counts are not those of its answers: {receipt.counts.sentence}")
         again = [(result.mode, result.case_id) for result in shard.again]
         if len(again) != receipt.again or len(again) != len({*again}) or not {*again} <= questions:
@@ -171,7 +172,7 @@ class Due:
 def moments(receipt: Receipt, place: Path) -> tuple[datetime, datetime]:
     """Say when a shard was asked."""
     try:
-        begin = datetime.strptime(receipt.started, STAMP).replace(tzinfo=UTC)
+        begin = datetime.strptime(receipt.started, _STAMP).replace(tzinfo=UTC)
         if not 0 <= receipt.seconds <= _MOST_SECONDS:
             raise ValueError
         return begin, begin + timedelta(seconds=receipt.seconds)
@@ -193,3 +194,26 @@ def _odd(values: Iterable[tuple[int, Sequence[str] | None]], what: str) -> Itera
     for shard, value in known:
         if value != usual[0][0]:
             yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where most saw {cut(', '.join(usual[0][0]))}"
+
+
+def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:
+    """Put the answers of shards together as if one process had them, by the order of the shards."""
+    receipts = [shard.receipt for shard in shards]
+    asked = [receipt for receipt in receipts if receipt.counts.planned] or receipts
+    times = [moments(receipt, Path()) for receipt in asked]
+    begin, end = min(first for first, _ in times), max(last for _, last in times)
+
+    def count(key: str) -> int | None:
+        values = [value for receipt in receipts for value in receipt.index.get(key, ()) if value.isdecimal()]
+        return int(values[0][:18]) if values else None
+
+    return PartialRun(
+        results=LongSequence(RESULTS, (result for shard in shards for result in shard.results)),
+        images=[image for receipt in receipts for image in receipt.images],
+        again=[result for shard in shards for result in shard.again],
+        probes=[answer for shard in shards for answer in shard.probes],
+        log=next((receipt.log for receipt in receipts if receipt.log), ()),
+        index=IndexState(healthy=True, indexing=False, documents=count("documents"), chunks=count("chunks")),
+        started=begin.strftime(_STAMP),
+        seconds=(end - begin).total_seconds(),
+    )

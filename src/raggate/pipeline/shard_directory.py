@@ -75,8 +75,9 @@ class Journal:
         """Add a result; once this returns, a process that is killed has it."""
         line = row(result)
         self._hash.update(line)
-        if self._stream is not None:
-            self._stream.write(line)
+        left = memoryview(line)
+        while self._stream is not None and left:
+            left = left[self._stream.write(left) :]
 
     @property
     def digest(self) -> str:
@@ -125,6 +126,16 @@ def rows(data: bytes, place: str) -> Iterator[Result]:
         raise UsageError(f"{place}:{len(lines) + 1}: cut short: a line without its end")
     for number, line in enumerate(lines, 1):
         yield _result(parse_object(line, f"{place}:{number}"), f"{place}:{number}")
+
+
+def begun(path: Path) -> list[Result]:
+    """Read the results that a process has written which was ended, perhaps in the middle of a line.
+
+    Raises:
+        UsageError: as `rows`.
+    """
+    data = read_file(path, stored=True)
+    return [*rows(data[: data.rfind(b"\n") + 1], str(path))]
 
 
 def _result(stored: Mapping[str, Any], place: str) -> Result:

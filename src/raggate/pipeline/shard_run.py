@@ -3,26 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell, Interrupted
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Case
 from raggate.models.run import Result
-from raggate.models.shards import Plan, Receipt, ShardCounts
+from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import planning, run_directory, shard_directory
 from raggate.pipeline.asking import Part
-from raggate.pipeline.measure import INDEX, changed_vault, failure_reports, index_entry, now
+from raggate.pipeline.measure import changed_vault, failure_reports, now
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.shard_directory import Journal
+from raggate.pipeline.shard_receipt import counts, receipt_of
 from raggate.pipeline.trusted_inputs import load_inputs
-from raggate.text.numbers import rounded
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,60 +85,19 @@ def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, directory: Pa
             # nothing to ask is nothing to start an API for
             stopped, log = part.ask(answers) if part.asks_anything() else (None, ())
         except KeyboardInterrupt:
-            due = counts(cases, inputs, answers.results).planned
+            due = counts(cases, inputs.config.ask, answers.results).planned
             progress = f"interrupted after {len(answers.results)} of {due} questions of shard {shard}"
             raise Interrupted(progress, hint=f"Ask it again: --shard {shard}/{len(plan.shards)}.") from None
         digest = journal.digest
-    receipt = Receipt(
-        plan=plan.hash,
-        shard=shard,
-        of=len(plan.shards),
+    receipt = replace(
+        receipt_of(plan, shard, answers, inputs, started=started, seconds=time.monotonic() - begin),
         attempt=attempt,
-        started=started,
-        seconds=rounded(time.monotonic() - begin, 3),
-        counts=counts(cases, inputs, answers.results),
-        again=len(answers.again),
-        probes=len(answers.probes),
-        index=index_told(answers),
-        images=tuple(dict.fromkeys(answers.images)),
         commit=sources.head(request.root, request.remote).commit or "",
         log=log,
         stopped=stopped or changed_vault(inputs.vault),
     )
     shard_directory.complete(directory, receipt, answers.again, answers.probes, digest)
     return receipt
-
-
-def counts(cases: Sequence[Case], inputs: Inputs, results: Sequence[Result]) -> ShardCounts:
-    """Say what became of the questions of a shard.
-
-    Args:
-        cases: its questions.
-        inputs: the modes, and how often each is asked.
-        results: what came of those that were asked, and of those that a stop left over.
-    """
-    asking = inputs.config.ask
-    due = sum(asked_in(case.modes, mode) for case in cases for mode in asking.modes) * asking.repeat
-    planned = len(cases) * len(asking.modes) * asking.repeat
-    kinds = Counter("asked" if result.failure is None else result.failure.kind for result in results)
-    failed = sum(number for kind, number in kinds.items() if kind not in {"asked", "aborted"})
-    return ShardCounts(planned=planned, asked=kinds["asked"], failed=failed, skipped=planned - due)
-
-
-def index_told(answers: PartialRun) -> dict[str, tuple[str, ...]]:
-    """Give what the API told of its index: every value that answers told of each key, else that of the last look."""
-    told: dict[str, dict[str, None]] = {}
-    for result in answers.results:
-        coverage = (result.response.coverage if result.response else None) or {}
-        for key, path in INDEX.items():
-            value = index_entry(coverage, path)
-            if value is not None:
-                told.setdefault(key, {})[str(value)] = None
-    for key in ("documents", "chunks"):
-        count = getattr(answers.index, key, None)
-        if key not in told and count is not None:
-            told[key] = {str(count): None}
-    return {key: tuple(sorted(values)) for key, values in sorted(told.items())}
 
 
 def refuse_stopped(result: ShardResult) -> None:

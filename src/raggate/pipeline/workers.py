@@ -1,0 +1,224 @@
+"""The questions of a run in several processes beside each other, all of one API that is up: shards on one machine.
+
+Each process is a fork of this one, which has read everything already; it leaves the directory of a shard, as a machine
+of its own would. Nothing of the API belongs to it: this process alone sees that the API dies, and ends the others.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import shutil
+import signal
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import NoReturn
+
+from raggate.config.schema import Config
+from raggate.errors import CannotTell, RaggateError, UsageError
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.run import Failure, Result
+from raggate.models.service import Started
+from raggate.models.shards import Plan
+from raggate.pipeline import shard_directory
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.shard_check import gathered, looked_at, read_shards
+from raggate.pipeline.shard_directory import Journal
+from raggate.pipeline.shard_receipt import receipt_of
+from raggate.service.ask import WATCH_SECONDS, questions_of
+from raggate.text.quote import cut
+
+FOLDER = "workers"
+"""The folder of a run directory that processes work in; it is gone when all is merged."""
+
+Ask = Callable[[Sequence[Case], Callable[[Result], None], PartialRun], str | None]
+"""Asks cases as often as they are asked, tells of each result, and says why it stopped early."""
+
+
+def check(settings: Config, count: int) -> None:
+    """Refuse several processes where the API cannot be shared by them.
+
+    Raises:
+        UsageError: for a program, and an API that is spoken to through its standard input.
+    """
+    alone = settings.api.program is not None or (settings.api.command is not None and settings.api.command.stdio)
+    if count > 1 and (alone or not hasattr(os, "fork")):
+        raise UsageError(
+            "--workers: several processes need an API that listens at an address, and a system that can fork",
+            hint="Leave --workers out.",
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workers:
+    """Processes that ask.
+
+    Attributes:
+        plan: which of them asks what.
+        inputs: what is measured by.
+        directory: the run directory.
+        api: the API, which this process has started.
+        ask: asks in one of them.
+        say: takes a line about what went wrong in one.
+    """
+
+    plan: Plan
+    inputs: Inputs
+    directory: Path
+    api: Started
+    ask: Ask
+    say: Callable[[str], None]
+
+    def run(self, answers: PartialRun, advance: Callable[[int, int], None]) -> str | None:
+        """Ask everything into `answers`; `advance` hears how many came in, and how many of them failed.
+
+        Returns why it stopped early. When a signal comes, what was answered by then is there.
+        """
+        folder = self.directory / FOLDER
+        folder.mkdir()
+        try:
+            with self._processes(folder) as pipe:
+                stopped = self._watch(pipe, advance)
+        except KeyboardInterrupt:
+            answers.results.extend(self._answered(folder))
+            raise
+        attempts = [looked_at(self._place(folder, shard)) for shard in range(1, len(self.plan.shards) + 1)]
+        why = stopped or next((attempt.problem for attempt in attempts if attempt.problem), None)
+        if why is None:
+            shards, _ = read_shards(self.plan, attempts, self.inputs)
+            answers.results.extend(gathered(shards).results)
+        else:
+            receipts = (attempt.receipt for attempt in attempts if attempt.receipt is not None)
+            why = stopped or next((told.stopped for told in receipts if told.stopped), None) or _DIED
+            answers.results.extend(self._with_rest(self._answered(folder), why))
+        shutil.rmtree(folder)
+        return why
+
+    @contextmanager
+    def _processes(self, folder: Path) -> Iterator[int]:
+        """Start the processes; give where they tell of each answer. On leaving none of them is left."""
+        told, tell = os.pipe()
+        running: list[int] = []
+        try:
+            for shard in range(1, len(self.plan.shards) + 1):
+                # a signal in a fork would have it undo what is not its own
+                signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+                process = _fork()
+                if process == 0:
+                    self._work(folder, shard, tell)
+                running.append(process)
+                signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            os.close(tell)
+            yield told
+        finally:
+            os.close(told)
+            for process in running:
+                with suppress(ProcessLookupError):
+                    os.kill(process, signal.SIGKILL)
+                os.waitpid(process, 0)
+
+    def _watch(self, pipe: int, advance: Callable[[int, int], None]) -> str | None:
+        done = failed = 0
+        while True:
+            ready, _, _ = select.select([pipe], [], [], WATCH_SECONDS)
+            if ready:
+                news = os.read(pipe, 1 << 16)
+                if not news:
+                    return None
+                done, failed = done + len(news), failed + news.count(b"x")
+                advance(done, failed)
+            ended = self.api.died()
+            if ended is not None:
+                total = sum(1 for _ in self._due())
+                return f"the API {cut(ended.message)} after {done} of {total} questions"
+
+    def _work(self, folder: Path, shard: int, tell: int) -> NoReturn:
+        """Ask a shard in a process of its own, which ends here and undoes nothing of the one that it is a fork of."""
+        code = 1
+        try:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+            self._ask(folder, shard, tell)
+            code = 0
+        except RaggateError as error:
+            self.say(f"process {shard}: {error.message}")
+        except BaseException as error:  # noqa: BLE001 - nothing may go on in a second copy of this program
+            self.say(f"process {shard}: {type(error).__name__}: {error}")
+        finally:
+            os._exit(code)
+
+    def _ask(self, folder: Path, shard: int, tell: int) -> None:
+        place, parent = self._place(folder, shard), os.getppid()
+        place.mkdir()
+        wanted = {*self.plan.shards[shard - 1]}
+        cases = [case for case in self.inputs.golden.cases if case.id in wanted]
+        started, begin = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), time.monotonic()
+        answers = PartialRun()
+        with Journal(place / shard_directory.RESULTS) as journal:
+
+            def heard(result: Result) -> None:
+                journal.add(result)
+                os.write(tell, b"." if result.failure is None else b"x")
+                if os.getppid() != parent:
+                    raise CannotTell("the process that started it is gone")
+
+            stopped = self.ask(cases, heard, answers)
+        seconds = time.monotonic() - begin
+        receipt = receipt_of(self.plan, shard, answers, self.inputs, started=started, seconds=seconds)
+        shard_directory.complete(place, replace(receipt, stopped=stopped), [], [], journal.digest)
+
+    def _place(self, folder: Path, shard: int) -> Path:
+        return folder / shard_directory.name(self.plan, shard, 1)
+
+    def _answered(self, folder: Path) -> list[Result]:
+        """Read what was answered by processes that may have been ended in the middle of a line."""
+        results: list[Result] = []
+        for shard in range(1, len(self.plan.shards) + 1):
+            path = self._place(folder, shard) / shard_directory.RESULTS
+            if path.exists():
+                results += shard_directory.begun(path)
+        return results
+
+    def _due(self) -> Iterator[tuple[Case, str, int]]:
+        asking = self.inputs.config.ask
+        questions = questions_of(self.inputs.golden.cases, asking.modes)
+        return ((*question, repeat) for repeat in range(1, asking.repeat + 1) for question in questions)
+
+    def _with_rest(self, answered: list[Result], why: str) -> list[Result]:
+        given = {(result.case_id, result.mode, result.repeat) for result in answered}
+        failure = Failure(kind="aborted", message=why)
+        rest = [
+            Result(
+                case_id=case.id,
+                mode=mode,
+                response=None,
+                failure=failure,
+                retries=0,
+                elapsed_ms=0.0,
+                repeat=repeat,
+            )
+            for case, mode, repeat in self._due()
+            if (case.id, mode, repeat) not in given
+        ]
+        return [*answered, *rest]
+
+
+def _fork() -> int:
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()
+    with warnings.catch_warnings():
+        # threads of this process read logs, which a fork neither does nor waits for
+        warnings.simplefilter("ignore", DeprecationWarning)
+        return os.fork()
+
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_DIED = "a process that asks ended before it was done"
