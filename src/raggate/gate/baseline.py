@@ -15,6 +15,7 @@ from raggate.gate import bare_metrics, baseline_integrity
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
+from raggate.models.metric_values import compact
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
@@ -223,7 +224,7 @@ def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
                 case_id=case["id"],
                 mode=case["mode"],
                 hash=case["hash"],
-                values=case["values"],
+                values=compact(case["values"]),
                 rank=case["rank"],
                 rank_all=case["rank_all"],
                 failure=case["failure"],

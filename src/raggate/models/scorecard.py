@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from raggate.models.fingerprint import Fingerprint
+from raggate.models.metric_values import Values
 from raggate.text.jsonio import JsonObject
 
 Direction = Literal["higher", "lower"]
@@ -82,7 +83,7 @@ class CaseScore:
     case_id: str
     mode: str
     hash: str
-    values: dict[str, float | None]
+    values: Values
     rank: int | None = None
     rank_all: int | None = None
     failure: str | None = None

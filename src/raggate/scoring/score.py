@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 
 from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Support
 from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
+from raggate.models.metric_values import columns, compact
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.scoring import answer_fields, folder_counts, neighbours, noise, repeats
@@ -156,28 +157,39 @@ def score_answers(
 
 def means(cases: Sequence[CaseScore], cutoffs: Sequence[int]) -> dict[str, MetricValue]:
     """Average every metric over the cases it applies to; those of judges only where there are any."""
+    together = columns([case.values for case in cases])
+    known = {name for case in cases for name in case.values} if together is None else together.keys()
+    unjudged = {name for name, metric in METRICS.items() if metric.judged} - known
     averaged = {}
-    judged = {name for name, metric in METRICS.items() if metric.judged}
-    unjudged = judged - {name for case in cases for name in case.values}
     for name, direction in directions(cutoffs).items():
         if name in unjudged:
             continue
-        values = [value for case in cases if (value := case.values.get(name)) is not None]
+        if together is not None:
+            values = together.get(name, [])
+        else:
+            values = [value for case in cases if (value := case.values.get(name)) is not None]
         mean = sum(values) / len(values) if values else None
         averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(cases) - len(values), direction=direction)
     return averaged
 
 
-def slices_of(case: Case) -> Iterator[str]:
+def slices_of(case: Case) -> tuple[str, ...]:
     """Name the slices a case belongs to."""
-    yield OVERALL
-    yield f"answerable={str(case.answerable).lower()}"
-    yield f"category={case.category}"
-    yield f"difficulty={case.difficulty}"
-    for tag in dict.fromkeys(case.tags):
-        yield f"tag={tag}"
-    for vault in dict.fromkeys(case.vaults):
-        yield f"vault={vault}"
+    return _slices(case.answerable, case.category, case.difficulty, case.tags, case.vaults)
+
+
+@lru_cache(maxsize=10_000)
+def _slices(  # many questions are filed alike, and share the names
+    answerable: bool,  # noqa: FBT001
+    category: str,
+    difficulty: str,
+    tags: tuple[str, ...],
+    vaults: tuple[str, ...],
+) -> tuple[str, ...]:
+    tagged = (f"tag={tag}" for tag in dict.fromkeys(tags))
+    placed = (f"vault={vault}" for vault in dict.fromkeys(vaults))
+    answers = f"answerable={str(answerable).lower()}"
+    return (OVERALL, answers, f"category={category}", f"difficulty={difficulty}", *tagged, *placed)
 
 
 def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
@@ -211,18 +223,18 @@ def _not_measured(_: LabelledResult) -> None:
 
 
 def _score_case(item: LabelledResult, metrics: dict[str, PerCase], depth: int) -> CaseScore:
-    ranks = ranking(item)
-    groups = item.case.required_support_groups
+    ranks, case = ranking(item), item.case
+    groups = case.required_support_groups
     failure = item.result.failure
     return CaseScore(
         case_id=item.case.id,
         mode=item.result.mode,
         hash=item.case.hash,
-        values={name: function(item) for name, function in metrics.items()},
+        values=compact({name: function(item) for name, function in metrics.items()}),
         rank=first_hit(ranks),
         rank_all=complete_at(ranks, groups) if groups else None,
         failure=failure.kind if failure else None,
-        slices=tuple(slices_of(item.case)),
+        slices=slices_of(case),
         must_pass=item.case.must_pass,
         group=item.case.group,
         entries=list_entries(item, depth),

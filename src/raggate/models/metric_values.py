@@ -1,0 +1,71 @@
+"""The values of one question: a mapping of metric to number, a fifth as large as a dict, as there may be very many."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
+from math import isfinite
+
+Values = Mapping[str, float | None]
+
+_NOTHING = float("nan")  # no metric has this value
+
+
+class CompactValues(Mapping[str, float | None]):
+    """Values by metric, in their order. Equal to a dict of the same.
+
+    Attributes:
+        places: metric -> its place in `numbers`; one mapping for all questions with the same metrics.
+        numbers: the values; not a number where there is none.
+    """
+
+    __slots__ = ("numbers", "places")
+
+    def __init__(self, places: Mapping[str, int], values: Iterable[float | None]) -> None:
+        self.places = places
+        self.numbers = array("d", (_NOTHING if value is None else value for value in values))
+
+    def __getitem__(self, metric: str) -> float | None:
+        value = self.numbers[self.places[metric]]
+        return value if value == value else None
+
+    def get(self, metric: str, default: float | None = None) -> float | None:  # type: ignore[override]
+        """Give a value, or `default` where the question has no such metric."""
+        place = self.places.get(metric)
+        if place is None:
+            return default
+        value = self.numbers[place]
+        return value if value == value else None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.places)
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def __repr__(self) -> str:
+        return repr(dict(self))
+
+
+def compact(values: Values) -> Values:
+    """Give the same values, compact where all of them are finite floats or none."""
+    held = (value is None or (type(value) is float and isfinite(value)) for value in values.values())
+    if isinstance(values, CompactValues) or not all(held):
+        return values
+    return CompactValues(_places(tuple(values)), values.values())
+
+
+@lru_cache(maxsize=1_000)
+def _places(metrics: tuple[str, ...]) -> Mapping[str, int]:
+    return {metric: place for place, metric in enumerate(metrics)}
+
+
+def columns(rows: Sequence[Values]) -> dict[str, list[float]] | None:
+    """Give metric by metric the values there are, in the order of the rows; None where these differ in metrics."""
+    together = [row for row in rows if isinstance(row, CompactValues)]
+    places = together[0].places if together else {}
+    if len(together) < len(rows) or any(row.places is not places for row in together):
+        return None
+    numbers = [row.numbers for row in together]
+    return {metric: [value for row in numbers if (value := row[place]) == value] for metric, place in places.items()}
