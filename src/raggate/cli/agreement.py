@@ -98,7 +98,7 @@ def agreement(
 def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement:
     """Say how far people agree whose grades `raggate label` has written."""
     from raggate.cli.results.authoring import GradedAgreement
-    from raggate.labelling.grades import agreement
+    from raggate.labelling.grades import agreement, of_same_words
     from raggate.labels.agreement_rows import within
 
     chosen = [
@@ -109,7 +109,7 @@ def _graded(path: Path, labels: Labels, selection: Selection) -> GradedAgreement
         }
         for unit, votes in labels.items()
     ]
-    agreed = agreement(chosen)
+    agreed = agreement(part for votes in chosen for part in of_same_words(votes))
     people = len({name for votes in chosen for name in votes})
     click.echo(log_line(f"{path}: {counted(agreed.passages, 'passage')} graded by several of {people} annotators"))
     if agreed.passages:

@@ -11,11 +11,15 @@ from raggate.labels.agreement import krippendorff_alpha, percent_agreement, weig
 
 @dataclass(frozen=True, slots=True)
 class Vote:
-    """What one person says of a passage: a grade from 0 to 3, and whether it is misleading."""
+    """What one person says of a passage: a grade from 0 to 3, and whether it is misleading.
+
+    `asked` is eight hex digits of the question's words at that time; empty where that is not known.
+    """
 
     grade: int
     misleading: bool = False
     at: str = ""
+    asked: str = ""
 
 
 Votes = Mapping[str, Vote]
@@ -57,6 +61,14 @@ def consensus(votes: Votes) -> int | None:
     if not grades or (grades[0] == 0 < grades[-1]):
         return None
     return grades[(len(grades) - 1) // 2]
+
+
+def of_same_words(votes: Votes) -> list[Votes]:
+    """Take votes on a passage apart that were given for other words of the question; what is not known is like any."""
+    several = sorted({vote.asked for vote in votes.values() if vote.asked})
+    if len(several) < 2:
+        return [votes]
+    return [{name: vote for name, vote in votes.items() if vote.asked == words} for words in several]
 
 
 def is_split(votes: Votes) -> bool:

@@ -35,6 +35,7 @@ class _Row(BaseModel):
     grade: Annotated[int, Field(ge=0, le=3)]
     misleading: bool = False
     at: str = ""
+    asked: Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")] = ""
     rel_path: str = ""
     heading_path: str | None = None
     vault: str | None = None
@@ -63,7 +64,7 @@ def read(data: bytes, name: str) -> Labels:
         if row.by in votes:
             hint = "Keep one line for each person and passage; a merge of two branches may have left both."
             raise UsageError(f"{name}:{number}: {row.by!r} has graded this passage in an earlier line", hint=hint)
-        votes[row.by] = Vote(row.grade, row.misleading, row.at)
+        votes[row.by] = Vote(row.grade, row.misleading, row.at, row.asked)
     return labels
 
 
@@ -81,4 +82,5 @@ def _line(unit: Unit, name: str, vote: Vote) -> bytes:
     place = {key: value for key, value in unit.where.model_dump(exclude_none=True).items() if value}
     row = {"case": unit.case, **place, "by": name, "grade": vote.grade}
     flags = {"misleading": True} if vote.misleading else {}
-    return dumps({**row, **flags, "at": vote.at}, in_order=True) + b"\n"
+    words = {"asked": vote.asked} if vote.asked else {}
+    return dumps({**row, **flags, "at": vote.at, **words}, in_order=True) + b"\n"

@@ -80,11 +80,11 @@ def plan(
     """
     after = {
         "golden": with_cases(with_changed(stored["golden"], edited.changed), edited.added),
-        "labels": label_file.write(state.votes),
+        "labels": label_file.write(state.written()),
         "proposals": write_proposals(_proposals(kept, state, edited)),
     }
     # an order or spacing that somebody else gave the file is no change
-    if label_file.read(stored["labels"], names["labels"]) == state.votes:
+    if label_file.read(stored["labels"], names["labels"]) == state.written():
         after["labels"] = stored["labels"]
     if not state.proposals:
         after["proposals"] = stored["proposals"]

@@ -15,7 +15,8 @@ class Progress:
     """What was decided.
 
     Attributes:
-        votes: all votes there are: those of the label file, and what was changed since.
+        votes: all votes that count: those of the label file, and what was changed since.
+        former: votes of the label file that were given when the question had other words.
         stored: passages that the label file has a vote on.
         touched: passages that somebody graded since the last writing: those that change the golden set.
         settled: the grade that was settled on where people differ, since the last writing.
@@ -27,6 +28,7 @@ class Progress:
     """
 
     votes: Labels = field(default_factory=dict)
+    former: Labels = field(default_factory=dict)
     stored: frozenset[Unit] = frozenset()
     touched: dict[Unit, None] = field(default_factory=dict)
     settled: dict[Unit, int] = field(default_factory=dict)
@@ -61,7 +63,7 @@ class Progress:
         elif decision.grade is None:
             self._take_back(decision.by, unit)
         else:
-            vote = Vote(decision.grade, decision.misleading, decision.at)
+            vote = Vote(decision.grade, decision.misleading, decision.at, decision.asked)
             self.votes.setdefault(unit, {})[decision.by] = vote
             self.skipped.get(decision.by, set()).discard(unit)
             self.touched[unit] = None
@@ -86,17 +88,35 @@ class Progress:
         """Give the votes on a passage."""
         return self.votes.get(unit, {})
 
+    def written(self) -> Labels:
+        """Give the votes as the label file holds them: former ones too, but for those that were given anew."""
+        units = dict.fromkeys((*self.former, *self.votes))
+        return {unit: {**self.former.get(unit, {}), **self.votes.get(unit, {})} for unit in units}
 
-def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision]) -> Progress:
+
+def progress(labels: Mapping[Unit, Votes], decisions: Sequence[Decision], words: Mapping[str, str]) -> Progress:
     """Give what was decided: the votes of a label file, and then a journal from where it was last written.
 
+    A vote of the label file counts for the words that it was given for: `words` are those of each question now.
     What came before stands in the files, where somebody may have edited it since. After a crash between writing and
     noting that, decisions are taken again, which changes nothing.
     """
-    state = Progress(votes={unit: dict(votes) for unit, votes in labels.items()}, stored=frozenset(labels))
+    current, former = (
+        {
+            unit: chosen
+            for unit, votes in labels.items()
+            if (chosen := {name: vote for name, vote in votes.items() if _is_former(vote, unit, words) is left})
+        }
+        for left in (False, True)
+    )
+    state = Progress(votes=current, former=former, stored=frozenset(current))
     for decision in since_writing(decisions):
         state.take(decision)
     return state
+
+
+def _is_former(vote: Vote, unit: Unit, words: Mapping[str, str]) -> bool:
+    return bool(vote.asked) and vote.asked != words.get(unit.case, vote.asked)
 
 
 def since_writing(decisions: Sequence[Decision]) -> Sequence[Decision]:

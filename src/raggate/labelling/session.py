@@ -169,7 +169,8 @@ class Session:
         if fresh.vault is not self.bench.vault:
             self.places = self.places.of_notes(fresh.visible)
         self.bench, self.stored, self.kept = fresh, stored, kept
-        self.state = progress(labels, self.journal.decisions)
+        words = {case.id: words_of(case.question) for case in fresh.golden.cases}
+        self.state = progress(labels, self.journal.decisions, words)
         self.by_id = {case.id: case for case in fresh.golden.cases}
         depth = self.sources.depth or max(fresh.settings.score.k)
         new = pool(fresh.golden, self.lists, self.places, depth, again=self.sources.again)

@@ -226,6 +226,17 @@ def test_agreement_of_some_grades(tmp_path: Path, options: tuple[str, ...], pass
     assert f": {passages} graded by several of 2 annotators" in run("agreement", path, *options)[1]
 
 
+def test_grades_of_other_words_are_not_compared(tmp_path: Path) -> None:
+    """Who judged a question before it was reworded does not disagree with who judged it afterwards."""
+    path = tmp_path / "golden.labels.jsonl"
+    votes = (("ann", 3, "0123abcd"), ("bob", 0, "4567abcd"), ("cy", 3, "0123abcd"))
+    rows = [
+        {"case": "q1", "rel_path": "a.md", "by": who, "grade": grade, "asked": asked} for who, grade, asked in votes
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    assert [line.split("kappa")[0].strip() for line in run("agreement", path)[1].splitlines()[2:]] == ["ann / cy"]
+
+
 def test_grades_that_nobody_shares(tmp_path: Path) -> None:
     """One person alone agrees with nobody: exit 3. A report of an annotation export has no place for grades."""
     path = tmp_path / "golden.labels.jsonl"

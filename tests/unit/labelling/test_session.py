@@ -15,6 +15,9 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
 from raggate.labelling import journal as journals, session as sessions
 from raggate.labelling.decisions import Decision, Where
+from raggate.labelling.grades import Vote
+from raggate.labelling.label_file import Unit
+from raggate.labelling.progress import progress
 from raggate.labelling.session import Session
 from raggate.pipeline import rerun, run_directory
 from raggate.scoring import score as scoring
@@ -249,6 +252,31 @@ def test_a_question_that_asks_something_else_meanwhile(project: LabelProject) ->
         "q2: note: asked something else when it was judged; now it asks: How old is the oven?",
         f"q2: bread.md {OVEN}: not judged → grade 3",
     )
+
+
+def test_grades_of_a_question_that_was_reworded(project: LabelProject) -> None:
+    """Grades that were given for other words stay in the file, and count no more."""
+    session = project.open()
+    session.decide([grade("q2", OVEN, 3, by="ann"), grade("q2", OVEN, 2, by="bob"), grade("q1", OVEN, 2, by="ann")])
+    write(session)
+    before = project.labels.read_bytes()
+    project.golden.write_bytes(project.golden.read_bytes().replace(b"How hot", b"How old"))
+    session = project_again(project, session)
+    assert {unit.case for unit in session.state.votes} == {"q1"}
+    assert session.agreement().passages == 0
+    assert session.plan().labels.after == before
+    project.golden.write_bytes(project.golden.read_bytes().replace(b"How old", b"How hot"))
+    assert project_again(project, session).agreement().passages == 1
+
+
+def test_a_grade_that_is_given_anew() -> None:
+    """It takes the place of the one that the same person gave for other words, and nobody else's."""
+    unit = Unit("q1", Where(rel_path="a.md"))
+    old = {"ann": Vote(3, asked="0123abcd"), "bob": Vote(2, asked="0123abcd")}
+    anew = grade("q1", "# A", 0, note="a.md").model_copy(update={"where": unit.where, "asked": "4567abcd"})
+    state = progress({unit: old}, [anew], {"q1": "4567abcd"})
+    assert state.of(unit) == {"ann": Vote(0, asked="4567abcd")}
+    assert state.written() == {unit: {"ann": Vote(0, asked="4567abcd"), "bob": old["bob"]}}
 
 
 def test_votes_on_a_question_that_is_gone(project: LabelProject) -> None:
