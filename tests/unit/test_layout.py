@@ -145,18 +145,21 @@ MAX_MODULE_LINES = 350
 MAX_FUNCTION_LINES = 50
 
 
+BODIES = ("body", "handlers", "orelse", "finalbody", "cases")
+"""Where a statement holds others."""
+
 SHORT_NAMES = {module.removesuffix(".py").removesuffix("/__init__") for module in MODULES}
 
 
 def statements(inside: ast.AST, *, executed: bool = False) -> Iterator[ast.AST]:
     """Give every statement of a module, at any depth; of those that are executed, none for type checking alone."""
-    for part in ast.iter_child_nodes(inside):
+    for part in (part for name in BODIES for part in getattr(inside, name, ())):
         if executed and isinstance(part, ast.If) and "TYPE_CHECKING" in ast.unparse(part.test):
             # what stands beside it is executed
             for other in part.orelse:
                 yield other
                 yield from statements(other, executed=True)
-        elif isinstance(part, ast.stmt | ast.excepthandler | ast.match_case):
+        else:
             yield part
             yield from statements(part, executed=executed)
 

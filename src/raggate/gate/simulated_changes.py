@@ -36,6 +36,7 @@ CHANGES = 1000
 
 POLICIES = ("either", "evidence", "threshold")
 
+_FEWEST = 100
 _WORK = 100_000
 _SEED = 13
 
@@ -73,7 +74,7 @@ def policy_odds(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate
     """
     modes = _modes(baseline, groups, gate)
     few = small_metrics(gated_sizes(baseline, gate), gate)
-    changes = max(100, min(CHANGES, _WORK // max(1, sum(len(mode.questions) for mode in modes))))
+    changes = max(_FEWEST, min(CHANGES, _WORK // max(1, sum(len(mode.questions) for mode in modes))))
     shares = []
     for lost in (0.0, LOST):
         draw = Random(_SEED)  # noqa: S311 - the same changes every time

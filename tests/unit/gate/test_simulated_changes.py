@@ -29,11 +29,19 @@ def odds(*ranks: int | None, groups: tuple[str | None, ...] | None = None, **gat
     return {policy.policy: policy for policy in played}
 
 
+@pytest.fixture
+def few_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play fewer changes through: what is claimed is no share of them."""
+    monkeypatch.setattr(simulated_changes, "CHANGES", 100)
+
+
+@pytest.mark.usefixtures("few_changes")
 def test_it_is_the_same_every_time() -> None:
     """The changes are drawn from a fixed seed."""
     assert odds(*SUITE) == odds(*SUITE)
 
 
+@pytest.mark.usefixtures("few_changes")
 def test_nothing_to_lose() -> None:
     """Of a suite whose questions all stand alike no harmless change can be red."""
     assert [policy.neutral for policy in odds(*[1] * 20).values()] == [0.0, 0.0, 0.0]
@@ -65,8 +73,9 @@ def test_what_is_played_through_is_decided_as_a_verdict_is(
     """Where every question that could be lost is, a policy is red by the odds if and only if its verdict is."""
     monkeypatch.setattr(simulated_changes, "LOST", 1.0)
     monkeypatch.setattr(simulated_changes, "RERANKED", 0.0)
-    # with nothing left to chance one change is like any other, and the fewest are played through
-    monkeypatch.setattr(simulated_changes, "_WORK", 1)
+    # with nothing left to chance one change is like any other
+    monkeypatch.setattr(simulated_changes, "CHANGES", 1)
+    monkeypatch.setattr(simulated_changes, "_FEWEST", 1)
     groups = tuple(f"note {n // per_note}" for n in range(lost))
     # a lost question has the worst value of every metric, which no run of this API gives of the others
     gate = {**settings, "metrics": dict.fromkeys(set(DEFAULT_GATED) - set(RANKED), "off")}
@@ -78,6 +87,7 @@ def test_what_is_played_through_is_decided_as_a_verdict_is(
         assert (expected.harmful, expected.neutral) == (float(red), 0.0)
 
 
+@pytest.mark.usefixtures("few_changes")
 def test_metrics_of_few_questions() -> None:
     """What is not judged alone makes nothing red; where all metrics are of few questions they are judged."""
     few = odds(*SUITE, min_cases=21)
@@ -101,6 +111,7 @@ def test_groups_move_together() -> None:
     assert together["evidence"].harmful < alone["evidence"].harmful
 
 
+@pytest.mark.usefixtures("few_changes")
 @pytest.mark.parametrize("known", [False, True])
 def test_questions_that_are_not_asked_any_more(*, known: bool) -> None:
     """Questions of the baseline that the golden set does not have are left out."""

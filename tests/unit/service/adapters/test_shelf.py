@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
+from importlib.resources import files
+
 import pytest
 
 from raggate.config.ask_settings import ADAPTER_NAMES, Ask
-from raggate.config.json_schema import json_schema
+from raggate.config.json_schema import FILE
 from raggate.service.adapters import ADAPTERS
 
 
 def test_the_configuration_names_every_adapter() -> None:
     """A configuration, and the schema that editors complete it by, take the adapters of the shelf and no other."""
     assert set(ADAPTERS) == set(ADAPTER_NAMES)
-    assert json_schema()["$defs"]["Ask"]["properties"]["adapter"]["enum"] == [*ADAPTER_NAMES]
+    schema = json.loads(files("raggate.config").joinpath(FILE).read_bytes())
+    assert schema["$defs"]["Ask"]["properties"]["adapter"]["enum"] == [*ADAPTER_NAMES]
 
 
 def test_a_misspelt_adapter_is_answered_with_the_nearest() -> None:
