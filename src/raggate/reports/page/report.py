@@ -54,12 +54,14 @@ def _values(review: Review) -> dict[str, object]:
     return {
         "review": review,
         "tone": _TONES.get(verdict.outcome, "warn"),
-        "sign": header.sign(verdict.outcome),
+        "sign": "👋" if header.greeting(review) else header.sign(verdict.outcome),
+        "heading": header.greeting(review) or verdict.outcome,
+        "sentences": header.INTRODUCED if header.greeting(review) and review.context.first_run else verdict.sentences,
         "likely": causes.likely(review),
         "facts": list(_facts(review)),
         "reasons": [*reasons.merging(review), *reasons.further_reasons(review)],
         "warnings": reasons.further_warnings(review),
-        "next": advice.next_step(review).split("`"),
+        "steps": [step.split("`") for step in _steps(review)],
         "causes": list(causes.lines(review)),
         "changes": list(changes.groups(review)),
         "left_out": formatting.left_out(review),
@@ -80,6 +82,11 @@ def _values(review: Review) -> dict[str, object]:
         "most": MOST_QUESTIONS,
         "total": len(review.run.results),
     }
+
+
+def _steps(review: Review) -> list[str]:
+    """Say what to do next, in one step where a verdict says it, in several after a first run."""
+    return advice.first_steps(review) if header.greeting(review) else [*filter(None, [advice.next_step(review)])]
 
 
 def _address(case_id: str) -> str:

@@ -31,6 +31,7 @@ SIGNS = {
 """Verdict -> sign. It never stands without the word."""
 
 _ALERTS = {"pass": "NOTE", "regression": "CAUTION", "invariant broken": "CAUTION", "internal error": "CAUTION"}
+INTRODUCED = ("This pull request introduces raggate.", "There is no baseline yet to compare it with.")
 _RELAYED = "Measured by an untrusted run, judged here by this repository's own policy."
 
 
@@ -55,14 +56,15 @@ def opening(review: Review) -> Section:
             review.verdict.outcome,
             safe(review.run.suite, limit=width),
             [*_part(review, length), *_merging(review, length), *_numbers(review, length), _sentences(review, length)],
-            greeting=_greeting(review),
+            greeting=greeting(review),
         )
         for width, length in ((300, 600), (60, 300))
     )
     return Section(name="verdict", rank=KEPT, variants=variants)
 
 
-def _greeting(review: Review) -> str:
+def greeting(review: Review) -> str:
+    """Give what stands in the place of the verdict where only a baseline is missing; empty elsewhere."""
     if not reasons_of.greeted(review):
         return ""
     return "first run" if review.context.first_run else "cannot tell yet, as there is no baseline"
@@ -87,7 +89,7 @@ def _merging(review: Review, length: int) -> Iterator[str]:
 def _sentences(review: Review, length: int) -> str:
     """Set the first sentence of a verdict in bold, and all of them where they have to be cut; then the likely cause."""
     if review.context.first_run and reasons_of.greeted(review):
-        return "**This pull request introduces raggate.** There is no baseline yet to compare it with."
+        return f"**{INTRODUCED[0]}** {INTRODUCED[1]}"
     decision, likely = _decision(review, length), causes.likely(review)
     return f"{decision} {inert(likely, limit=length, middle=True)}" if likely else decision
 

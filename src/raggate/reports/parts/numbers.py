@@ -48,7 +48,7 @@ def _figures(review: Review, mode: str) -> Iterator[str]:
             past = _past(review, rows[metric]) if place == 0 else ""
             yield f"{figures.title(metric)} {_moved(rows[metric])}{past}"
         elif metric in values and _measured(values[metric]):
-            yield f"{figures.title(metric)} {figures.value(metric, values[metric])}"
+            yield f"{figures.title(metric)} {figures.measured(metric, values[metric])}"
 
 
 def _measured(value: MetricValue) -> bool:

@@ -17,6 +17,7 @@ from raggate.models.verdict import Review
 from raggate.pipeline.check import evaluate_run
 from raggate.reports.page import changes, failure, metrics, report, slices
 from raggate.reports.page.passages import Passages
+from raggate.reports.parts import header
 from raggate.scoring.list_entries import short_hash
 from raggate.scoring.score import score
 from raggate.text.escape import plain
@@ -84,8 +85,8 @@ def test_verdict_and_sentences_are_seen_without_script(name: str) -> None:
     """Every kind of review has its verdict, its sentences and its reasons on the page itself."""
     shown = review(name)
     page = Elements(report.render(shown))
-    assert shown.verdict.outcome in page.visible.lower()
-    for sentence in shown.verdict.sentences:
+    assert (header.greeting(shown) or shown.verdict.outcome) in page.visible.lower()
+    for sentence in header.INTRODUCED if header.greeting(shown) == "first run" else shown.verdict.sentences:
         assert " ".join(sentence.split()) in page.visible
 
 
@@ -202,6 +203,15 @@ def test_what_to_do_next() -> None:
     assert "Next: read the end of api.log in the run directory for why the API ended, then run the job" in page.visible
     assert "api.log" in page.texts["code"]
     assert page.visible.count("the API exited with code 2") == 1
+
+
+def test_a_first_run_is_greeted() -> None:
+    """Where only a baseline is missing the page does not begin with bad news, and says the steps to one."""
+    page = Elements(report.render(review("introduced"))).visible
+    assert "👋 First run This pull request introduces raggate. There is no baseline yet to compare it with." in page
+    assert "Next: Look at the numbers and the questions behind them" in page
+    assert "Promote a baseline: raggate promote <run directory> , or the promotion workflow." in page
+    assert "Cannot tell yet, as there is no baseline" in Elements(report.render(first_run())).visible
 
 
 class TestPassages:
