@@ -223,8 +223,14 @@ if __name__ == "__main__":
     # what a check imports in the end; nothing of it starts a thread
     for _name in ("raggate.cli.main", "raggate.pipeline.check", "raggate.pipeline.rerun", "raggate.interop.systems"):
         importlib.import_module(_name)
-    for _name in ("raggate.reports.terminal", "anyio._backends._asyncio", "httpcore", "markdown_it"):
+    for _name in ("raggate.reports.terminal", "raggate.pipeline.report_files", "raggate.reports.public_verdict"):
         importlib.import_module(_name)
+    for _name in ("anyio._backends._asyncio", "encodings.idna", "httpcore", "markdown_it", "orjson"):
+        importlib.import_module(_name)
+    # a template is compiled at its first use
+    _frame = importlib.import_module("raggate.reports.page.frame")
+    for _name in ("base.html", "trends.html", "report.html"):
+        _frame.environment((_frame.OWN,)).get_template(_name)
 
     gc.collect()
     gc.freeze()

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,14 @@ api:
   ready: {{timeout: 20, settle: 0.05}}
 ask: {{total_timeout: 20, concurrency: 4}}
 """
+
+
+def ended(*arguments: str, at: Path, environment: Mapping[str, str], seconds: float) -> Done:
+    """Run `python -m raggate` to its end, for which it has so many seconds."""
+    process = start(*arguments, at=at, environment=environment)
+    out, err = process.communicate(timeout=seconds)
+    assert process.returncode is not None
+    return Done(process.returncode, out, err)
 
 
 @dataclass(frozen=True)
@@ -68,9 +77,8 @@ class Project:
 
     def raggate(self, *arguments: str, seconds: float = 60, **environment: str) -> Done:
         """Run raggate in the repository to its end, for which it has so many seconds."""
-        process = self.start(*arguments, **environment)
-        out, err = process.communicate(timeout=seconds)
-        return Done(process.returncode, out, err)
+        variables = {**os.environ, **self.environment, **environment}
+        return ended(*arguments, at=self.root, environment=variables, seconds=seconds)
 
     def command(self, *arguments: str, **environment: str) -> Done:
         """Run a command to its end as `raggate` does, but in this process, which has everything imported already.

@@ -10,7 +10,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,6 +17,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
+from here import Done
+from project import ended
 
 ROOT = Path(__file__).parents[2]
 API = ROOT / "examples" / "notes-api"
@@ -329,24 +331,16 @@ def build(target: Path, patch: tuple[tuple[str, str, str], ...] = ()) -> None:
         assert old in text, f"{name} has no {old!r}"
         (source / name).write_text(text.replace(old, new), encoding="utf-8")
     subprocess.run(
-        ["go", "build", "-trimpath", "-o", str(target), "."],
+        ["go", "build", "-trimpath", "-ldflags=-s -w", "-o", str(target), "."],
         cwd=source,
         env={**os.environ, "CGO_ENABLED": "0"},
         check=True,
     )
 
 
-def raggate(root: Path, *arguments: str, **settings: str) -> subprocess.CompletedProcess[str]:
+def raggate(root: Path, *arguments: str, **settings: str) -> Done:
     """Run raggate in a directory."""
-    return subprocess.run(
-        [sys.executable, "-m", "raggate", *arguments],
-        cwd=root,
-        env={**os.environ, **settings},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return ended(*arguments, at=root, environment={**os.environ, **settings}, seconds=120)
 
 
 @pytest.fixture(scope="module")
@@ -357,10 +351,10 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (root / "raggate.yml").write_text(CONFIG, encoding="utf-8")
     build(root / "notes-api")
     done = raggate(root, "check", "--out", "runs")
-    assert done.returncode == 3, done.stdout + done.stderr
+    assert done.code == 3, done.out + done.err
     (run,) = (root / "runs").glob("2*")
     done = raggate(root, "promote", str(run))
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.code == 0, done.out + done.err
     return root
 
 
@@ -379,7 +373,7 @@ def test_the_cause_is_named(fault: Fault, measured: Path, tmp_path: Path) -> Non
     done = raggate(tmp_path, "check", "--out", "runs", **fault.settings)
     (path,) = (tmp_path / "runs").glob("*/verdict.json")
     verdict: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    assert verdict["verdict"] in {"regression", "invariant broken"}, done.stdout + done.stderr
+    assert verdict["verdict"] in {"regression", "invariant broken"}, done.out + done.err
     assert verdict["diagnosis"]["likely"].startswith(fault.likely), verdict["diagnosis"]
     assert fault.likely.replace("# ", "") in first_line(path.with_name("summary.md")).replace("\u2060", "")
     worse = [flip for flip in (*verdict["flips"], *verdict["fallen"]) if flip["cause"] is not None]
@@ -416,7 +410,7 @@ def test_nothing_is_said_by_an_old_baseline(measured: Path, tmp_path: Path) -> N
     (tmp_path / "baselines").mkdir()
     (tmp_path / "baselines" / "notes.json").write_text(json.dumps(stored), encoding="utf-8")
     done = raggate(tmp_path, "check", "--out", "runs")
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.code == 0, done.out + done.err
     done = raggate(tmp_path, "check", "--out", "worse", NOTES_LEXICAL_WEIGHT="0")
     (path,) = (tmp_path / "worse").glob("*/verdict.json")
     verdict = json.loads(path.read_text(encoding="utf-8"))

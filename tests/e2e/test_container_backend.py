@@ -27,6 +27,7 @@ import pytest
 import yaml
 
 from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
+from project import ended
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Api, CommandBackend, ContainerBackend, Readiness
 from raggate.errors import CannotTell, UsageError
@@ -197,10 +198,8 @@ class Gate:
 
     def start(self, api: dict[str, Any], *, out: Path | None = None, **environment: str) -> subprocess.Popen[str]:
         """Start `raggate check`."""
-        name = f"{uuid.uuid4().hex}.yml"
-        (self.root / name).write_text(yaml.safe_dump({**CONFIG, "api": api}))
         return subprocess.Popen(
-            [sys.executable, "-m", "raggate", "check", "-c", name, "--out", str(out or self.root / name[:-4])],
+            [sys.executable, "-m", "raggate", *self._words(api, out)],
             cwd=self.root,
             env={**self.environment, **environment},
             stdout=subprocess.PIPE,
@@ -210,9 +209,14 @@ class Gate:
 
     def check(self, api: dict[str, Any], **environment: str) -> tuple[int, str, str]:
         """Run `raggate check` to its end; give code, stdout and stderr."""
-        process = self.start(api, **environment)
-        out, err = process.communicate(timeout=100)
-        return process.returncode, out, err
+        done = ended(*self._words(api), at=self.root, environment={**self.environment, **environment}, seconds=100)
+        return done.code, done.out, done.err
+
+    def _words(self, api: dict[str, Any], out: Path | None = None) -> list[str]:
+        """Write a configuration and give the words of the command line that check by it."""
+        name = f"{uuid.uuid4().hex}.yml"
+        (self.root / name).write_text(yaml.safe_dump({**CONFIG, "api": api}))
+        return ["check", "-c", name, "--out", str(out or self.root / name[:-4])]
 
     def verdicts(self) -> list[dict[str, Any]]:
         """Read the verdicts of all runs."""

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from here import Done
+from project import ended
 
 ROOT = Path(__file__).parents[2]
 BASELINE = ROOT / "baselines" / "notes.json"
@@ -21,17 +22,9 @@ pytestmark = [
 ]
 
 
-def check(out: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+def check(out: Path, **environment: str) -> Done:
     """Run `raggate check` in this repository, with run directories elsewhere."""
-    return subprocess.run(
-        [sys.executable, "-m", "raggate", "check", "--out", str(out)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
+    return ended("check", "--out", str(out), at=ROOT, environment={**os.environ, **environment}, seconds=300)
 
 
 def verdict(out: Path) -> dict[str, Any]:
@@ -45,7 +38,7 @@ def verdict(out: Path) -> dict[str, Any]:
 def test_default_api_passes_against_the_committed_baseline(tmp_path: Path) -> None:
     """The API as it is passes, with every question answered and no warning."""
     done = check(tmp_path)
-    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.code == 0, done.out + done.err
     assert "203 calls, 0 failed, 0 retried" in done.stdout
     assert verdict(tmp_path)["warnings"] == []
     assert {row["status"] for row in verdict(tmp_path)["metrics"] if row["slice"] == "overall"} == {"same"}
@@ -64,7 +57,7 @@ def test_default_api_passes_against_the_committed_baseline(tmp_path: Path) -> No
 def test_worse_retriever_is_a_regression(tmp_path: Path, variable: str, value: str, metric: str) -> None:
     """One variable that makes retrieval worse turns the gate red and names metric and questions."""
     done = check(tmp_path, **{variable: value})
-    assert done.returncode == 1, done.stdout + done.stderr
+    assert done.code == 1, done.out + done.err
     decision = verdict(tmp_path)
     worse = {row["metric"] for row in decision["metrics"] if row["status"] == "worse" and row["slice"] == "overall"}
     assert metric in worse
@@ -77,7 +70,7 @@ def test_worse_retriever_is_a_regression(tmp_path: Path, variable: str, value: s
 def test_folder_missing_from_the_index_breaks_an_invariant(tmp_path: Path) -> None:
     """An index that lacks notes is not merely worse: exit 4, with the numbers, and the metrics that fell below it."""
     done = check(tmp_path, NOTES_DROP_FOLDERS="work/Runbooks")
-    assert done.returncode == 4, done.stdout + done.stderr
+    assert done.code == 4, done.out + done.err
     assert "150 of the vault's 160 notes" in done.stdout
     assert any(reason["code"] == "worse" for reason in verdict(tmp_path)["reasons"])
 
@@ -115,16 +108,8 @@ def test_the_gate_catches_known_faults_of_the_example_api(tmp_path: Path) -> Non
 
     The API is booted again with six settings that make it worse, and built once from patched source.
     """
-    done = subprocess.run(
-        [sys.executable, "-m", "raggate", "prove", "--runs", "3", "--out", str(tmp_path)],
-        cwd=ROOT,
-        env=os.environ,
-        capture_output=True,
-        text=True,
-        timeout=800,
-        check=False,
-    )
-    assert done.returncode == 0, done.stdout + done.stderr
+    done = ended("prove", "--runs", "3", "--out", str(tmp_path), at=ROOT, environment=os.environ, seconds=800)
+    assert done.code == 0, done.out + done.err
     (path,) = tmp_path.glob("*/proof.json")
     stored = json.loads(path.read_text())
     assert stored["repeats"]["false_alarms"] == 0

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from project import ended
 
 ROOT = Path(__file__).parents[2]
 CUT = "…"
@@ -35,16 +35,8 @@ def shown(command: str) -> list[str]:
 
 def printed(out: Path, **environment: str) -> list[str]:
     """Give the lines that the gate prints on this repository."""
-    done = subprocess.run(
-        [sys.executable, "-m", "raggate", "check", "--out", str(out)],
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        capture_output=True,
-        text=True,
-        timeout=300,
-        check=False,
-    )
-    return [masked(line.replace(f"{out}/", ".raggate/runs/")) for line in done.stdout.splitlines()]
+    done = ended("check", "--out", str(out), at=ROOT, environment={**os.environ, **environment}, seconds=300)
+    return [masked(line.replace(f"{out}/", ".raggate/runs/")) for line in done.out.splitlines()]
 
 
 def masked(line: str) -> str:

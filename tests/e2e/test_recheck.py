@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 import uuid
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -17,6 +16,8 @@ import pytest
 import yaml
 
 from e2e.engine import NOTES_API, ROOT, compile_program, connect, leftovers, remove_leftovers
+from here import Done
+from project import ended
 
 pytestmark = [
     pytest.mark.go,
@@ -47,17 +48,10 @@ class Repository:
         for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-q", "-m", "state"]):
             subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
 
-    def check(self, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    def check(self, *arguments: str, **environment: str) -> Done:
         """Run `raggate check` against the commit."""
-        return subprocess.run(
-            [sys.executable, "-m", "raggate", "check", "--against", "HEAD", *arguments],
-            cwd=self.root,
-            env={**os.environ, "GITHUB_RUN_ID": self.run, **environment},
-            capture_output=True,
-            text=True,
-            timeout=280,
-            check=False,
-        )
+        variables = {**os.environ, "GITHUB_RUN_ID": self.run, **environment}
+        return ended("check", "--against", "HEAD", *arguments, at=self.root, environment=variables, seconds=280)
 
     def recheck(self) -> dict[str, Any]:
         """Read how the regression was checked."""
@@ -86,21 +80,21 @@ class TestProcess:
         repository.commit()
         repository.edit("examples/notes-api/config.go", GOOD, WORSE)
         done = repository.check()
-        assert done.returncode == 1, done.stdout + done.stderr
+        assert done.code == 1, done.out + done.err
         found = repository.recheck()
         assert found["asked"] > 10
         assert found["failing"] == found["unanswered"] == 0
-        assert "fails none of the" in done.stdout
+        assert "fails none of the" in done.out
 
     def test_an_environment_that_changed(self, repository: Repository) -> None:
         """What makes both commits worse is no fault of the change, which changes nothing here."""
         (repository.root / "raggate.yml").write_text((ROOT / "raggate.yml").read_text() + "recheck: {base: ref}\n")
         repository.commit()
         done = repository.check(NOTES_DISABLE="vector")
-        assert done.returncode == 3, done.stdout + done.stderr
+        assert done.code == 3, done.out + done.err
         found = repository.recheck()
         assert found["failing"] == found["asked"] > 10
-        assert "the baseline is stale or the environment changed" in done.stdout
+        assert "the baseline is stale or the environment changed" in done.out
 
 
 @pytest.mark.docker
@@ -136,7 +130,7 @@ class TestContainer:
         """The image of the base is built from the commit's Dockerfile, not from that of the change."""
         contained.edit("Dockerfile", "ENTRYPOINT", "ENV NOTES_DISABLE=vector\nENTRYPOINT")
         done = contained.check()
-        assert done.returncode == 1, done.stdout + done.stderr
+        assert done.code == 1, done.out + done.err
         assert contained.recheck()["failing"] == 0
         assert contained.recheck()["build"].startswith("commit ")
         assert (next(contained.root.glob(".raggate/runs/*/base")) / "build.log").exists()
@@ -148,7 +142,7 @@ class TestContainer:
         try:
             contained.edit("Dockerfile", "ENTRYPOINT", "ENV NOTES_DISABLE=vector\nENTRYPOINT")
             done = contained.check("--base-image", name)
-            assert done.returncode == 1, done.stdout + done.stderr
+            assert done.code == 1, done.out + done.err
             assert contained.recheck() | {"asked": 0} == {
                 "build": f"image {name}",
                 "asked": 0,
@@ -164,5 +158,5 @@ class TestContainer:
     def test_an_environment_that_changed(self, contained: Repository, engine: Any) -> None:
         """What `pass_env` hands to both images makes both worse: no fault of the change."""
         done = contained.check(NOTES_DISABLE="vector")
-        assert done.returncode == 3, done.stdout + done.stderr
+        assert done.code == 3, done.out + done.err
         assert contained.recheck()["failing"] == contained.recheck()["asked"] > 10

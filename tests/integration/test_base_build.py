@@ -30,10 +30,10 @@ runpy.run_path({str(FAKE_API)!r}, run_name="__main__")
 SECRET = "correct-horse-battery"  # noqa: S105 - made up
 
 
-@pytest.fixture
-def repository(promoted_once: Project, tmp_path: Path) -> Project:
+@pytest.fixture(scope="module")
+def committed(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository whose API and its behaviour are files of it, with a baseline, and a check on the base commit."""
-    project = promoted_once.copied(tmp_path / "repository")
+    project = promoted_once.copied(tmp_path_factory.mktemp("committed"))
     (project.root / "api.py").write_text(API)
     (project.root / "behaviour.txt").write_text("ok")
     project.edit(str(FAKE_API), '"{root}/api.py"')
@@ -41,6 +41,12 @@ def repository(promoted_once: Project, tmp_path: Path) -> Project:
     project.config.write_text(project.config.read_text() + "recheck: {base: ref}\n")
     project.commit()
     return project
+
+
+@pytest.fixture
+def repository(committed: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return committed.copied(tmp_path / "repository")
 
 
 def change(project: Project, behaviour: str) -> None:
@@ -267,11 +273,18 @@ def forgetful(project: Project, noise: str) -> None:
     project.commit()
 
 
-@pytest.fixture
-def noisy(repository: Project) -> Project:
+@pytest.fixture(scope="module")
+def fading(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The same with a baseline in whose own run ten of ten questions that were asked twice were no hit any more."""
-    forgetful(repository, "fades")
-    return repository
+    project = committed.copied(tmp_path_factory.mktemp("fading"))
+    forgetful(project, "fades")
+    return project
+
+
+@pytest.fixture
+def noisy(fading: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return fading.copied(tmp_path / "noisy")
 
 
 def test_a_loss_of_a_noisy_api_that_does_not_come_back(noisy: Project, tmp_path: Path) -> None:

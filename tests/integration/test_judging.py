@@ -7,8 +7,6 @@ import json
 import os
 import re
 import signal
-import subprocess
-import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import pytest
 
 from fakes.judge_server import Answer, FakeJudge, Request
+from preloaded import start
 from project import Project, make_project
 from raggate.judges import cassette
 from raggate.labels.models import METRICS
@@ -42,12 +41,31 @@ def _instance(schema: dict[str, Any]) -> dict[str, Any]:
     return {name: values[part["type"]] for name, part in schema["properties"].items()}
 
 
-@pytest.fixture
-def project(tmp_path: Path) -> Project:
-    """A small repository whose API is asked for answers, in one mode, without asking anything twice."""
-    project = make_project(tmp_path)
+def answering(root: Path) -> Project:
+    """Make a small repository whose API is asked for answers, in one mode, without asking anything twice."""
+    project = make_project(root)
     project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     return project
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Project:
+    """A repository that nothing was asked in."""
+    return answering(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def answered_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same with a run of whole texts, which nobody has judged."""
+    project = answering(tmp_path_factory.mktemp("answered"))
+    assert project.command("run", "--store-full-text").code == 0
+    return project
+
+
+@pytest.fixture
+def answered(answered_once: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return answered_once.copied(tmp_path)
 
 
 def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
@@ -222,19 +240,19 @@ def test_a_cassette_that_is_broken_is_told_before_anything_is_asked(project: Pro
 
 
 @pytest.mark.parametrize("kind", ["pipe", "directory"])
-def test_a_cassette_that_is_no_file_is_told(project: Project, kind: str) -> None:
+def test_a_cassette_that_is_no_file_is_told(answered: Project, kind: str) -> None:
     """A pipe, which would be waited for, and a directory are named, live and for a stored run."""
-    directory = project.last_run() if project.command("run", "--store-full-text").code == 0 else None
-    place = project.root / CASSETTE
+    directory = answered.last_run()
+    place = answered.root / CASSETTE
     place.parent.mkdir(exist_ok=True)
     if kind == "pipe":
         os.mkfifo(place)
     else:
         place.mkdir()
     with FakeJudge(grade) as server:
-        judged_by(project, server)
+        judged_by(answered, server)
         for command in (("run",), ("judge", "--run", str(directory))):
-            done = project.command(*command)
+            done = answered.command(*command)
             assert done.code == 2
             assert re.search(rf"judge_cassette\.jsonl: (a .*{kind}, where a file is expected|Is a {kind})", done.err)
         assert server.calls == 0
@@ -267,9 +285,11 @@ def test_retrieval_alone_needs_no_judge(project: Project) -> None:
         "print(code, sorted(name for name in sys.modules if name.startswith('raggate.judges')"
         " or name == 'raggate.pipeline.jury'))"
     )
-    done = subprocess.run([sys.executable, "-c", script], cwd=project.root, capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "0 []"
-    (line,) = [line for line in done.stderr.splitlines() if "judg" in line]
+    # what it forks from has loaded nothing of judges either
+    process = start(at=project.root, environment=os.environ, code=script)
+    out, err = process.communicate(timeout=60)
+    assert out.splitlines()[-1] == "0 []"
+    (line,) = [line for line in err.splitlines() if "judg" in line]
     assert "nothing is judged: `judges` grades answers, and `ask.retrieval_only: true` asks for none" in line
 
 
@@ -464,10 +484,9 @@ def test_a_stored_run_is_spot_checked_as_the_command_line_says(project: Project)
         (("--judge-build", "b1"), "are about the model of --judge-model"),
     ],
 )
-def test_flags_that_name_no_judge_are_told(project: Project, flags: tuple[str, ...], message: str) -> None:
+def test_flags_that_name_no_judge_are_told(answered: Project, flags: tuple[str, ...], message: str) -> None:
     """A judge on the command line needs what one in the configuration needs, and the message says what is missing."""
-    project.command("run", "--store-full-text")
-    done = project.command("judge", "--run", str(project.last_run()), *flags)
+    done = answered.command("judge", "--run", str(answered.last_run()), *flags)
     assert done.code == 2
     assert message in done.err
 
@@ -693,13 +712,12 @@ def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
 
 
 @pytest.mark.parametrize("name", ["results.jsonl", "config.json"])
-def test_a_pipe_in_a_stored_run_is_told(project: Project, name: str) -> None:
+def test_a_pipe_in_a_stored_run_is_told(answered: Project, name: str) -> None:
     """A run directory may be anybody's: a pipe in it is named, and not waited for."""
-    project.command("run")
-    place = project.last_run() / name
+    place = answered.last_run() / name
     place.unlink()
     os.mkfifo(place)
     for command in (("judge", "--run"), ("compare",)):
-        done = project.command(*command, str(place.parent))
+        done = answered.command(*command, str(place.parent))
         assert done.code == 2
         assert f"{name}: a named pipe, where a file is expected" in done.err

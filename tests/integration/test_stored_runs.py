@@ -12,13 +12,19 @@ import pytest
 from project import Project
 
 
-@pytest.fixture
-def checked(promoted_once: Project, tmp_path: Path) -> Project:
+@pytest.fixture(scope="module")
+def checked_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository with a baseline and two runs more: one that passes, and a partial one."""
-    project = promoted_once.copied(tmp_path)
+    project = promoted_once.copied(tmp_path_factory.mktemp("checked"))
     assert project.command("check").code == 0
     assert project.command("check", "--limit", "1").code == 5
     return project
+
+
+@pytest.fixture
+def checked(checked_once: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return checked_once.copied(tmp_path)
 
 
 def test_runs_are_listed(checked: Project) -> None:

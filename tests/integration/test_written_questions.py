@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import os
 from pathlib import Path
 
 import pytest
 
 from fakes.judge_server import Answer, FakeJudge, Request
 from here import Done
+from preloaded import start
 from project import Project, make_project
 
 SECTION = """
@@ -167,10 +167,9 @@ def test_without_the_flag_nobody_is_asked(project: Project) -> None:
     )
     with FakeJudge() as server:
         judged_by(project, server.url)
-        done = subprocess.run(
-            [sys.executable, "-c", script], cwd=project.root, capture_output=True, text=True, check=True
-        )
-        assert done.stdout.splitlines()[-1] == "0 []"
+        # what it forks from has loaded nothing of judges either
+        out, _ = start(at=project.root, environment=os.environ, code=script).communicate(timeout=60)
+        assert out.splitlines()[-1] == "0 []"
         assert server.requests == []
     project.config.write_text(project.config.read_text().partition("\njudges:")[0])
     refused = project.command("golden", "propose", "--model")
