@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 import pytest
@@ -47,3 +48,10 @@ def test_containers_are_copies() -> None:
     tree = Tree(Leaf("a"), rows=[(1, True)])
     as_dict(tree)["rows"].clear()
     assert tree.rows == [(1, True)]
+
+
+def test_any_mapping_becomes_a_dict() -> None:
+    """Mappings that are no dicts, which JSON does not know, become some."""
+    assert as_dict(Tree(Leaf("a"), by_name=MappingProxyType({"b": [Leaf("b")]})))["by_name"] == {  # type: ignore[arg-type]
+        "b": [{"name": "b", "score": None}]
+    }
