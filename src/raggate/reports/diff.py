@@ -9,7 +9,7 @@ from raggate.models.scorecard import OVERALL
 from raggate.models.side_by_side import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.verdict import GatedMetric
 from raggate.reports import markdown as summary
-from raggate.reports.parts import figures, formatting
+from raggate.reports.parts import figures
 from raggate.reports.parts.markup import inert, table
 from raggate.reports.public_verdict import verdict_of
 from raggate.text.escape import log_line, markdown as safe, plain
@@ -67,7 +67,9 @@ def matrix(both: SideBySide) -> tuple[list[str], list[list[str]]]:
     modes = list(dict.fromkeys(row.delta.mode for row in rows))
     by_place = {(row.delta.metric, row.delta.mode): row for row in rows}
     metrics = dict.fromkeys(row.delta.metric for row in rows)
-    return modes, [[metric, *(_shown(by_place.get((metric, mode))) for mode in modes)] for metric in metrics]
+    return modes, [
+        [figures.title(metric), *(_shown(by_place.get((metric, mode))) for mode in modes)] for metric in metrics
+    ]
 
 
 def _rows(both: SideBySide) -> Sequence[GatedMetric]:
@@ -78,10 +80,8 @@ def _rows(both: SideBySide) -> Sequence[GatedMetric]:
 def _shown(row: GatedMetric | None) -> str:
     if row is None:
         return "–"
-    delta = row.delta
-    before = formatting.figure(delta.baseline, binary=figures.counted(delta))
-    after = formatting.figure(delta.current, binary=figures.counted(delta))
-    return before if before == after else f"{before} → {after} ({formatting.change(delta)})"
+    course, change = figures.course(row.delta), figures.change(row.delta)
+    return course if change in {figures.SAME, figures.NONE} else f"{course} ({change})"
 
 
 def _side(side: Side) -> SideRow:
