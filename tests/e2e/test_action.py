@@ -406,3 +406,22 @@ def test_first_process_collects_orphans(images: tuple[str, str]) -> None:
         timeout=60,
     )
     assert done.returncode == 2
+
+
+def test_the_image_as_that_of_a_gitlab_job(images: tuple[str, str]) -> None:
+    """With its entry point emptied, as docs/gitlab.md says, a shell in the image has raggate and git on its path."""
+    page = (ROOT / "docs" / "gitlab.md").read_text(encoding="utf-8")
+    job = yaml.safe_load(page.rpartition("```yaml\n")[2].partition("```")[0])["rag-gate"]
+    assert job["image"]["entrypoint"] == [""]
+    # GitLab's runner hands the script to a shell on its standard input
+    script = "\n".join(["set -e", *job["before_script"], "git --version", "raggate --version"])
+    done = subprocess.run(
+        ["docker", "run", "--rm", "--interactive", "--network", "none", "--entrypoint", "", images[0], "sh"],
+        input=script,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    assert "git version" in done.stdout
+    assert "raggate, version" in done.stdout

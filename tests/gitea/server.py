@@ -110,6 +110,18 @@ class Forge:
         body = {"content": base64.b64encode(content).decode(), "message": f"Write {path}", "branch": onto}
         self.call("POST", f"/contents/{path}", body | ({"new_branch": new} if new else {}))
 
+    def event(self) -> str:
+        """Give the event of the newest run that the server made of a workflow, once it has."""
+        end = time.monotonic() + 60
+        query = "select event_payload from action_run where repo_id = ? and length(event_payload) > 2 order by id desc"
+        while time.monotonic() < end:
+            with sqlite3.connect(self.server.root / "gitea.db", timeout=30) as database:
+                row = database.execute(query, (self.call("GET", "")["id"],)).fetchone()
+            if row is not None:
+                return str(row[0])
+            time.sleep(0.2)
+        raise AssertionError("no run was made")
+
     def job(self) -> tuple[str, int]:
         """Let a job run, as a runner would have begun it; give its token and the number of its run."""
         token, salt = secrets.token_hex(20), secrets.token_hex(5)

@@ -19,6 +19,7 @@ from integration.test_gitea import (  # the claims, with this directory's fixtur
     test_one_comment_that_every_push_rewrites,
     test_the_token_of_a_job,
 )
+from raggate.github.runner import event
 from raggate.github.runner.artifact_upload import ArtifactService, upload
 
 pytestmark = [pytest.mark.gitea, pytest.mark.timeout(600)]
@@ -50,3 +51,27 @@ def test_a_run_directory_is_left_as_an_artifact(forge: Forge, tmp_path: Path) ->
     files = httpx.get(item["fileContainerResourceUrl"], params={"itemPath": "raggate-run"}, headers=headers).json()
     got = {file["path"]: httpx.get(file["contentLocation"], headers=headers).content for file in files["value"]}
     assert got == {f"raggate-run/{name}": data for name, data in content.items()}
+
+
+def test_the_event_of_a_pull_request(forge: Forge, tmp_path: Path) -> None:
+    """What Gitea hands to a job of a pull request is read as GitHub's is: whose commit judges, where to comment."""
+    workflow = b"on: {pull_request: {}}\njobs: {gate: {runs-on: x, steps: [{run: 'true'}]}}\n"
+    forge.write(".gitea/workflows/rag-gate.yml", workflow)
+    forge.write("another.md", b"x", new="second")
+    pull = forge.call("POST", "/pulls", {"title": "Second", "head": "second", "base": "main", "body": ""})
+    file = tmp_path / "event.json"
+    file.write_text(forge.event())
+    variables = {
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": str(file),
+        "GITHUB_REPOSITORY": f"ada/{forge.name}",
+        "GITHUB_RUN_ID": "1",
+        "GITHUB_RUN_ATTEMPT": "1",
+        "GITHUB_SERVER_URL": forge.server.url,
+        "GITHUB_API_URL": forge.server.api_url,
+        "GITHUB_SHA": pull["head"]["sha"],
+    }
+    read = event.read(variables, allow_pull_request_target=False)
+    assert (read.number, read.base, read.head) == (2, pull["base"]["sha"], pull["head"]["sha"])
+    assert (read.base_ref, read.head_ref, read.default_branch) == ("main", "second", "main")
+    assert (read.comments, read.from_fork, read.gitea) == (True, False, True)
