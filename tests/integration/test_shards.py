@@ -17,15 +17,25 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from builders import make_chunk, make_failure
+from builders import make_chunk, make_config, make_failure
 from project import Project, make_project
-from raggate.errors import CannotTell, ExitCode
+from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
 from raggate.models.service import IndexState, ProcessExit
 from raggate.models.shards import Plan
-from raggate.pipeline import asking, check, merge, planning, shard_check, shard_directory, shard_run, stored_check
+from raggate.pipeline import (
+    asking,
+    check,
+    merge,
+    planning,
+    shard_check,
+    shard_directory,
+    shard_run,
+    stored_check,
+    workers,
+)
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -517,3 +527,53 @@ def test_a_result_is_read_as_it_was_written(result: Result) -> None:
     (again,) = shard_directory.rows(shard_directory.row(result), "results.jsonl")
     assert again == result
     assert shard_directory.row(again) == shard_directory.row(result)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["run", "--shard", "1/2"], "--shard needs --plan"),
+        (["run", "--plan", "PLAN", "--shard", "1/3", "-k", "x"], "a plan deals all questions"),
+        (["run", "--plan", "PLAN", "--shard", "1/3", "--workers", "2"], "--workers divides a whole run"),
+        (["run", "--plan", "PLAN", "--shard", "1/4"], "says shard 1 of 4, and the plan has 3 shards"),
+        (["run", "--plan", "PLAN"], "which shard is this? Nothing says so"),
+        (["check", "--run", "vault", "--watch"], "expected at most one of them"),
+        (["merge", "nothing"], "nothing: no such directory"),
+        (["merge", "vault"], "vault: no directory of a shard, and none lies in it"),
+        (["plan", "--shards", "2", "--by", "latency"], "--by latency: no whole run of suite 'small'"),
+    ],
+)
+def test_what_cannot_be_meant_is_a_usage_error(suite: Project, asked: Path, words: list[str], message: str) -> None:
+    """Flags that contradict each other, the plan or what is there end with 2 before anything is asked."""
+    done = suite.command(*(str(asked / "plan.json") if word == "PLAN" else word for word in words))
+    assert (done.code, message in done.err) == (2, True), done.err
+
+
+def test_an_index_that_is_made_anew_is_not_shared(suite: Project, tmp_path: Path) -> None:
+    """An API that runs already, and that one shard would have index again, is not planned for several."""
+    other = suite.copied(tmp_path)
+    other.edit("sample: 2}", 'sample: 2, reindex: {path: "/api/reindex"}}')
+    other.edit("headings_findable: warn", "reindex_idempotent: warn")
+    done = other.command("plan", "--shards", "2")
+    assert done.code == 2
+    assert "which other shards would ask meanwhile" in done.err
+    assert other.command("plan", "--shards", "1").code == 0
+
+
+def test_the_slowest_questions_are_dealt_first(suite: Project) -> None:
+    """By latency each question goes to the shard with least to do, the slowest first; an unknown one is as usual."""
+    with load_inputs(asked_by(suite)) as inputs:
+        ids = [case.id for case in inputs.golden.cases]
+        slow = {ids[0]: 1000.0, **dict.fromkeys(ids[1:-1], 10.0)}
+        plan = planning.plan(asked_by(suite), inputs, 2, latencies=slow)
+    assert sorted(map(len, plan.shards)) == [1, len(ids) - 1]
+    assert (ids[0],) in plan.shards
+    assert plan.by == "latency"
+
+
+def test_processes_need_an_api_with_an_address() -> None:
+    """A program that is run for the questions cannot be shared by processes; one process may run it."""
+    config = make_config(api={"program": {"run": ["kebab"]}}, ask={"adapter": "kebab"})
+    workers.check(config, 1)
+    with pytest.raises(UsageError, match="several processes need an API that listens at an address"):
+        workers.check(config, 2)

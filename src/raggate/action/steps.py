@@ -65,7 +65,7 @@ def gate(
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
         files = report_files.parsed(inputs["reports"].splitlines(), "input 'reports'")
         _check_inside("reports", files.formats, runner.workspace)
-        result = report_files.check(request, files)
+        result = report_files.check(request, files, _path(inputs, "run"))
         state.review = result.review
         console.show_review(
             result.review, result.directory, runner.environment, fence=fence, promoting=request.promoting
@@ -112,7 +112,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
     Raises:
         UsageError: naming the input whose path leads out of the workspace.
     """
-    for name in ("config", "baseline", "out"):
+    for name in ("config", "baseline", "out", "run"):
         _check_inside(name, [inputs[name]], workspace)
 
 

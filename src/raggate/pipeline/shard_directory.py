@@ -8,7 +8,7 @@ receipt.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
@@ -18,6 +18,7 @@ from typing import Any, BinaryIO, Self
 from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
+from raggate.models import run_packing
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import probe_rows
@@ -26,6 +27,7 @@ from raggate.service.answer_limits import bounded
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
+from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
 
 SCHEMA = "raggate/shard/1"
@@ -48,7 +50,7 @@ class ShardAnswers:
     """What stands in the directory of a shard: answers in the order they came in, with what the receipt says."""
 
     receipt: Receipt
-    results: tuple[Result, ...]
+    results: Sequence[Result]
     again: tuple[Result, ...]
     probes: tuple[ProbeAnswer, ...]
 
@@ -217,7 +219,7 @@ def read(directory: Path, receipt: Receipt) -> ShardAnswers:
     content = {file: _vouched(directory / file, receipt) if file in receipt.files else b"" for file in FILES}
     return ShardAnswers(
         receipt=receipt,
-        results=tuple(rows(content[RESULTS], str(directory / RESULTS))),
+        results=LongSequence(run_packing.RESULTS, rows(content[RESULTS], str(directory / RESULTS))),
         again=tuple(rows(content[AGAIN], str(directory / AGAIN))),
         probes=probe_rows.read(content[PROBES], str(directory / PROBES)),
     )

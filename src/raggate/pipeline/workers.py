@@ -88,6 +88,7 @@ class Workers:
                 stopped = self._watch(pipe, advance)
         except KeyboardInterrupt:
             answers.results.extend(self._answered(folder))
+            shutil.rmtree(folder)
             raise
         attempts = [looked_at(self._place(folder, shard)) for shard in range(1, len(self.plan.shards) + 1)]
         why = stopped or next((attempt.problem for attempt in attempts if attempt.problem), None)

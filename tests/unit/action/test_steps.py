@@ -13,7 +13,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.github.runner import artifact_upload, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.pipeline import check as pipeline
+from raggate.pipeline import check as pipeline, stored_check
 from raggate.pipeline.request import Request
 
 BASE, HEAD = "a" * 40, "b" * 40
@@ -109,6 +109,19 @@ def test_inputs_stand_in_for_the_configuration(asked: Any) -> None:
     assert request.action
 
 
+def test_a_run_that_was_measured_before_is_judged(asked: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The input `run` names a run directory: that is judged by the same request, and nothing is asked."""
+    judged: list[tuple[str | None, Path]] = []
+
+    def check_run(request: Request, directory: Path) -> None:
+        judged.append((request.against, directory))
+        raise CannotTell("judged")
+
+    monkeypatch.setattr(stored_check, "check_run", check_run)
+    assert asked(event_of(**PULL), run="merged/20260102_030405") == (None, 3)
+    assert judged == [(BASE, Path("merged/20260102_030405"))]
+
+
 def test_an_error_becomes_the_exit_code(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """What ends the pipeline without a verdict is told in the log, and the step ends with its code."""
     _, code = asked(event_of(**PUSH))
@@ -139,10 +152,10 @@ def test_a_change_cannot_lead_a_report_elsewhere(
     assert ((tmp_path / "kept").read_text(), (tmp_path / "rag.json").read_text()) == ("x", "{}")
 
 
-@pytest.mark.parametrize("name", ["config", "baseline", "out"])
+@pytest.mark.parametrize("name", ["config", "baseline", "out", "run"])
 def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> None:
     """A file that the other steps of the job do not see is refused, by the name of its input."""
-    inputs = {"config": "raggate.yml", "baseline": "", "out": ""}
+    inputs = {"config": "raggate.yml", "baseline": "", "out": "", "run": ""}
     steps.check_places(inputs, tmp_path)
     (tmp_path / "link").symlink_to("/")
     for outside in ("../x", "/etc/x", "link/x"):

@@ -22,6 +22,7 @@ DEFAULTS: Mapping[str, str] = {
     "against": "",
     "baseline": "",
     "out": "",
+    "run": "",
     "github-token": "",
     "token-login": "",
     "comment": "always",
