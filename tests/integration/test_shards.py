@@ -20,6 +20,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from builders import make_chunk, make_config, make_failure
 from project import Project, make_project
 from raggate.errors import CannotTell, ExitCode, UsageError
+from raggate.gate import latency
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
@@ -37,12 +38,14 @@ from raggate.pipeline import (
     workers,
 )
 from raggate.pipeline.booted import Booted, Place
+from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
 from raggate.text.lots import lot
+from reviews import passing
 
 TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
 SMALL = """\
@@ -416,6 +419,18 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
     done = other.command("check", "--run", str(merged.result.directory))
     assert done.code == ExitCode.CANNOT_TELL, done.err
     assert words in done.err
+
+
+def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: Path) -> None:
+    """Where both builds are to be timed, a run that was only read cannot tell: its build is not known to lie here."""
+    other = suite.copied(tmp_path / "other")
+    with other.config.open("a") as stream:
+        stream.write("recheck: {max_latency_ratio: 1.5, base: ref}\n")
+    review = passing()
+    with load_inputs(asked_by(other)) as inputs:
+        times = compare_latency(asked_by(other), inputs, tmp_path, review, own=False)
+    assert review.verdict.outcome == "pass"
+    assert latency.judged(review.verdict, times).exit_code == ExitCode.CANNOT_TELL
 
 
 def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, asked: Path, tmp_path: Path) -> None:

@@ -35,7 +35,7 @@ FOLDER, AGAIN = "base", "again"
 """Folders of a run directory with the logs of the base build, and of the change when it is asked again."""
 
 
-def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -> Recheck | None:
+def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *, own: bool = True) -> Recheck | None:
     """Ask the base build what counts against the change, and of a noisy API both sides what flipped, again.
 
     Args:
@@ -43,6 +43,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
         inputs: what was measured by.
         directory: the run directory.
         review: what was decided so far.
+        own: whether the build that lies here is the one that was measured, so that it may be asked again.
 
     Returns:
         What was answered; None where none of that is wanted, or nothing is red.
@@ -51,7 +52,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review) -
         RaggateError: when it was interrupted; any other error is a part of what it gives.
     """
     settings = inputs.config
-    confirmed = settings.api.program is None and noisy(review.comparison)
+    confirmed = own and settings.api.program is None and noisy(review.comparison)
     times = settings.recheck.confirm if confirmed else 0
     if review.verdict.outcome != "regression" or not (times or settings.recheck.base != "off"):
         return None

@@ -109,12 +109,13 @@ def judged(
             trend=() if measured.selection is not None else trend.before(request, inputs, directory, source),
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-        asked = base_build.recheck(request, inputs, directory, evaluation)
-        times = compare_latency(request, inputs, directory, evaluation)
+        own = source is None
+        asked = base_build.recheck(request, inputs, directory, evaluation, own=own)
+        times = compare_latency(request, inputs, directory, evaluation, own=own)
         if asked is not None or times is not None:
             context = replace(context, recheck=asked, latency=times)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-        look = partial(previewing.preview_of, request, inputs, directory, evaluation, asking=source is None)
+        look = partial(previewing.preview_of, request, inputs, directory, evaluation, asking=own)
         review = with_source_lines(previewing.with_preview(evaluation, look), inputs)
         run_directory.write_context(directory, review.context)
         write_reports(directory, review)

@@ -24,7 +24,9 @@ ROUNDS = 3
 """How often each is asked: the first time warms up, and of the others the least counts, as all else only adds to it."""
 
 
-def compare_latency(request: Request, inputs: Inputs, directory: Path, review: Review) -> LatencyCheck | None:
+def compare_latency(
+    request: Request, inputs: Inputs, directory: Path, review: Review, *, own: bool = True
+) -> LatencyCheck | None:
     """Time both builds one after the other; None where that is not wanted, or has no say.
 
     Args:
@@ -32,6 +34,7 @@ def compare_latency(request: Request, inputs: Inputs, directory: Path, review: R
         inputs: what was measured by.
         directory: the run directory.
         review: what was decided so far.
+        own: whether the build that lies here is the one that was measured.
 
     Raises:
         RaggateError: when it was interrupted; any other error is a part of what it gives.
@@ -39,6 +42,9 @@ def compare_latency(request: Request, inputs: Inputs, directory: Path, review: R
     settings = inputs.config.recheck
     if settings.max_latency_ratio is None or review.verdict.outcome not in {"pass", "regression"}:
         return None
+    if not own:
+        problem = "the run was measured before, and its build need not be the one that lies here"
+        return LatencyCheck(allowed=settings.max_latency_ratio, problem=problem)
     if settings.base == "ref" and inputs.against is None:
         request.say("the latency is not compared: no commit judges this run, whose source could be built (--against)")
         return None
