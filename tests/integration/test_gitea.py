@@ -9,15 +9,17 @@ from typing import Any
 import pytest
 
 from fakes.gitea_api import FakeGitea
-from raggate.errors import CannotTell
+from raggate.errors import CannotTell, ExitCode
 from raggate.github import branch_issue, promotion, sticky
 from raggate.github.branch_issue import BranchRun
 from raggate.github.promotion import WORDS, branch_of, message as commit_message
 from raggate.github.proposal import Change
+from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import gitea, pulls, statuses
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
+from raggate.github.runner.event import Event
 from raggate.github.sticky import Published, Update
 from raggate.models.publication import Links, Push
 
@@ -144,6 +146,37 @@ def test_a_status_in_place_of_a_check_run(forge: FakeGitea) -> None:
             newest = max(forge.call("GET", f"/commits/{head}/statuses"), key=lambda status: int(status["id"]))
             assert (newest["context"], newest["status"]) == ("raggate", state)
             assert len(newest["description"]) <= statuses.DESCRIPTION_CHARACTERS
+
+
+def test_a_step_that_was_killed_leaves_no_status_open(forge: FakeGitea) -> None:
+    """The step begins the status, and the post step, which knows no more than that, ends it as an error."""
+    with opened(forge) as repository:
+        head = repository.head_of("change")
+        assert head is not None
+        event = Event(
+            name="pull_request",
+            repository=repository.name,
+            run_id=7,
+            attempt=1,
+            server_url=forge.server.url,
+            api_url=forge.server.api_url,
+            graphql_url="",
+            triggering_actor="ada",
+            default_branch="main",
+            head=head,
+            head_ref="change",
+            number=1,
+            base_ref="main",
+            open=True,
+        )
+        warnings: list[str] = []
+        step, post = (GitHubReporter(event, repository, Settings(check_run="raggate"), warnings.append) for _ in "12")
+        post.check = step.begin()
+        post.complete(StepOutcome(code=int(ExitCode.INTERRUPTED)))
+        newest = max(forge.call("GET", f"/commits/{head}/statuses"), key=lambda status: int(status["id"]))
+        assert (newest["context"], newest["status"]) == ("raggate", "error")
+        assert newest["description"] == "interrupted (base main)"
+        assert (post.check, warnings) == (None, [])
 
 
 def change_of(repository: Repository, data: bytes, present: bytes | None, run: int) -> Change:

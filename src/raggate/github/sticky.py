@@ -149,7 +149,7 @@ class _Upsert:
         if self._wrote and last is not None:
             return self._done(last)
         raise GitHubError(
-            "GitHub: the comment does not come to rest: it changes whenever it is about to be written",
+            "the comment does not come to rest: it changes whenever it is about to be written",
             hint="Let one run at a time publish for a pull request, by `concurrency:` in the workflow.",
         )
 

@@ -10,6 +10,8 @@ import pytest
 from raggate.action import steps
 from raggate.config.overrides import Overrides
 from raggate.errors import CannotTell, UsageError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.gitea import Gitea
 from raggate.github.runner import artifact_upload, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
@@ -237,3 +239,16 @@ def test_the_run_directory_is_left_where_another_action_cannot(
     assert leave("https://forge.example", place).startswith(
         "::warning title=no artifact::the artifact 'x' was not left"
     )
+
+
+@pytest.mark.parametrize(
+    ("api_url", "kind"), [("https://forge.example/api/v3", GitHub), ("https://forge.example/api/v1", Gitea)]
+)
+def test_a_server_is_spoken_to_in_its_own_words(api_url: str, kind: type[GitHub]) -> None:
+    """Gitea and Forgejo are asked by their own client, and every other server by GitHub's; without a token none is."""
+    event = event_of(**PUSH, api_url=api_url)
+    with steps.opened_repository({**step_inputs.DEFAULTS, "github-token": "t"}, event) as repository:
+        assert repository is not None
+        assert type(repository.github) is kind
+    with steps.opened_repository(step_inputs.DEFAULTS, event) as nothing:
+        assert nothing is None

@@ -142,11 +142,11 @@ class Connection:
         try:
             url = start.join(text)
         except (httpx.InvalidURL, ValueError) as error:
-            raise GitHubError(f"GitHub sent a link that is no URL: {quoted(text, limit=100)}") from error
+            raise GitHubError(f"the server sent a link that is no URL: {quoted(text, limit=100)}") from error
         if url.scheme not in {"http", "https"} or not url.host or url.userinfo:
-            raise GitHubError(f"GitHub sent a link that is not followed: {quoted(text, limit=100)}")
+            raise GitHubError(f"the server sent a link that is not followed: {quoted(text, limit=100)}")
         if self.base.scheme == "https" and url.scheme != "https":
-            raise GitHubError(f"GitHub sent a link to {cut(url.host)} without https, which is not followed")
+            raise GitHubError(f"the server sent a link to {cut(url.host)} without https, which is not followed")
         return url
 
     def exchange(self, request: Request) -> Answer:
@@ -167,8 +167,8 @@ class Connection:
                 return answer
             url = self.resolve_url(location, start=url)
             if not request.leave and not self.same_origin(url):
-                raise GitHubError(f"GitHub redirects to {cut(url.host)}, which is not followed")
-        raise GitHubError(f"GitHub redirects more than {MOST_REDIRECTS} times")
+                raise GitHubError(f"the server redirects to {cut(url.host)}, which is not followed")
+        raise GitHubError(f"the server redirects more than {MOST_REDIRECTS} times")
 
     def _send(self, request: Request, url: httpx.URL, *, same_origin: bool) -> tuple[Answer, str]:
         end = self._clock() + REQUEST_S
@@ -197,7 +197,7 @@ class Connection:
             if bad and size > _ERROR_BYTES:
                 break
             if not bad and size > limit:
-                raise GitHubError(f"GitHub's answer is larger than {limit} bytes", status=response.status_code)
+                raise GitHubError(f"the server's answer is larger than {limit} bytes", status=response.status_code)
             if self._clock() > end:
                 raise httpx.ReadTimeout(f"the answer is not complete after {fixed(REQUEST_S, 0)} seconds")
         return b"".join(pieces)[:_ERROR_BYTES] if bad else b"".join(pieces)

@@ -78,7 +78,7 @@ class GitHubError(CannotTell):
 def unexpected(expected: str, *, where: str = "", hint: str = "") -> GitHubError:
     """Make the error for an answer that is not what was asked for; `where` is the request or the part of the API."""
     place = f"{where}: " if where else ""
-    return GitHubError(f"GitHub: {place}expected {expected}; found something else", hint=hint)
+    return GitHubError(f"the server's API: {place}expected {expected}; found something else", hint=hint)
 
 
 def permission(method: str, path: str) -> str:

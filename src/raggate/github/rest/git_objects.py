@@ -58,7 +58,7 @@ class Objects:
         if tree_id not in self._trees:
             entries, truncated = self._listed(tree_id, recursive=False)
             if truncated:
-                raise UsageError(f"a directory has more than {len(entries)} entries, which GitHub does not list")
+                raise UsageError(f"a directory has more than {len(entries)} entries, which the API does not list")
             self._verify(tree_id, entries)
             self._trees[tree_id] = entries
         return self._trees[tree_id]
