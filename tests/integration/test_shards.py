@@ -575,6 +575,15 @@ def test_an_index_that_is_made_anew_is_not_shared(suite: Project, tmp_path: Path
     assert other.command("plan", "--shards", "1").code == 0
 
 
+def test_an_earlier_plan_of_the_same_inputs_is_another(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """What was asked by yesterday's plan is of another plan, though nothing of the inputs has changed since."""
+    shards = shutil.copytree(asked / "shards", tmp_path / "shards")
+    assert suite.command("plan", "--shards", "3", "--out", str(tmp_path / "plan.json")).code == 0
+    failed = refusal(suite, shards, plan_file=tmp_path / "plan.json")
+    assert failed.exit_code == ExitCode.CANNOT_TELL
+    assert failed.message.count("of another plan") == 3
+
+
 def test_the_slowest_questions_are_dealt_first(suite: Project) -> None:
     """By latency each question goes to the shard with least to do, the slowest first; an unknown one is as usual."""
     with load_inputs(asked_by(suite)) as inputs:

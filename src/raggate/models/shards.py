@@ -70,9 +70,11 @@ class Beside:
 class Plan:
     """Which shard asks which questions, by what.
 
-    `shards` holds the ids of the questions of each shard, in order; a shard may have none. `hash` is of all the rest.
+    `shards` holds the ids of the questions of each shard, in order; a shard may have none. `nonce` is of this plan
+    alone, so that what was asked by an earlier one of the same inputs is of another plan. `hash` is of all the rest.
     """
 
+    nonce: str
     means: Means
     by: PlannedBy
     beside: Beside
@@ -110,6 +112,7 @@ class Receipt:
 
     Attributes:
         plan: hash of the plan.
+        nonce: of the plan.
         shard: which of them, from 1.
         of: how many there are.
         attempt: which attempt, from 1, as far as that is known where it ran.
@@ -127,6 +130,7 @@ class Receipt:
     """
 
     plan: str
+    nonce: str
     shard: int
     of: int
     attempt: int

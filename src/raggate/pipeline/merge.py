@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,10 @@ FILE = "shards.json"
 """What a merged run directory has beside what every run has: who asked what, and which attempts were left out."""
 
 SCHEMA = "raggate/shards/1"
+
+
+_TRIED = 3
+"""Plans that are made again to see whether shards are of them, the one that most say they are of first."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,8 +80,9 @@ def _plan(request: Request, inputs: Inputs, attempts: Sequence[Attempt], plan_fi
         planning.check(plan, request, inputs)
         return plan
     receipts = [attempt.receipt for attempt in attempts if attempt.receipt is not None]
-    for of in dict.fromkeys(receipt.of for receipt in receipts if 1 <= receipt.of <= planning.MOST_SHARDS):
-        plan = planning.plan(request, inputs, of)
+    claims = Counter((receipt.of, receipt.nonce) for receipt in receipts if 1 <= receipt.of <= planning.MOST_SHARDS)
+    for (of, nonce), _ in claims.most_common(_TRIED):
+        plan = planning.plan(request, inputs, of, nonce=nonce)
         if any(receipt.plan == plan.hash for receipt in receipts):
             return plan
     raise UsageError(

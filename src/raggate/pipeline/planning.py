@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from heapq import heapify, heapreplace
 from pathlib import Path
+from secrets import token_hex
 from statistics import median
 from typing import Any
 
@@ -43,7 +44,7 @@ def planned(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
     """
     with load_inputs(request) as inputs:
         latencies = _latencies(request.root / inputs.config.out, inputs.config.suite) if by_latency else None
-        return plan(request, inputs, shards, latencies=latencies)
+        return plan(request, inputs, shards, latencies=latencies, nonce=token_hex(8))
 
 
 def _latencies(out: Path, suite: str) -> dict[str, float]:
@@ -65,6 +66,7 @@ def plan(
     *,
     beside: Beside | None = None,
     latencies: Mapping[str, float] | None = None,
+    nonce: str = "",
 ) -> Plan:
     """Deal the questions to shards.
 
@@ -74,6 +76,7 @@ def plan(
         shards: how many, from 1.
         beside: who asks what is asked beside them; the first shard, and each of its own questions, if None.
         latencies: milliseconds by question, of a stored run; None to deal by a hash of the ids.
+        nonce: tells the plan from others of the same inputs.
 
     Raises:
         UsageError: when an API that all shards share would be made to index again while they ask it.
@@ -85,6 +88,7 @@ def plan(
     dealt = _by_hash(ids, shards) if latencies is None else _by_latency(ids, shards, latencies)
     by: PlannedBy = "hash" if latencies is None else "latency"
     unsigned = Plan(
+        nonce=nonce,
         means=means(request, inputs),
         by=by,
         beside=beside,

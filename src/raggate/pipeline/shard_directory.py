@@ -39,6 +39,7 @@ FILES = (RESULTS, AGAIN, PROBES)
 """What a receipt can vouch for; where it names no such file, nothing of that was asked. Nothing else is read."""
 
 MOST_ATTEMPTS = 1000
+MOST_RECEIPT = 4 << 20
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _RESULT = TypeAdapter(Result)
 _RECEIPT = TypeAdapter(Receipt)
@@ -197,7 +198,7 @@ def read_receipt(directory: Path) -> Receipt:
         UsageError: when there is nothing, as after a process that was killed, or it was changed later.
     """
     path = directory / RECEIPT
-    stored = parse_object(read_file(path, stored=True), str(path))
+    stored = parse_object(read_file(path, most_bytes=MOST_RECEIPT, stored=True), str(path))
     own, schema = stored.pop("hash", None), stored.pop("schema", None)
     if schema != SCHEMA:
         raise UsageError(f"{path}: not a receipt of this version of raggate: expected schema {SCHEMA!r}")

@@ -26,6 +26,10 @@ INDEX = {
 """What a fingerprint says of the index -> where the API tells it."""
 
 
+MOST_VALUES = 10
+"""Values of one key that a receipt tells; an index that changes with every answer has very many."""
+
+
 def receipt_of(plan: Plan, shard: int, answers: PartialRun, inputs: Inputs, *, started: str, seconds: float) -> Receipt:
     """Say what a shard has done, as its first attempt, in a checkout of no known commit.
 
@@ -40,6 +44,7 @@ def receipt_of(plan: Plan, shard: int, answers: PartialRun, inputs: Inputs, *, s
     wanted = {*plan.shards[shard - 1]}
     return Receipt(
         plan=plan.hash,
+        nonce=plan.nonce,
         shard=shard,
         of=len(plan.shards),
         attempt=1,
@@ -81,7 +86,7 @@ def index_told(answers: PartialRun) -> dict[str, tuple[str, ...]]:
         count = getattr(answers.index, key, None)
         if key not in told and count is not None:
             told[key] = {str(count): None}
-    return {key: tuple(sorted(values)) for key, values in sorted(told.items())}
+    return {key: tuple(sorted(values)[:MOST_VALUES]) for key, values in sorted(told.items())}
 
 
 def index_entry(coverage: JsonObject, path: Sequence[str]) -> Any:
