@@ -106,7 +106,8 @@ class FakeGitHub:
         advertised: str | None = None,
     ) -> None:
         self._contract: Contract = contract.load(flavour)
-        self._bases = ("/api/v3", "/api/graphql") if flavour.startswith("ghes") else ("", "/graphql")
+        self._enterprise = flavour.startswith("ghes")
+        self._bases = ("/api/v3", "/api/graphql") if self._enterprise else ("", "/graphql")
         self._host = advertised or ("127.0.0.1" if host == "0.0.0.0" else host)
         self._lock = threading.RLock()
         self._wire = wire
@@ -242,13 +243,14 @@ class FakeGitHub:
                 except Exception as error:  # noqa: BLE001  # a bug of the fake must not look like a broken connection
                     response = self._broken(name, error)
         response = fault.answer or response
-        limits = {
-            "x-ratelimit-limit": "1000",
-            "x-ratelimit-remaining": "999",
-            "x-github-request-id": f"F:{id(request):x}",
-        }
-        limits["x-ratelimit-reset"] = str(int(time.time()) + 3600)
-        return Response(response.status, response.body, limits | response.headers, response.content_type), fault.drop
+        usual = {"x-github-request-id": f"F:{id(request):x}"}
+        if self._enterprise:
+            # it limits no rate unless it is told to
+            usual["x-github-enterprise-version"] = "3.17.0"
+        else:
+            usual |= {"x-ratelimit-limit": "1000", "x-ratelimit-remaining": "999"}
+            usual["x-ratelimit-reset"] = str(int(time.time()) + 3600)
+        return Response(response.status, response.body, usual | response.headers, response.content_type), fault.drop
 
     def _broken(self, operation: str, error: Exception) -> Response:
         self.violations.append(Violation(operation, "response", f"the fake broke: {error!r}"))
