@@ -196,10 +196,10 @@ class Gate:
         for name in ("golden", "baselines"):
             (root / name).symlink_to(ROOT / name)
 
-    def start(self, api: dict[str, Any], *, out: Path | None = None, **environment: str) -> subprocess.Popen[str]:
+    def start(self, api: dict[str, Any], **environment: str) -> subprocess.Popen[str]:
         """Start `raggate check`."""
         return subprocess.Popen(
-            [sys.executable, "-m", "raggate", *self._words(api, out)],
+            [sys.executable, "-m", "raggate", *self._words(api)],
             cwd=self.root,
             env={**self.environment, **environment},
             stdout=subprocess.PIPE,
@@ -207,9 +207,9 @@ class Gate:
             text=True,
         )
 
-    def check(self, api: dict[str, Any], **environment: str) -> tuple[int, str, str]:
+    def check(self, api: dict[str, Any], *, out: Path | None = None, **environment: str) -> tuple[int, str, str]:
         """Run `raggate check` to its end; give code, stdout and stderr."""
-        done = ended(*self._words(api), at=self.root, environment={**self.environment, **environment}, seconds=100)
+        done = ended(*self._words(api, out), at=self.root, environment={**self.environment, **environment}, seconds=100)
         return done.code, done.out, done.err
 
     def _words(self, api: dict[str, Any], out: Path | None = None) -> list[str]:
@@ -965,8 +965,7 @@ class TestRepeatedBuilds:
         seen = []
         for note in ("1", "1", "2"):
             (gate.root / "note").write_text(note)
-            process = gate.start({**api, "ready": {"timeout": 3}}, out=out)
-            process.communicate(timeout=100)
+            gate.check({**api, "ready": {"timeout": 3}}, out=out)
             seen.append(self.ours(engine, gate.root))
         try:
             assert [len(found) for found in seen] == [1, 1, 1]

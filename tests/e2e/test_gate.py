@@ -39,7 +39,7 @@ def test_default_api_passes_against_the_committed_baseline(tmp_path: Path) -> No
     """The API as it is passes, with every question answered and no warning."""
     done = check(tmp_path)
     assert done.code == 0, done.out + done.err
-    assert "203 calls, 0 failed, 0 retried" in done.stdout
+    assert "203 calls, 0 failed, 0 retried" in done.out
     assert verdict(tmp_path)["warnings"] == []
     assert {row["status"] for row in verdict(tmp_path)["metrics"] if row["slice"] == "overall"} == {"same"}
 
@@ -71,7 +71,7 @@ def test_folder_missing_from_the_index_breaks_an_invariant(tmp_path: Path) -> No
     """An index that lacks notes is not merely worse: exit 4, with the numbers, and the metrics that fell below it."""
     done = check(tmp_path, NOTES_DROP_FOLDERS="work/Runbooks")
     assert done.code == 4, done.out + done.err
-    assert "150 of the vault's 160 notes" in done.stdout
+    assert "150 of the vault's 160 notes" in done.out
     assert any(reason["code"] == "worse" for reason in verdict(tmp_path)["reasons"])
 
 
