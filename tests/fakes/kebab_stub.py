@@ -13,11 +13,13 @@ import hashlib
 import json
 import os
 import re
-import subprocess
 import sys
 import time
-from pathlib import Path
-from typing import Any, NoReturn
+
+# it is started often, for an answer that takes less than these do
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any, NoReturn
 
 MODE = os.environ.get("KEBAB_STUB", "")
 DOCS: dict[str, str] = json.loads(os.environ.get("KEBAB_STUB_DOCS", "{}"))
@@ -133,6 +135,9 @@ def ask(question: str, k: int, mode: str) -> None:
 def misbehave() -> None:
     """Do what KEBAB_STUB says, when it is about the whole process."""
     if MODE == "child":
+        import subprocess
+        from pathlib import Path
+
         child = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({FOREVER})"])
         Path(os.environ["KEBAB_STUB_PID"]).write_text(str(child.pid), encoding="utf-8")
     if MODE in {"hang", "child"}:
@@ -159,8 +164,9 @@ def main() -> None:
     log = os.environ.get("KEBAB_STUB_LOG")
     if log:
         said = {"arguments": arguments, "readonly": os.environ.get("KEBAB_READONLY"), "home": os.environ.get("HOME")}
-        with Path(log).open("a", encoding="utf-8") as stream:
-            stream.write(json.dumps(said) + "\n")
+        descriptor = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(descriptor, json.dumps(said).encode() + b"\n")
+        os.close(descriptor)
     misbehave()
     if arguments[:1] == ["--config"]:
         arguments = arguments[2:]

@@ -54,7 +54,7 @@ def surroundings(root: Path, environment: dict[str, str]) -> dict[str, str]:
 
 
 def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the step, or the post step, in a process of its own, with the pipeline replaced by a stub.
+    """Run the step, or all of the entry point, in a process of its own, with the pipeline replaced by a stub.
 
     The pipeline itself is not loaded, which takes longer than all else.
     """
@@ -265,22 +265,31 @@ def test_a_bug_in_a_report_is_never_a_pass(tmp_path: Path) -> None:
 
 def test_results_that_cannot_be_written_are_never_green(tmp_path: Path) -> None:
     """A pass whose outputs cannot be handed over is red."""
-    stub = "steps.gate = lambda *_: os.replace('../GITHUB_STEP_SUMMARY', '../x') or os.mkdir("
+
+    def passes_in_vain(*_: object) -> int:
+        (tmp_path / "GITHUB_STEP_SUMMARY").unlink()
+        (tmp_path / "GITHUB_STEP_SUMMARY").mkdir()
+        return 0
+
     (tmp_path / "GITHUB_STEP_SUMMARY").touch()
-    done = step(tmp_path, stub + "'../GITHUB_STEP_SUMMARY') or 0")
-    assert done.returncode == 70
-    assert "could not be handed to the runner" in done.stderr
+    with mock.patch.object(steps, "gate", passes_in_vain):
+        done = called(main.step, at=tmp_path, environment=surroundings(tmp_path, {}), alone=True)
+    assert done.code == 70
+    assert "could not be handed to the runner" in done.err
 
 
 def test_post_step_tells_of_a_killed_step(tmp_path: Path) -> None:
     """The post step of a step that did not end says so in the summary; after one that did it is silent."""
-    stub = "action.SOCKET = action.Path('/nowhere')"
-    done = step(tmp_path, stub, "post", STATE_STARTED="1")
-    assert done.returncode == 0
+
+    def post(**state: str) -> Done:
+        with mock.patch.object(main, "SOCKET", Path("/nowhere")):
+            return called(main.post, at=tmp_path, environment=surroundings(tmp_path, state), alone=True)
+
+    assert post(STATE_STARTED="1").code == 0
     assert "killed" in (tmp_path / "GITHUB_STEP_SUMMARY").read_text()
     (tmp_path / "GITHUB_STEP_SUMMARY").unlink()
-    done = step(tmp_path, stub, "post", STATE_STARTED="1", STATE_FINISHED="true")
-    assert (done.returncode, done.stdout + done.stderr) == (0, "")
+    done = post(STATE_STARTED="1", STATE_FINISHED="true")
+    assert (done.code, done.out + done.err) == (0, "")
     assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
 
 
@@ -518,11 +527,11 @@ def test_command_is_refused_beside_the_token(tmp_path: Path) -> None:
 
 def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
     """An error that nobody expected ends the step with 70, and the outputs say so."""
-    stub = "steps.gate = lambda *arguments: 1 / 0"
-    done = step(tmp_path, stub)
-    assert done.returncode == 70, done.stderr
+    with mock.patch.object(steps, "gate", side_effect=ZeroDivisionError):
+        done = called(main.step, at=tmp_path, environment=surroundings(tmp_path, {}), alone=True)
+    assert done.code == 70, done.err
     assert outputs(tmp_path)["verdict"] == "internal error"
-    assert "internal error" in done.stderr
+    assert "internal error" in done.err
 
 
 @pytest.mark.parametrize("program", ["the action", "the command"])
