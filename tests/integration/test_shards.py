@@ -24,6 +24,7 @@ from raggate.gate import latency
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
+from raggate.models.selection import Choice
 from raggate.models.service import IndexState, ProcessExit
 from raggate.models.shards import Plan
 from raggate.pipeline import (
@@ -431,6 +432,30 @@ def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: P
         times = compare_latency(asked_by(other), inputs, tmp_path, review, own=False)
     assert review.verdict.outcome == "pass"
     assert latency.judged(review.verdict, times).exit_code == ExitCode.CANNOT_TELL
+
+
+def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path: Path) -> None:
+    """`check --run` of a partial run says that it is one; without that mark answers are missing."""
+    part = check.run(asked_by(suite, out=tmp_path / "part", choice=Choice(limit=2))).directory
+    for words, code in (("the run is partial: 2 of 30 questions chosen", 2), ("has no answer to", 3)):
+        with pytest.raises(RunFailed, match=words) as refused:
+            stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), part)
+        assert refused.value.exit_code == code
+        config = json.loads((part / "config.json").read_text())
+        config.pop("selection", None)
+        (part / "config.json").write_text(json.dumps(config))
+
+
+def test_shards_of_another_commit_are_refused(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """Shards that were asked in a checkout of another commit than the merge are refused, by both commits."""
+    other = suite.copied(tmp_path / "other")
+    shards = shutil.copytree(asked / "shards", tmp_path / "shards")
+    other.commit()
+    for shard in (1, 2, 3):
+        change_receipt(shards / f"shard-{shard}-of-3", commit="a" * 40)
+    failed = refusal(other, shards)
+    assert failed.exit_code == ExitCode.CANNOT_TELL
+    assert "shard 3: asked at commit aaaaaaaaaaa" in failed.message
 
 
 def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, asked: Path, tmp_path: Path) -> None:

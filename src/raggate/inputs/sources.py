@@ -197,20 +197,23 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
 def tree_id(root: Path, remote: Remote | None = None) -> str:
     """Name the content of a checkout: the id of its commit's tree, and a hash of what was changed in tracked files.
 
-    Empty outside git.
+    Empty outside git, and where git cannot read it.
 
     Args:
         root: a directory in it.
         remote: where the job has its commits; None on a person's own machine.
     """
     checkout = git.find(root, remote.workspace if remote else None)
-    commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
-    if checkout is None or commit is None:
+    try:
+        commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+        if checkout is None or commit is None:
+            return ""
+        with LocalObjects(checkout, commit, purpose=_PURPOSE) as local:
+            tree = local.tree_of(commit)
+        with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+            changes = reader.changes(commit)
+    except UsageError:
         return ""
-    with LocalObjects(checkout, commit, purpose=_PURPOSE) as local:
-        tree = local.tree_of(commit)
-    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
-        changes = reader.changes(commit)
     return f"{tree}+{sha256(changes).hexdigest()[:16]}" if changes else tree
 
 

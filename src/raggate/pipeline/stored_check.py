@@ -46,6 +46,9 @@ def check_run(request: Request, directory: Path) -> CheckResult:
         waivers.check_cases(inputs.config, inputs.golden, request.config_name)
         baseline = read_baseline(inputs, request.systems)
         claimed = run_directory.read(directory, config=inputs.config)
+        if claimed.selection is not None:
+            hint = "Ask all questions, or let `raggate check` ask the same part and judge it."
+            raise UsageError(f"the run is {claimed.selection.sentence}: it is not judged as a whole one", hint=hint)
         origin = run_directory.stored_provenance(directory)
         _refuse_other_command(origin)
         _refuse_other_config(run_directory.stored_config(directory), inputs)

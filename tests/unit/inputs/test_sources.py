@@ -462,3 +462,28 @@ def test_a_directory_that_is_none(tmp_path: Path, kind: str) -> None:
         root.write_text("x")
     with pytest.raises(UsageError, match="no directory"), sources.at(root, "main"):
         pass
+
+
+def test_the_content_of_a_checkout_has_a_name(git: Git, tmp_path: Path) -> None:
+    """Equal content has one name whichever commit it is of; a changed tracked file, and its every change, another."""
+    commit(git, tmp_path, a_md="x")
+    first = sources.tree_id(tmp_path)
+    commit(git, tmp_path, a_md="y")
+    second = sources.tree_id(tmp_path)
+    (tmp_path / "a.md").write_text("z")
+    changed = sources.tree_id(tmp_path)
+    (tmp_path / "a.md").write_text("zz")
+    assert len({first, second, changed, sources.tree_id(tmp_path)}) == 4
+    assert changed.startswith(f"{second}+")
+    (tmp_path / "a.md").write_text("x")
+    commit(git, tmp_path, a_md="x")
+    (tmp_path / "untracked").write_text("more")
+    assert sources.tree_id(tmp_path) == first
+
+
+def test_content_without_git_has_no_name(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Outside git, and without git on the machine, nothing is said of the content."""
+    assert sources.tree_id(tmp_path) == ""
+    commit(git, tmp_path, a_md="x")
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert sources.tree_id(tmp_path) == ""
