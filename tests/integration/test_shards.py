@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import time
@@ -21,8 +22,10 @@ from builders import make_chunk, make_config, make_failure
 from project import Project, make_project
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import latency
+from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
+from raggate.models.provenance import Checkout
 from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState, ProcessExit
@@ -45,6 +48,7 @@ from raggate.pipeline.result import RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
+from raggate.text.jsonio import JsonObject
 from raggate.text.lots import lot
 from reviews import passing
 
@@ -420,6 +424,29 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
     done = other.command("check", "--run", str(merged.result.directory))
     assert done.code == ExitCode.CANNOT_TELL, done.err
     assert words in done.err
+
+
+@pytest.mark.parametrize(
+    ("stored", "words"),
+    [
+        ({"checkout": {"commit": "a" * 40}}, "measured at commit aaaaaaaaaaa…, and bbbbbbbbbbb… is checked out here"),
+        ({"checkout": {"commit": ["a" * 40]}}, "where it comes from cannot be read: checkout.commit"),
+        ({"command": "shadow"}, "where it comes from cannot be read: command"),
+    ],
+)
+def test_a_run_is_no_verdict_on_another_commit(
+    suite: Project, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: JsonObject, words: str
+) -> None:
+    """A run of another commit than the one that is checked out, or that says nothing readable of it, is not judged."""
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
+    config = json.loads((merged / "config.json").read_text())
+    config["config"] |= stored
+    (merged / "config.json").write_text(json.dumps(config))
+    monkeypatch.setattr(sources, "head", lambda *_: Checkout(commit="b" * 40, dirty=False))
+    with pytest.raises(RunFailed, match=re.escape(words)) as failed:
+        stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
+    assert failed.value.exit_code in {ExitCode.CANNOT_TELL, ExitCode.USAGE}
+    assert not (tmp_path / "judged").exists()
 
 
 def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: Path) -> None:

@@ -299,11 +299,17 @@ def stored_config(directory: Path) -> JsonObject:
 
 
 def stored_provenance(directory: Path) -> Provenance:
-    """Give where a run says it comes from; nothing where it cannot be read."""
+    """Give where a run says it comes from.
+
+    Raises:
+        UsageError: as `read`, and where that cannot be read.
+    """
     try:
         return config_file.provenance(stored_config(directory))
-    except ValidationError:
-        return Provenance()
+    except ValidationError as error:
+        raise UsageError(
+            f"{directory / 'config.json'}: where it comes from cannot be read: {first_problem(error)}", hint=_HINT
+        ) from None
 
 
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:

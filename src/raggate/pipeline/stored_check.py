@@ -12,6 +12,7 @@ from pathlib import Path
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import waivers
 from raggate.gate.run_origin import OF_THE_SUITE
+from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout, Provenance, exact_image
 from raggate.models.run import Run
@@ -21,6 +22,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text.jsonio import JsonObject, dumps, loads
+from raggate.text.quote import cut
 
 MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
 """The sections of a configuration by which a run is measured; the others judge."""
@@ -51,6 +53,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
             raise UsageError(f"the run is {claimed.selection.sentence}: it is not judged as a whole one", hint=hint)
         origin = run_directory.stored_provenance(directory)
         _refuse_other_command(origin)
+        _refuse_other_commit(origin, sources.head(request.root, request.remote).commit)
         _refuse_other_config(run_directory.stored_config(directory), inputs)
         run = claimed_run.accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
         _refuse_cut_texts(run, inputs)
@@ -70,6 +73,17 @@ def _refuse_other_command(origin: Provenance) -> None:
         raise UsageError(
             f"the run is one of `raggate {origin.command}`, which `check` does not judge",
             hint="Name one of `raggate merge`, `raggate run` or `raggate check`.",
+        )
+
+
+def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
+    """Refuse a run of another commit: its verdict would be taken for one on what is checked out here."""
+    measured = origin.checkout.commit
+    if here and measured and measured != here:
+        raise CannotTell(
+            f"the run was measured at commit {cut(measured, limit=12)}, and {cut(here, limit=12)} is checked out here",
+            hint="Check out the commit that was measured, or measure again. `raggate compare` holds an older run "
+            "against another baseline or policy.",
         )
 
 
