@@ -111,6 +111,28 @@ def test_answers_are_judged_recorded_and_replayed(project: Project) -> None:
     assert stored_judging(project)["spending"]["calls"] == 0
 
 
+def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:
+    """Shards ask no judge; the merge does, as one process would, and `check --run` believes replies and no grades."""
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        assert project.command("plan", "--shards", "2").code == 0
+        for shard in ("1/2", "2/2"):
+            assert project.command("run", "--plan", "plan.json", "--shard", shard, "--out", "parts").code == 0
+        assert server.calls == 0
+        merged = project.command("merge", "parts")
+        assert merged.code == 0, merged.err
+        run, calls, first = project.last_run(), server.calls, judgements(project)
+        assert len(first) == 48
+        rows = (run / "results.jsonl").read_text()
+        assert rows.count('"value":4.0') == 48
+        (run / "results.jsonl").write_text(rows.replace('"value":4.0', '"value":5.0'))
+        done = project.command("check", "--run", str(run))
+        assert server.calls == calls
+    assert done.code == 3, done.err  # there is no baseline yet
+    assert project.last_run() != run
+    assert judgements(project) == first
+
+
 def test_a_run_that_is_killed_asks_nothing_twice(project: Project) -> None:
     """SIGKILL in the middle of judging loses nothing that was replied: the next run asks for the rest alone."""
 
