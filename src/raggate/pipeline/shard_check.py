@@ -50,12 +50,17 @@ class Attempt:
     problem: str = ""
     unfinished: bool = False
 
+    @property
+    def sentence(self) -> str:
+        """The problem, with the directory as it was named."""
+        return f"{self.directory}: {self.problem}"
+
 
 def looked_at(directory: Path) -> Attempt:
     """Read the receipt of a directory, and say what is wrong with it."""
     named = shard_directory.number_of(directory)
     if not (directory / shard_directory.RECEIPT).exists():
-        problem = f"{directory}: no {shard_directory.RECEIPT}: it was killed, or is not done yet"
+        problem = f"no {shard_directory.RECEIPT}: it was killed, or is not done yet"
         return Attempt(directory=directory, shard=named, problem=problem, unfinished=True)
     try:
         receipt = shard_directory.read_receipt(directory)
@@ -63,9 +68,9 @@ def looked_at(directory: Path) -> Attempt:
         return Attempt(directory=directory, shard=named, problem=error.message)
     problem = ""
     if receipt.stopped is not None:
-        problem = f"{directory}: it stopped early: {cut(receipt.stopped)}"
+        problem = f"it stopped early: {cut(receipt.stopped)}"
     elif not receipt.counts.whole:
-        problem = f"{directory}: half: {receipt.counts.sentence}"
+        problem = f"half: {receipt.counts.sentence}"
     return Attempt(directory=directory, shard=receipt.shard, receipt=receipt, problem=problem, unfinished=bool(problem))
 
 
@@ -84,18 +89,19 @@ def read_shards(
         if receipt is not None and receipt.plan != plan.hash:
             problems.append(f"{attempt.directory}: of another plan")
         elif attempt.problem and not attempt.unfinished:
-            problems.append(attempt.problem)
+            problems.append(attempt.sentence)
         elif attempt.shard is None or not 1 <= attempt.shard <= count or (receipt and receipt.of != count):
-            problems.append(attempt.problem or f"{attempt.directory}: of no shard that the plan has")
+            problems.append(attempt.sentence if attempt.problem else f"{attempt.directory}: of no shard of the plan")
         else:
             by_shard[attempt.shard].append(attempt)
     shards: list[ShardAnswers] = []
     due = Due.of(plan, inputs)
     for shard in range(1, count + 1):
         whole = [attempt for attempt in by_shard[shard] if not attempt.unfinished]
-        unfinished = [attempt.problem for attempt in by_shard[shard] if attempt.unfinished]
+        unfinished = [attempt for attempt in by_shard[shard] if attempt.unfinished]
         if len(whole) == 1:
-            left_out += unfinished
+            # by the name of its directory alone: where a machine has it is nobody's
+            left_out += [f"{attempt.directory.name}: {attempt.problem}" for attempt in unfinished]
             try:
                 shards.append(due.answers(whole[0]))
             except UsageError as error:
@@ -104,7 +110,8 @@ def read_shards(
             places = ", ".join(str(attempt.directory) for attempt in whole)
             problems.append(f"shard {shard} of {count}: doubled: {places}")
         else:
-            problems.append(f"shard {shard} of {count}: {'; '.join(unfinished) or 'missing'}")
+            ends = "; ".join(attempt.sentence for attempt in unfinished)
+            problems.append(f"shard {shard} of {count}: {ends or 'missing'}")
     problems = problems or [*_other_surroundings(shards)]
     if problems:
         rest = [f"… and {len(problems) - SHOWN} more"] if len(problems) > SHOWN else []
@@ -191,9 +198,11 @@ def _other_surroundings(shards: Sequence[ShardAnswers]) -> Iterator[str]:
 def _odd(values: Iterable[tuple[int, Sequence[str] | None]], what: str) -> Iterator[str]:
     known = [(shard, tuple(value)) for shard, value in values if value is not None]
     usual = Counter(value for _, value in known).most_common(1)
+    first = next((shard for shard, value in known if value == usual[0][0]), 0)
     for shard, value in known:
         if value != usual[0][0]:
-            yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where most saw {cut(', '.join(usual[0][0]))}"
+            seen = cut(", ".join(usual[0][0]))
+            yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where shard {first} saw {seen}"
 
 
 def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:

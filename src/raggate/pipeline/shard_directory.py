@@ -197,17 +197,17 @@ def read_receipt(directory: Path) -> Receipt:
     Raises:
         UsageError: when there is nothing, as after a process that was killed, or it was changed later.
     """
-    path = directory / RECEIPT
-    stored = parse_object(read_file(path, most_bytes=MOST_RECEIPT, stored=True), str(path))
+    content = read_file(directory / RECEIPT, most_bytes=MOST_RECEIPT, name=Path(RECEIPT), stored=True)
+    stored = parse_object(content, RECEIPT)
     own, schema = stored.pop("hash", None), stored.pop("schema", None)
     if schema != SCHEMA:
-        raise UsageError(f"{path}: not a receipt of this version of raggate: expected schema {SCHEMA!r}")
+        raise UsageError(f"{RECEIPT}: not a receipt of this version of raggate: expected schema {SCHEMA!r}")
     try:
         receipt = _RECEIPT.validate_python(stored)
     except ValidationError as error:
-        raise UsageError(f"{path}: not a receipt: {first_problem(error)}") from None
+        raise UsageError(f"{RECEIPT}: not a receipt: {first_problem(error)}") from None
     if _digest(receipt) != own:
-        raise UsageError(f"{path}: its content is not what its hash says: it was changed")
+        raise UsageError(f"{RECEIPT}: its content is not what its hash says: it was changed")
     return receipt
 
 
