@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from builders import make_chunk, make_config, make_failure
 from project import Project, make_project
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import latency
+from raggate.gate import latency, promote
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
@@ -44,7 +44,7 @@ from raggate.pipeline import (
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
-from raggate.pipeline.result import RunFailed
+from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
@@ -498,6 +498,28 @@ def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, asked: Path, 
     assert judged.review.run.config.gate.max_error_rate == 0.02
     assert judged.review.run.config.waivers == []
     assert not judged.review.run.started.startswith("2001")
+
+
+def judged_as_of(project: Project, directory: Path, started: str, out: Path) -> CheckResult:
+    """Judge a run directory that says that it was begun at a time."""
+    config = json.loads((directory / "config.json").read_text())
+    (directory / "config.json").write_text(json.dumps({**config, "started": started}))
+    return stored_check.check_run(asked_by(project, out=out), directory)
+
+
+def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """A run that is judged later, and again, was measured when it was asked, also as a baseline, and never tomorrow."""
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
+    out = tmp_path / "judged"
+    assert promote.provenance(judged_as_of(suite, merged, "2999-01-01T00:00:00Z", out).review.run)["measured"] < "2999"
+    once = judged_as_of(suite, merged, "2001-01-01T00:00:00+01:00", out)
+    assert promote.provenance(once.review.run)["measured"] == "2000-12-31T23:00:00Z"
+    assert "2000-12-31 23:00:00 UTC" in (once.directory / "report.html").read_text()
+    again = judged_as_of(suite, once.directory, once.review.run.started, out)
+    assert again.review.run.provenance.measured == "2000-12-31T23:00:00Z"
+    with pytest.raises(RunFailed, match="started: expected when the run was asked, found 'yesterday'"):
+        judged_as_of(suite, merged, "yesterday", tmp_path / "never")
+    assert not (tmp_path / "never").exists()
 
 
 def test_processes_beside_each_other_give_the_run_of_one(

@@ -109,7 +109,7 @@ def provenance(run: Run) -> dict[str, Any]:
         **({"image": known.api_image} if known.api_image else {}),
         **({"build": known.build} if known.build else {}),
         "run_id": run.run_id,
-        "measured": run.started,
+        "measured": known.measured or run.started,
         "raggate_version": known.raggate_version,
         "checkout": {key: value for key, value in asdict(known.checkout).items() if value is not None},
         "against": known.against,

@@ -40,6 +40,7 @@ class Provenance:
         command: the command that made it; None where that is not known, as of imported runs.
         build: the build of which it is, as `raggate diff` names it, such as `revision main`; empty for the API of the
             configuration.
+        measured: when it was asked, ISO 8601, where it was judged later, which is when the run began then; else empty.
     """
 
     raggate_version: str | None = None
@@ -53,6 +54,7 @@ class Provenance:
     api_image: str = ""
     command: RunCommand | None = None
     build: str = ""
+    measured: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -20,6 +20,9 @@ from raggate.text.quote import cut
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
 
+_LEFT_OUT = {"api_image", "command", "build", "measured"}
+"""Keys that a run has no place for where they say nothing."""
+
 _PROVENANCE = TypeAdapter(Provenance)
 
 
@@ -32,7 +35,7 @@ def written(run: Run) -> JsonObject:
         return {**_NOT_KNOWN, "ask": asked, **scored, config.system: config.settings}
     checkout = {key: value for key, value in as_dict(provenance.checkout).items() if value is not None}
     stored = {**config.model_dump(mode="json"), **as_dict(provenance), "checkout": checkout}
-    return {key: value for key, value in stored.items() if value or key not in {"api_image", "command", "build"}}
+    return {key: value for key, value in stored.items() if value or key not in _LEFT_OUT}
 
 
 def provenance(stored: JsonObject) -> Provenance:

@@ -21,8 +21,9 @@ from raggate.pipeline import check, claimed_run, judging, measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
+from raggate.text.dates import moment
 from raggate.text.jsonio import JsonObject, dumps, loads
-from raggate.text.quote import cut
+from raggate.text.quote import cut, quoted
 
 MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
 """The sections of a configuration by which a run is measured; the others judge."""
@@ -57,11 +58,12 @@ def check_run(request: Request, directory: Path) -> CheckResult:
         _refuse_other_config(run_directory.stored_config(directory), inputs)
         run = claimed_run.accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
         _refuse_cut_texts(run, inputs)
+        measured = _measured(origin.measured or claimed.started, run.started)
         place = measure.run_place(request, inputs, run.started)
         with measure.failure_reports(place, inputs.config):
             blank = measure.blank_run(place, run.started, request, inputs, command="check")
             provenance = _provenance(origin, blank.provenance)
-            run = replace(run, run_id=place.name, provenance=provenance)
+            run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
             judged = judging.ready(request, inputs, place, baseline)(run)
             scorecard = measure.write(place, judged, request, inputs.config)
         return check.judged(request, inputs, baseline, place, judged, scorecard, source=directory)
@@ -102,6 +104,14 @@ def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:
     """Refuse to have judges grade what is not there any more: their own grades are no part of what is believed."""
     if inputs.config.judging is not None and any(item.labels.truncated for item in (*run.results, *run.repeats)):
         raise CannotTell("judges need whole texts, and the run was kept without them", hint=_SAME)
+
+
+def _measured(claimed: str, judged: str) -> str:
+    """Give when a run was asked, as it says itself, and not after it was judged."""
+    asked, now = moment(claimed), moment(judged)
+    if asked is None or now is None:
+        raise UsageError(f"started: expected when the run was asked, found {quoted(claimed)}", hint=_SAME)
+    return min(asked, now).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def _provenance(claimed: Provenance, own: Provenance) -> Provenance:

@@ -99,7 +99,10 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     run, comparison = review.run, review.comparison
     yield "Suite", run.suite
     yield "Run", run.run_id
-    yield "Measured", f"{run.started.replace('T', ' ').removesuffix('Z')} UTC"
+    measured = run.provenance.measured
+    yield "Measured", _time(measured or run.started)
+    if measured:
+        yield "Judged", _time(run.started)
     # the golden set of a part has no others by now
     asked, part = counted(len(run.golden.cases), "question"), run.selection
     if part is not None:
@@ -116,6 +119,10 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
         yield "Commit", f"{run.provenance.checkout.commit[:12]}{changed}"
     if line := formatting.operations_line(review.scorecard):
         yield "Calls", line
+
+
+def _time(stamp: str) -> str:
+    return f"{stamp.replace('T', ' ').removesuffix('Z')} UTC"
 
 
 def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
