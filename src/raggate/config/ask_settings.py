@@ -61,6 +61,10 @@ class Ask(SettingsModel):
     """Ask the API to skip generation."""
     concurrency: Annotated[int, Field(ge=1, le=256)] = 8
     """Questions asked at the same time."""
+    rate: Annotated[float, Field(gt=0, le=10_000, allow_inf_nan=False)] | None = None
+    """Questions started per second, whether or not earlier ones are answered (up to 256 at the same time, in place of
+    `concurrency`). The latency of each is then from when it was due to its answer, retries included, so that a slow
+    API is not asked, and measured, less often for being slow. null: the next is asked as soon as one is answered."""
     connect_timeout: Seconds = 5
     """Seconds to open a connection."""
     read_timeout: Seconds = 30
@@ -112,6 +116,8 @@ class Ask(SettingsModel):
 
     @model_validator(mode="after")
     def _keys_that_belong_together(self) -> Ask:
+        if self.rate is not None and self.adapter == "kebab":
+            raise ValueError("expected no 'rate', as the adapter kebab asks in bulk: remove it")
         for name in ("mapped", "mcp"):
             if (self.adapter == name) != (getattr(self, name) is not None):
                 raise ValueError(

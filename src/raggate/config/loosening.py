@@ -169,6 +169,11 @@ def _confirmed_easier(before: int, now: int) -> bool:
     return 0 < now < (before or _NEVER)
 
 
+def _slower(before: float | None, now: float | None) -> bool:
+    # an API that is asked at no rate of its own is asked by `concurrency`, which may be more or less
+    return before is not None and (now is None or now < before)
+
+
 _RULES: dict[str, Callable[[Any, Any], bool]] = {
     **dict.fromkeys(("gate.slices", "gate.ratchet", "gate.on_removed_cases", "gate.on_vault_change"), _weaker),
     **dict.fromkeys(("gate.tolerance", "gate.max_error_rate", "gate.flip_at"), lt),
@@ -182,6 +187,7 @@ _RULES: dict[str, Callable[[Any, Any], bool]] = {
     "score.k": _fewer,
     "ask.modes": _fewer,
     **dict.fromkeys(("ask.repeat", "ask.concurrency", "ask.probes.sample"), gt),
+    "ask.rate": _slower,
     **dict.fromkeys(("ask.connect_timeout", "ask.read_timeout", "ask.total_timeout", "ask.max_body_bytes"), lt),
     "ask.retries": lt,
     "ask.probes.pass_env": _more,

@@ -20,12 +20,16 @@ from raggate.models.run_packing import RESULTS
 from raggate.models.service import Started
 from raggate.service import signals, trace_context
 from raggate.service.misses import Miss, miss
+from raggate.service.pace import Pace
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
 WATCH_SECONDS = 0.05
 """How often the API is looked at while questions are under way."""
+
+MOST_AT_ONCE = 256
+"""Questions that are under way at once where a rate says when each is started."""
 
 _NOWHERE = -1
 
@@ -128,6 +132,7 @@ class _Suite:
     def __post_init__(self) -> None:
         self._waiting = iter(range(len(self._questions)))
         self._results = LongSequence(RESULTS)
+        self._pace = Pace(self._settings.rate)
         self._places = array("q", [_NOWHERE]) * len(self._questions)
 
     def results(self) -> Sequence[Result]:
@@ -144,7 +149,8 @@ class _Suite:
 
     async def run(self) -> None:
         """Ask until everything is answered or there is a reason to stop. Leaves no task and no connection behind."""
-        workers = min(self._settings.concurrency, len(self._questions))
+        most = self._settings.concurrency if self._settings.rate is None else MOST_AT_ONCE
+        workers = min(most, len(self._questions))
         async with self._connect(workers) as channel:
             try:
                 async with asyncio.TaskGroup() as group:
@@ -184,7 +190,7 @@ class _Suite:
     async def _work(self, channel: Channel) -> None:
         for index in self._waiting:
             case, mode = self._questions[index]
-            result = await self._ask(channel, case, mode)
+            result = await self._ask(channel, case, mode, await self._pace.turn())
             if result.failure and result.failure.kind == "connection":
                 # a dead API is told apart from a bad connection as soon as its end can be seen
                 await asyncio.sleep(WATCH_SECONDS)
@@ -205,8 +211,8 @@ class _Suite:
                 f" questions; the last one: {result.failure.message}"
             )
 
-    async def _ask(self, channel: Channel, case: Case, mode: str) -> Result:
-        """Ask one question, retries included, within its total time."""
+    async def _ask(self, channel: Channel, case: Case, mode: str, due: float | None) -> Result:
+        """Ask one question, retries included, within its total time. `due` is when it had to start, None for now."""
         settings = self._settings
         attempt = channel.question(case, mode)
         trace_id = trace_context.new_trace_id() if settings.traceparent else None
@@ -233,6 +239,9 @@ class _Suite:
             if isinstance(outcome, Miss):
                 message += f"; before that: {outcome.failure.message}"
             outcome = miss("timeout", message)
+        if due is not None:
+            # a user whose question waits, behind others or for another attempt, waits too
+            elapsed = time.perf_counter() - due
         if isinstance(outcome, Miss):
             failed = _failed(case, mode, outcome.failure, retries=retries, elapsed_ms=elapsed * 1000)
             return replace(failed, trace_id=trace_id)

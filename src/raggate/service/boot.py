@@ -141,6 +141,7 @@ class _Wait:
     _clock: Clock
     _last: _Look | None = None
     _hopeless_since: float | None = None
+    _told: bool = False
 
     def __post_init__(self) -> None:
         self._ready = self._api.ready
@@ -168,6 +169,7 @@ class _Wait:
                     self._last = look
                 if growth.finished(look.state, now):
                     break
+                self._tell_settling()
                 self._give_up_if_hopeless(look, now)
                 if now >= news:
                     self._say(f"waiting for {fixed(now - self._begun, 0)} s: {self._situation()}")
@@ -175,6 +177,13 @@ class _Wait:
                 self._pause(now + (_KNOCK if isinstance(look.error, httpx.ConnectError) else _POLL))
         self._announce()
         return self._last.state if self._last else None
+
+    def _tell_settling(self) -> None:
+        """Say once why nothing is asked yet of an API that seems to be ready."""
+        if self._growth.settling and not self._told:
+            self._told = True
+            wait = f"{setting(self._ready.settle)} s (`api.ready.settle`)"
+            self._say(f"{self._situation()}: it is asked once that has not changed for {wait}")
 
     def _look(self, client: httpx.Client, wire: Wire) -> _Look:
         # in a thread of its own, because an answer whose header drips outlasts every timeout that a client can set:

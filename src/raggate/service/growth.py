@@ -28,7 +28,7 @@ class Growth:
     stay as it is for a while: some APIs count a note before they embed it, and say meanwhile that they are done. An
     empty one is never final, however long it stays so, unless the baseline was measured with one that counts so too.
 
-    `grew` tells whether two looks saw different numbers.
+    `grew` tells whether two looks saw different numbers, `settling` whether it had to stay as it is for that while.
 
     Args:
         expected: what a complete index holds.
@@ -41,6 +41,7 @@ class Growth:
         self._seen: tuple[int | None, ...] | None = None
         self._since = 0.0
         self.grew = False
+        self.settling = False
 
     def finished(self, state: IndexState | None, now: float) -> bool:
         """Take the state of one look, None for none, at `now` seconds on any clock that only goes forward."""
@@ -54,7 +55,8 @@ class Growth:
             return False
         if self.is_empty(state):
             return False
-        return (self._complete(state) and not self.grew) or now - self._since >= self._settle
+        self.settling = self.grew or not self._complete(state)
+        return not self.settling or now - self._since >= self._settle
 
     def is_empty(self, state: IndexState) -> bool:
         """Say whether an index holds no document or no chunk, though there are notes with text."""

@@ -88,6 +88,7 @@ KEYS: dict[str, Looser | str] = {
     **dict.fromkeys(("ask.adapter", "ask.k", "ask.retrieval_only"), OTHER),
     "ask.modes": looser(["hybrid", "dense"], ["hybrid"]),
     "ask.concurrency": looser(8, 1),
+    "ask.rate": looser(20, 10),
     **{f"ask.{key}": looser(5, 50) for key in ("connect_timeout", "read_timeout", "total_timeout")},
     "ask.retries": looser(0, 3),
     "ask.max_body_bytes": looser(1 << 20, 1 << 21),

@@ -213,9 +213,18 @@ class TestReady:
         outcome = bring_up(Script(state(4, 9)), settle=3)
         assert outcome.error is None
         assert outcome.seconds == pytest.approx(3, abs=0.1)
+        wait = "it is asked once that has not changed for 3 s (`api.ready.settle`)"
+        assert [line for line in outcome.said if "settle" in line] == [
+            f"its index is incomplete, 4 of 5 documents, 9 chunks: {wait}"
+        ]
         assert outcome.said[-1].endswith(
             "4 of 5 documents, 9 chunks; the index is incomplete, but has not changed for 3 s"
         )
+
+    def test_a_complete_index_is_not_waited_for(self, bring_up):
+        """An index that holds all notes, as large as that of the baseline, does not have to settle."""
+        outcome = bring_up(Script(DONE))
+        assert not [line for line in outcome.said if "settle" in line]
 
     def test_a_complete_index_is_not_called_incomplete(self, bring_up):
         """An index with a document for every note is told without a word about what might be missing."""
