@@ -14,11 +14,14 @@ from raggate.text import disk
 
 T = TypeVar("T")
 
-FEW = 1_000
+FEW = 2_000
 """Items that stay in memory; a sequence of no more than these touches no disk."""
 
 _PIECE = 1 << 20
 """Bytes that are written at once."""
+
+_WINDOW = 1 << 17
+"""Bytes that are read at once."""
 
 
 class Packing(Generic[T]):
@@ -143,6 +146,8 @@ class _File:
         self._stream: Any = None
         self._waiting = bytearray()
         self._written = 0
+        self._begin = 0
+        self._window = b""
 
     @property
     def size(self) -> int:
@@ -161,7 +166,10 @@ class _File:
         """Give the bytes of a range."""
         if end > self._written:
             self._flush()
-        return os.pread(self._stream.fileno(), end - begin, begin)
+        if begin < self._begin or end > self._begin + len(self._window):
+            # items are mostly looked at in order, and one call of the system costs as much as making one of them again
+            self._begin, self._window = begin, os.pread(self._stream.fileno(), max(_WINDOW, end - begin), begin)
+        return self._window[begin - self._begin : end - self._begin]
 
     def _flush(self) -> None:
         try:

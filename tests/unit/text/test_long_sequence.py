@@ -21,8 +21,9 @@ PAIRS: Packing[tuple[str, int]] = Packing(
 
 @pytest.fixture(autouse=True)
 def _small(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Keep three items in memory, and write ten bytes at once."""
+    """Keep three items in memory, write ten bytes at once and read twenty."""
     monkeypatch.setattr(long_sequence, "FEW", 3)
+    monkeypatch.setattr(long_sequence, "_WINDOW", 20)
     monkeypatch.setattr(long_sequence, "_PIECE", 10)
 
 
