@@ -14,7 +14,7 @@ from raggate.text import disk
 
 T = TypeVar("T")
 
-FEW = 2_000
+FEW = 5_000
 """Items that stay in memory; a sequence of no more than these touches no disk."""
 
 _PIECE = 1 << 20
