@@ -19,7 +19,7 @@ import preloaded
 from project import Project, make_project, processes_with
 from raggate.models.selection import Selection
 from raggate.models.service import Started, Workspace
-from raggate.pipeline import run_directory
+from raggate.pipeline import rerun, run_directory
 from raggate.service.backends import BACKENDS
 
 
@@ -711,6 +711,19 @@ def test_scoring_by_another_golden_set_rewrites_the_reports(promoted: Project) -
     assert done.code == 0, done.err
     assert promoted.verdict()["golden_changes"]["removed"] == ["anchovy-first"]
     assert "removed (1): anchovy" in (promoted.last_run() / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    "asked", [{"question": "what else"}, {"vaults": ["work", "personal"]}, {"folders": ["Notes"]}, {"k": 3}]
+)
+def test_an_answer_is_one_to_what_was_asked(promoted: Project, asked: dict[str, object]) -> None:
+    """An answer that was asked for in other words, vaults or folders than a golden set says is none to its question."""
+    directory = promoted.last_run()
+    first, *rest = promoted.cases()
+    promoted.write_cases([{**first, **asked}, {**rest[0], "difficulty": "hard"}, *rest[1:]])
+    rerun.score(directory, promoted.root / "golden.jsonl", ())
+    rows = [json.loads(row)["test_case_id"] for row in (directory / "results.jsonl").read_text().splitlines()]
+    assert rows == [case["id"] for case in rest]
 
 
 def test_cut_offs_that_are_not_scored_any_more(promoted: Project) -> None:

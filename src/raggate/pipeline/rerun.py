@@ -14,7 +14,7 @@ from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
-from raggate.models.golden import Golden
+from raggate.models.golden import Case, Golden
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
@@ -280,13 +280,21 @@ def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Seque
     return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other), unfit=unfit)
 
 
+def _asked(case: Case) -> tuple[object, ...]:
+    """Give what the API is told of a case: an answer to anything else is none to it."""
+    return case.question, case.vaults, case.folders, case.k, case.detail
+
+
 def _relabelled(run: Run, cases: Golden) -> Run:
-    """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text."""
+    """Label a stored run by another golden set. Unchanged cases keep the labels made on the full text.
+
+    What was asked otherwise than that set asks it has no answer any more.
+    """
     by_id = {case.id: case for case in cases.cases}
     items = []
     for item in run.answers:
         case = by_id.get(item.case.id)
-        if case is not None and case.question == item.case.question:
+        if case is not None and _asked(case) == _asked(item.case):
             labels, judgements = item.labels, item.judgements
             if case.hash != item.case.hash:
                 again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)
