@@ -8,8 +8,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
-from raggate.pipeline.result_rows import labels_fit, shortened
-from raggate.service.answer_limits import bounded
+from raggate.pipeline.result_rows import check_result, labels_fit, shortened
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, parse_object, printable
 from raggate.text.problems import first_problem
@@ -43,17 +42,12 @@ def read(data: bytes, name: str) -> tuple[ProbeAnswer, ...]:
 def _answer(row: dict[str, Any], place: str) -> ProbeAnswer:
     try:
         answer = _ROW.validate_python(row)
-        if answer.result.response is not None:
-            bounded(answer.result.response)
-        chunks = answer.result.response.chunks if answer.result.response is not None else ()
-        if not labels_fit(len(chunks), answer.strange_texts, answer.leaks):
-            raise ValueError("the labels do not fit the retrieved chunks")
     except ValidationError as error:
         raise UsageError(f"{place}: not a probe: {first_problem(error)}") from None
-    except ValueError as error:
-        raise UsageError(f"{place}: {error}") from None
-    if (answer.result.response is None) == (answer.result.failure is None):
-        raise UsageError(f"{place}: expected either a response or a failure")
+    check_result(answer.result, place)
+    chunks = answer.result.response.chunks if answer.result.response is not None else ()
+    if not labels_fit(len(chunks), answer.strange_texts, answer.leaks):
+        raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     return answer
 
 

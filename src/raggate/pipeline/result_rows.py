@@ -97,17 +97,7 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         raise UsageError(f"{place}: not a result row: {first_problem(error, whole='labels')}") from None
     except (KeyError, TypeError) as error:
         raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
-    if not 1 <= result.repeat <= MAX_TIMES:
-        raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
-    if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
-        raise UsageError(f"{place}: trace_id: expected 32 hex digits, found {quoted(result.trace_id)}")
-    try:
-        if result.response is not None:
-            bounded(result.response)
-    except ValueError as error:
-        raise UsageError(f"{place}: {error}") from None
-    if (result.response is None) == (result.failure is None):
-        raise UsageError(f"{place}: expected either a response or a failure")
+    check_result(result, place)
     chunks = result.response.chunks if result.response else ()
     indices = [index for matches in labels.matches for index in matches]
     positions = (
@@ -121,6 +111,29 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
     return LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
+
+
+def check_result(result: Result, place: str) -> None:
+    """Refuse a result that was read and that no API gives.
+
+    Args:
+        result: the result; nothing in it is trusted.
+        place: file and line.
+
+    Raises:
+        UsageError: naming the place.
+    """
+    if not 1 <= result.repeat <= MAX_TIMES:
+        raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
+    if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
+        raise UsageError(f"{place}: trace_id: expected 32 hex digits, found {quoted(result.trace_id)}")
+    try:
+        if result.response is not None:
+            bounded(result.response)
+    except ValueError as error:
+        raise UsageError(f"{place}: {error}") from None
+    if (result.response is None) == (result.failure is None):
+        raise UsageError(f"{place}: expected either a response or a failure")
 
 
 def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:

@@ -21,9 +21,7 @@ from raggate.errors import UsageError
 from raggate.models import run_packing
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import probe_rows
-from raggate.scoring.repeats import MAX_TIMES
-from raggate.service.answer_limits import bounded
+from raggate.pipeline import probe_rows, result_rows
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
@@ -40,7 +38,6 @@ FILES = (RESULTS, AGAIN, PROBES)
 
 MOST_ATTEMPTS = 1000
 MOST_RECEIPT = 4 << 20
-_TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _RESULT = TypeAdapter(Result)
 _RECEIPT = TypeAdapter(Receipt)
 _NAME = re.compile(r"shard-([0-9]{1,9})-of-[0-9]{1,9}(?:-attempt-[0-9]{1,9})?")
@@ -144,18 +141,9 @@ def begun(path: Path) -> list[Result]:
 def _result(stored: Mapping[str, Any], place: str) -> Result:
     try:
         result = _RESULT.validate_python(stored)
-        if result.response is not None:
-            bounded(result.response)
     except ValidationError as error:
         raise UsageError(f"{place}: not a result: {first_problem(error)}") from None
-    except ValueError as error:
-        raise UsageError(f"{place}: {error}") from None
-    if (result.response is None) == (result.failure is None):
-        raise UsageError(f"{place}: expected either a response or a failure")
-    if not 1 <= result.repeat <= MAX_TIMES:
-        raise UsageError(f"{place}: repeat: expected 1 to {MAX_TIMES}, found {result.repeat}")
-    if result.trace_id is not None and not _TRACE_ID.fullmatch(result.trace_id):
-        raise UsageError(f"{place}: trace_id: expected 32 hex digits")
+    result_rows.check_result(result, place)
     return result
 
 
