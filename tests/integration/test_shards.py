@@ -658,6 +658,21 @@ def test_an_earlier_plan_of_the_same_inputs_is_another(suite: Project, asked: Pa
     assert failed.message.count("of another plan") == 3
 
 
+def test_a_plan_replaces_nothing_but_a_plan(asked: Path, tmp_path: Path) -> None:
+    """A plan is written over an earlier one, and never over a golden set, a configuration or where a link leads."""
+    plan = planning.read(asked / "plan.json")
+    planning.write(tmp_path / "plan.json", plan)
+    planning.write(tmp_path / "plan.json", plan)
+    for name, content in (("raggate.yml", "version: 1\n"), ("eval_set.jsonl", '{"id": "q"}\n'), ("empty", "")):
+        (tmp_path / name).write_text(content)
+        with pytest.raises(UsageError, match="something else than a plan is there"):
+            planning.write(tmp_path / name, plan)
+        assert (tmp_path / name).read_text() == content
+    (tmp_path / "link").symlink_to(tmp_path / "plan.json")
+    with pytest.raises(UsageError, match="something else"):
+        planning.write(tmp_path / "link", plan)
+
+
 def test_the_slowest_questions_are_dealt_first(suite: Project) -> None:
     """By latency each question goes to the shard with least to do, the slowest first; an unknown one is as usual."""
     with load_inputs(asked_by(suite)) as inputs:

@@ -40,10 +40,9 @@ def plan(*, shards: int, by: str, out: Path, **flags: Any) -> Answer[Planned]:
     """
     from raggate.cli.results.measuring import Planned
     from raggate.pipeline import planning
-    from raggate.text.files import write_file
 
     made = planning.planned(request_of(**flags), shards, by_latency=by == "latency")
-    write_file(out, planning.written(made))
+    planning.write(out, made)
     sizes = sorted(map(len, made.shards))
     click.echo(
         log_line(

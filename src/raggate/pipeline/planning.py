@@ -15,7 +15,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from raggate import __version__
 from raggate.config.service_settings import Api
-from raggate.errors import UsageError
+from raggate.errors import RaggateError, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import exact_image
@@ -25,7 +25,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
 from raggate.text.dataclass_fields import as_dict
-from raggate.text.files import read_file
+from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.lots import lot
 from raggate.text.problems import first_problem
@@ -162,6 +162,27 @@ def _stored(plan: Plan) -> dict[str, Any]:
 def written(plan: Plan) -> bytes:
     """Give the content of a `plan.json`."""
     return dumps(_stored(plan), pretty=True)
+
+
+def write(file: Path, plan: Plan) -> None:
+    """Write a `plan.json`, over nothing but an earlier plan.
+
+    Raises:
+        UsageError: when something else is there, or it cannot be written.
+    """
+    if file.is_symlink() or (file.exists() and not _is_plan(file)):
+        raise UsageError(
+            f"{file}: something else than a plan is there", hint="Name another file with --out: it is left as it is."
+        )
+    write_file(file, written(plan))
+
+
+def _is_plan(file: Path) -> bool:
+    try:
+        stored = parse_object(read_file(file, stored=True), str(file))
+    except RaggateError:
+        return False
+    return str(stored.get("schema")).startswith("raggate/plan/")
 
 
 def read(file: Path) -> Plan:
