@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, sampling
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, number, sampling
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange
 from raggate.models.answer import Answer
+from raggate.text.clock import now
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import asdict
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +15,7 @@ from raggate.errors import UsageError
 from raggate.interop.options import choice
 from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
-from raggate.text import dates
+from raggate.text import clock, dates
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import written
@@ -58,7 +57,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     path = baseline_file or config_file.parent / (settings.baseline_path if settings else "")
     content = read_file(path, hint="Name a baseline file with --baseline, or promote a run with `raggate promote`.")
     stored = history.read(content, str(path), _cutoffs(settings), SYSTEMS)
-    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    now = clock.now()
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
     return Answer(_document(stored, now, slices=slices))
 

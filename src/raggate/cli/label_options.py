@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -39,11 +38,6 @@ def sampling(settings: dict[str, Any]) -> Sampling:
     from raggate.labels.intervals import Sampling
 
     return Sampling(**{name: settings.pop(name) for name in ("level", "resamples", "seed")})
-
-
-def now() -> str:
-    """Give the time in UTC, to the second."""
-    return datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def number(value: float | None) -> str:

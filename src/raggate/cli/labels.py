@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli.agreement import agreement
-from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, now, number, sampling
+from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, number, sampling
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.options import DIRECTORY, FiniteRange, choice
 from raggate.interop.run_names import RUN
 from raggate.interop.terminal import warn
 from raggate.models.answer import Answer
+from raggate.text.clock import now
 from raggate.text.escape import log_line
 from raggate.text.numbers import percent, written
 

@@ -14,6 +14,7 @@ from raggate.cli import console, options
 from raggate.errors import UsageError
 from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
+from raggate.text.dates import stamp
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed
 
@@ -107,7 +108,7 @@ def _row(run: StoredRun) -> StoredRunRow:
     part = None if run.partial is None else Part(asked=run.partial[0], of=run.partial[1])
     return StoredRunRow(
         id=run.name,
-        started=run.started.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        started=stamp(run.started),
         suite=run.suite,
         verdict=run.verdict or None,
         partial=part,

@@ -20,6 +20,7 @@ from raggate.models import case_hash
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
+from raggate.text.dates import stamp
 from raggate.text.quote import cut
 
 MAX_RENAMES = 20
@@ -173,7 +174,7 @@ def _missing(reader: Reader, commit: str, path: str) -> str:
 def _moment(seconds: str) -> tuple[int | None, str]:
     try:
         at = int(seconds)
-        return at, datetime.fromtimestamp(at, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return at, stamp(datetime.fromtimestamp(at, UTC))
     except (ValueError, OverflowError, OSError):
         return None, ""
 

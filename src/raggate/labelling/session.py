@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from raggate.errors import UsageError
@@ -29,6 +28,7 @@ from raggate.models.golden import Case
 from raggate.pipeline import authoring, run_directory
 from raggate.pipeline.authoring import Workbench
 from raggate.pipeline.request import Request
+from raggate.text.clock import now
 from raggate.text.files import read_file, write_file
 
 FOLDER = ".raggate/labels"
@@ -193,11 +193,6 @@ def _with_decided(fresh: Pool, before: Pool, state: Progress) -> Pool:
         ]
         passages[case_id] = (*own, *judged)
     return replace(fresh, passages=passages)
-
-
-def now() -> str:
-    """Give the time in UTC, to the second."""
-    return datetime.now(UTC).replace(microsecond=0).isoformat().replace("+00:00", "Z")
 
 
 def open_session(request: Request, sources: Sources, say: Callable[[str], None]) -> Session:

@@ -16,9 +16,9 @@ from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
-from raggate.pipeline.measure import now
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
+from raggate.text.clock import now
 from raggate.text.numbers import fixed
 
 MOST_MS = 86_400_000

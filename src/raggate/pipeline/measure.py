@@ -38,6 +38,7 @@ from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines
+from raggate.text.clock import now
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
 
@@ -117,11 +118,6 @@ def gathered(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Pat
         judge = judging.ready(request, inputs, directory, None)
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *finish.done(answers, answers.seconds, stopped=None, log=answers.log)
-
-
-def now() -> str:
-    """Give the time as runs name it: UTC, ISO 8601, in seconds."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _directory(request: Request, inputs: Inputs, started: str, below: Path | None) -> Path:

@@ -25,6 +25,7 @@ from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.shard_directory import ShardAnswers
 from raggate.pipeline.shard_receipt import counts, index_told
 from raggate.service.ask import questions_of
+from raggate.text.dates import stamp
 from raggate.text.long_sequence import LongSequence
 from raggate.text.quote import cut
 
@@ -223,6 +224,6 @@ def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:
         probes=[answer for shard in shards for answer in shard.probes],
         log=next((receipt.log for receipt in receipts if receipt.log), ()),
         index=IndexState(healthy=True, indexing=False, documents=count("documents"), chunks=count("chunks")),
-        started=begin.strftime(_STAMP),
+        started=stamp(begin),
         seconds=(end - begin).total_seconds(),
     )

@@ -13,12 +13,13 @@ from raggate.models.run import Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import planning, run_directory, shard_directory
 from raggate.pipeline.asking import Part
-from raggate.pipeline.measure import changed_vault, failure_reports, now
+from raggate.pipeline.measure import changed_vault, failure_reports
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.shard_directory import Journal
 from raggate.pipeline.shard_receipt import counts, receipt_of
 from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.text.clock import now
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

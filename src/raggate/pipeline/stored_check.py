@@ -21,7 +21,7 @@ from raggate.pipeline import check, claimed_run, judging, measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
-from raggate.text.dates import moment
+from raggate.text.dates import moment, stamp
 from raggate.text.jsonio import JsonObject, dumps, loads
 from raggate.text.quote import cut, quoted
 
@@ -111,7 +111,7 @@ def _measured(claimed: str, judged: str) -> str:
     asked, now = moment(claimed), moment(judged)
     if asked is None or now is None:
         raise UsageError(f"started: expected when the run was asked, found {quoted(claimed)}", hint=_SAME)
-    return min(asked, now).isoformat(timespec="seconds").replace("+00:00", "Z")
+    return stamp(min(asked, now))
 
 
 def _provenance(claimed: Provenance, own: Provenance) -> Provenance:

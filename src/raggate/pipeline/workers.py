@@ -16,7 +16,6 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import NoReturn
 
@@ -33,6 +32,7 @@ from raggate.pipeline.shard_check import gathered, looked_at, read_shards
 from raggate.pipeline.shard_directory import Journal
 from raggate.pipeline.shard_receipt import receipt_of
 from raggate.service.ask import WATCH_SECONDS, questions_of
+from raggate.text.clock import now
 from raggate.text.quote import cut
 
 FOLDER = "workers"
@@ -161,7 +161,7 @@ class Workers:
         place.mkdir()
         wanted = {*self.plan.shards[shard - 1]}
         cases = [case for case in self.inputs.golden.cases if case.id in wanted]
-        started, begin = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), time.monotonic()
+        started, begin = now(), time.monotonic()
         answers = PartialRun()
         with Journal(place / shard_directory.RESULTS) as journal:
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from raggate import __version__
@@ -27,6 +26,7 @@ from raggate.prove.trials import Bench
 from raggate.reports import OF_PROOF
 from raggate.service import ask
 from raggate.service.ask import AskResult
+from raggate.text.clock import now
 from raggate.text.numbers import rounded
 
 NEWS = 10
@@ -51,7 +51,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         # what the configuration asks twice decides nothing here
         inputs = replace(given, config=given.config.asking_once())
         check_declared(request, inputs)
-        started = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+        started = now()
         if request.out is None:
             run_directory.check_place(request.root, inputs.config.out)
         directory = run_directory.create(request.out or request.root / inputs.config.out, started)

@@ -1,4 +1,4 @@
-"""Timestamps as text -> days: which day it was, and how many lie between two. None for what is no timestamp. Pure."""
+"""Timestamps as text: read, written, and the days between two. None for what is no timestamp. Pure."""
 
 from __future__ import annotations
 
@@ -35,6 +35,12 @@ def moment(stamp: object) -> datetime | None:
         return read.replace(tzinfo=UTC) if read.tzinfo is None else read.astimezone(UTC)
     except (ValueError, OverflowError):
         return None
+
+
+def stamp(time: datetime) -> str:
+    """Write a time in UTC as files hold it: ISO 8601, to the second."""
+    # not by strftime, which writes the year 1 as `1`
+    return f"{time.replace(tzinfo=None).isoformat(timespec='seconds')}Z"
 
 
 NO_TIME = 0

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.text.dates import day, days_between, days_until
+from raggate.text.dates import day, days_between, days_until, moment, stamp
 from tables import each_row
 
 
@@ -49,3 +51,9 @@ def test_any_text(stamp: str, last: str) -> None:
     """No text at all crashes."""
     assert days_between(stamp, stamp) in {None, 0.0}
     assert days_until(last, stamp) is None or day(stamp) is not None
+
+
+@given(st.datetimes(timezones=st.just(UTC)))
+def test_stamp(time: datetime) -> None:
+    """What is written of a time is read as that time to the second, also in the first years of the calendar."""
+    assert moment(stamp(time)) == time.replace(microsecond=0)

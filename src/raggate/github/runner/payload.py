@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from raggate.errors import UsageError
+from raggate.text.dates import stamp
 from raggate.text.jsonio import parse_object
 from raggate.text.quote import cut
 
@@ -63,7 +64,7 @@ class Part:
             moment = datetime.fromisoformat(text)
         except ValueError:
             raise _wrong(self.where(key), "a time such as 2026-01-01T00:00:00Z", text) from None
-        return moment.strftime("%Y-%m-%dT%H:%M:%SZ")
+        return stamp(moment)
 
     def matched(self, key: str, pattern: re.Pattern[str], expected: str) -> str:
         """Give a text of a shape."""

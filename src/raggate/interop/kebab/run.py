@@ -22,6 +22,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
 from raggate.scoring.score import label
 from raggate.text.anchors import written
+from raggate.text.dates import stamp
 from raggate.text.numbers import rounded
 from raggate.text.quote import cut
 
@@ -105,7 +106,7 @@ def _made(run_id: str) -> str:
     match = _RUN_ID.fullmatch(run_id)
     if match is None:
         return ""
-    return datetime.fromtimestamp(int(match[1], 16) // 1000, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return stamp(datetime.fromtimestamp(int(match[1], 16) // 1000, UTC))
 
 
 def _versions(stored: StoredRun) -> dict[str, str]:
