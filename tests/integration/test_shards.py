@@ -432,12 +432,16 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
         ({"checkout": {"commit": "a" * 40}}, "measured at commit aaaaaaaaaaa…, and bbbbbbbbbbb… is checked out here"),
         ({"checkout": {"commit": ["a" * 40]}}, "where it comes from cannot be read: checkout.commit"),
         ({"command": "shadow"}, "where it comes from cannot be read: command"),
+        (
+            {"ask": {"modes": ["hybrid", "vector"]}, "checkout": {}},
+            "a version of raggate that has other settings in ask",
+        ),
     ],
 )
 def test_a_run_is_no_verdict_on_another_commit(
     suite: Project, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: JsonObject, words: str
 ) -> None:
-    """A run of another commit than the one that is checked out, or that says nothing readable of it, is not judged."""
+    """A run of another commit than the one that is checked out, or of another version's settings, is not judged."""
     merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
     config = json.loads((merged / "config.json").read_text())
     config["config"] |= stored

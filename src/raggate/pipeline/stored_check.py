@@ -22,7 +22,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text.dates import moment, stamp
-from raggate.text.jsonio import JsonObject, dumps, loads
+from raggate.text.jsonio import JsonObject, dumps, fields, loads
 from raggate.text.quote import cut, quoted
 
 MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
@@ -92,6 +92,15 @@ def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
 def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
     trusted = loads(dumps(inputs.config.model_dump(mode="json")))
     differing = [key for key in MEASURING if stored.get(key) != trusted[key]]
+    # every key is stored, those at their default too
+    versions = [
+        key for key in ("private", "api", "ask") if fields(stored.get(key)).keys() != fields(trusted[key]).keys()
+    ]
+    if differing and {*differing} <= {*versions}:
+        raise CannotTell(
+            f"the run was measured by a version of raggate that has other settings in {' and '.join(differing)}",
+            hint="Let that version judge it, or measure again.",
+        )
     if differing:
         raise CannotTell(
             f"the run was measured by another configuration than the one that judges it: {', '.join(differing)} "
