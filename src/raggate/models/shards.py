@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from raggate.models.golden import Case, Golden
+
 PlannedBy = Literal["hash", "latency"]
 """How questions are dealt to shards: by a hash of their ids, or the slowest first to the shard with least to do."""
 
@@ -80,6 +82,11 @@ class Plan:
     beside: Beside
     shards: tuple[tuple[str, ...], ...]
     hash: str
+
+    def cases(self, shard: int, golden: Golden) -> list[Case]:
+        """Give the questions of a shard, from 1, in the order of the golden set."""
+        ids = {*self.shards[shard - 1]}
+        return [case for case in golden.cases if case.id in ids]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

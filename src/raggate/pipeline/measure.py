@@ -26,14 +26,13 @@ from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import judging, run_directory, workers
+from raggate.pipeline import index_facts, judging, run_directory, workers
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.second_answers import compared
-from raggate.pipeline.shard_receipt import INDEX, index_entry
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
@@ -260,7 +259,7 @@ def finished_run(
     first, later = LongSequence(LABELLED), LongSequence(LABELLED)
     for place in sorted(range(len(order)), key=order.__getitem__):
         result = results[place]
-        _note_index(result, index)
+        index_facts.note(result, index)
         (first if result.repeat == 1 else later).append(notes.label(score.label(by_id[result.case_id][1], result)))
     run = replace(
         blank,
@@ -273,15 +272,6 @@ def finished_run(
         log=log,
     )
     return repeats.noted(run)
-
-
-def _note_index(result: Result, index: dict[str, object]) -> None:
-    """Note what an answer says of the index, where none did before."""
-    coverage = (result.response.coverage if result.response else None) or {}
-    for key, path in INDEX.items() if len(index) < len(INDEX) else ():
-        value = index_entry(coverage, path)
-        if value is not None:
-            index.setdefault(key, value)
 
 
 def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:

@@ -20,10 +20,10 @@ from raggate.models.probe import Probe
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import shard_directory
+from raggate.pipeline import index_facts, shard_directory
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.shard_directory import ShardAnswers
-from raggate.pipeline.shard_receipt import counts, index_told
+from raggate.pipeline.shard_receipt import counts
 from raggate.service.ask import questions_of
 from raggate.text.dates import stamp
 from raggate.text.long_sequence import LongSequence
@@ -156,8 +156,8 @@ class Due:
         asking = self.inputs.config.ask
         questions = {(mode, case.id) for case, mode in questions_of(cases, asking.modes)}
         due = {(*question, repeat) for question in questions for repeat in range(1, asking.repeat + 1)}
-        given = [(result.mode, result.case_id, result.repeat) for result in shard.results]
-        if len(given) != len(due) or {*given} != due:
+        answered = [(result.mode, result.case_id, result.repeat) for result in shard.results]
+        if len(answered) != len(due) or {*answered} != due:
             raise UsageError(f"{place}: its answers are not one to each of its questions")
         if counts(cases, asking, shard.results) != receipt.counts:
             raise UsageError(f"{place}: its counts are not those of its answers: {receipt.counts.sentence}")
@@ -167,8 +167,8 @@ class Due:
         probes = Counter(answer.probe for answer in shard.probes)
         if receipt.probes != len(shard.probes) or probes != self._probes_of(receipt.shard):
             raise UsageError(f"{place}: it does not hold what is asked for invariants, each once")
-        told = index_told(PartialRun(results=LongSequence(RESULTS, shard.results)))
-        if any(receipt.index.get(key) != values for key, values in told.items()):
+        index = index_facts.values_of(shard.results, None)
+        if any(receipt.index.get(key) != values for key, values in index.items()):
             raise UsageError(f"{place}: what it says of the index is not what its answers say")
         moments(receipt, place)
         return shard

@@ -61,8 +61,7 @@ def ask(request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int =
 
 
 def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, directory: Path, attempt: int) -> Receipt:
-    wanted = {*plan.shards[shard - 1]}
-    cases = [case for case in inputs.golden.cases if case.id in wanted]
+    cases = plan.cases(shard, inputs.golden)
     probes = plan.beside.probes == shard
     started, begin = now(), time.monotonic()
     answers = PartialRun()

@@ -97,7 +97,7 @@ class Workers:
             answers.results.extend(gathered(shards).results)
         else:
             receipts = (attempt.receipt for attempt in attempts if attempt.receipt is not None)
-            why = stopped or next((told.stopped for told in receipts if told.stopped), None) or _DIED
+            why = stopped or next((receipt.stopped for receipt in receipts if receipt.stopped), None) or _DIED
             answers.results.extend(self._with_rest(self._answered(folder), why))
         shutil.rmtree(folder)
         return why
@@ -105,7 +105,7 @@ class Workers:
     @contextmanager
     def _processes(self, folder: Path) -> Iterator[int]:
         """Start the processes; give where they tell of each answer. On leaving none of them is left."""
-        told, tell = os.pipe()
+        reader, writer = os.pipe()
         running: list[int] = []
         try:
             for shard in range(1, len(self.plan.shards) + 1):
@@ -113,13 +113,13 @@ class Workers:
                 signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
                 process = _fork()
                 if process == 0:
-                    self._work(folder, shard, tell)
+                    self._work(folder, shard, writer)
                 running.append(process)
                 signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            os.close(tell)
-            yield told
+            os.close(writer)
+            yield reader
         finally:
-            os.close(told)
+            os.close(reader)
             for process in running:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
@@ -140,14 +140,14 @@ class Workers:
                 total = sum(1 for _ in self._due())
                 return f"the API {cut(ended.message)} after {done} of {total} questions"
 
-    def _work(self, folder: Path, shard: int, tell: int) -> NoReturn:
+    def _work(self, folder: Path, shard: int, pipe: int) -> NoReturn:
         """Ask a shard in a process of its own, which ends here and undoes nothing of the one that it is a fork of."""
         code = 1
         try:
             signal.signal(signal.SIGINT, signal.SIG_IGN)
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
             signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            self._ask(folder, shard, tell)
+            self._ask(folder, shard, pipe)
             code = 0
         except RaggateError as error:
             self.say(f"process {shard}: {error.message}")
@@ -156,22 +156,21 @@ class Workers:
         finally:
             os._exit(code)
 
-    def _ask(self, folder: Path, shard: int, tell: int) -> None:
+    def _ask(self, folder: Path, shard: int, pipe: int) -> None:
         place, parent = self._place(folder, shard), os.getppid()
         place.mkdir()
-        wanted = {*self.plan.shards[shard - 1]}
-        cases = [case for case in self.inputs.golden.cases if case.id in wanted]
+        cases = self.plan.cases(shard, self.inputs.golden)
         started, begin = now(), time.monotonic()
         answers = PartialRun()
         with Journal(place / shard_directory.RESULTS) as journal:
 
-            def heard(result: Result) -> None:
+            def keep(result: Result) -> None:
                 journal.add(result)
-                os.write(tell, b"." if result.failure is None else b"x")
+                os.write(pipe, b"." if result.failure is None else b"x")
                 if os.getppid() != parent:
                     raise CannotTell("the process that started it is gone")
 
-            stopped = self.ask(cases, heard, answers)
+            stopped = self.ask(cases, keep, answers)
         seconds = time.monotonic() - begin
         receipt = receipt_of(self.plan, shard, answers, self.inputs, started=started, seconds=seconds)
         shard_directory.complete(place, replace(receipt, stopped=stopped), [], [], journal.digest)
@@ -194,7 +193,7 @@ class Workers:
         return ((*question, repeat) for repeat in range(1, asking.repeat + 1) for question in questions)
 
     def _with_rest(self, answered: list[Result], why: str) -> list[Result]:
-        given = {(result.case_id, result.mode, result.repeat) for result in answered}
+        present = {(result.case_id, result.mode, result.repeat) for result in answered}
         failure = Failure(kind="aborted", message=why)
         rest = [
             Result(
@@ -207,7 +206,7 @@ class Workers:
                 repeat=repeat,
             )
             for case, mode, repeat in self._due()
-            if (case.id, mode, repeat) not in given
+            if (case.id, mode, repeat) not in present
         ]
         return [*answered, *rest]
 

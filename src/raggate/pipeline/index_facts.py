@@ -1,0 +1,56 @@
+"""What an API tells of its index: by its answers, else by the last look at its status. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from raggate.models.run import Result
+from raggate.models.service import IndexState
+
+FACTS = {
+    "index_version": ("index_version",),
+    "chunker_version": ("chunker_version",),
+    "documents": ("docs_processed",),
+    "chunks": ("chunks_embedded",),
+    "chunk_tokens": ("chunk_token_stats", "mean"),
+}
+"""What a fingerprint says of the index -> where an answer tells it."""
+
+MOST_VALUES = 10
+"""Values of one fact that are kept; an index that changes with every answer has very many."""
+
+
+def note(result: Result, facts: dict[str, object]) -> None:
+    """Add what an answer tells to the facts, where none did before."""
+    if len(facts) < len(FACTS):
+        for key, value in _facts_of(result):
+            facts.setdefault(key, value)
+
+
+def values_of(results: Iterable[Result], state: IndexState | None) -> dict[str, tuple[str, ...]]:
+    """Give every value that answers tell of each fact, as texts in order.
+
+    Args:
+        results: the answers.
+        state: the last look, whose counts are given where no answer tells them; None without one.
+    """
+    values: dict[str, set[str]] = {}
+    for result in results:
+        for key, value in _facts_of(result):
+            values.setdefault(key, set()).add(str(value))
+    for key in ("documents", "chunks"):
+        count = getattr(state, key, None)
+        if key not in values and count is not None:
+            values[key] = {str(count)}
+    return {key: tuple(sorted(texts)[:MOST_VALUES]) for key, texts in sorted(values.items())}
+
+
+def _facts_of(result: Result) -> Iterator[tuple[str, Any]]:
+    coverage = (result.response.coverage if result.response else None) or {}
+    for key, path in FACTS.items():
+        value: Any = coverage
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        if value is not None:
+            yield key, value
