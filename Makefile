@@ -37,9 +37,9 @@ test: check
 	pytest --numprocesses auto --dist worksteal tests/unit tests/integration
 	$(MAKE) --no-print-directory e2e
 
-# two at a time: they wait for containers more than they compute; their conftest.py says which share a process
+# three at a time: they wait for containers more than they compute; their conftest.py says which share a process
 e2e: $(VENV)/ready
-	pytest --numprocesses 2 --dist loadscope tests/e2e
+	pytest --numprocesses 3 --dist loadscope tests/e2e
 
 check: $(VENV)/ready $(BIN)/actionlint
 	ruff check .
