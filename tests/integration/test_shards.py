@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import json
 import os
@@ -577,6 +578,25 @@ def test_a_process_that_ends_early_is_no_whole_run(
     assert measured.stopped == "a process that asks ended before it was done"
     assert any(item.result.failure is None for item in measured.results)
     assert len(measured.results) == 59
+
+
+def test_a_process_that_cannot_be_started(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no second process can be started, that is said; the first is ended, and signals are heard again."""
+    fork, pids = os.fork, list[int]()
+
+    def fork_once() -> int:
+        if pids:
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        pids.append(fork())
+        return pids[0]
+
+    monkeypatch.setattr(os, "fork", fork_once)
+    with pytest.raises(RunFailed, match="--workers: a process cannot be started: Resource temporarily un") as failed:
+        check.run(asked_by(suite, out=tmp_path, workers=2))
+    assert failed.value.exit_code == ExitCode.CANNOT_TELL
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pids[0], 0)
 
 
 RESULTS = st.builds(

@@ -108,15 +108,11 @@ class Workers:
         reader, writer = os.pipe()
         running: list[int] = []
         try:
-            for shard in range(1, len(self.plan.shards) + 1):
-                # a signal in a fork would have it undo what is not its own
-                signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-                process = _fork()
-                if process == 0:
-                    self._work(folder, shard, writer)
-                running.append(process)
-                signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
-            os.close(writer)
+            try:
+                for shard in range(1, len(self.plan.shards) + 1):
+                    self._start(folder, shard, writer, running)
+            finally:
+                os.close(writer)
             yield reader
         finally:
             os.close(reader)
@@ -124,6 +120,17 @@ class Workers:
                 with suppress(ProcessLookupError):
                     os.kill(process, signal.SIGKILL)
                 os.waitpid(process, 0)
+
+    def _start(self, folder: Path, shard: int, pipe: int, running: list[int]) -> None:
+        # a signal in a fork would have it undo what is not its own
+        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
+        try:
+            process = _fork()
+            if process == 0:
+                self._work(folder, shard, pipe)
+            running.append(process)
+        finally:
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
     def _watch(self, pipe: int, advance: Callable[[int, int], None]) -> str | None:
         done = failed = 0
@@ -217,7 +224,12 @@ def _fork() -> int:
     with warnings.catch_warnings():
         # threads of this process read logs, which a fork neither does nor waits for
         warnings.simplefilter("ignore", DeprecationWarning)
-        return os.fork()
+        try:
+            return os.fork()
+        except OSError as error:
+            raise CannotTell(
+                f"--workers: a process cannot be started: {error.strerror}", hint="Give fewer --workers."
+            ) from error
 
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
