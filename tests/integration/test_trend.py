@@ -14,8 +14,7 @@ from pages import Elements, data_of
 from project import Project
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
-from raggate.pipeline import trend
-from raggate.pipeline.run_directory import read_context
+from raggate.pipeline import context_file, trend
 from raggate.reports.page import report, trends
 from reviews import cannot_tell, regression
 
@@ -46,7 +45,7 @@ def test_baseline_and_runs(promoted: Project) -> None:
     assert promoted.command("check").code == 0
     earlier = promoted.last_run().name
     assert promoted.command("check").code == 0
-    points = read_context(promoted.last_run()).trend
+    points = context_file.read(promoted.last_run()).trend
     assert [point.kind for point in points].count("baseline") == 1
     assert earlier in [point.name for point in points]
     assert [point.stamp for point in points] == sorted(point.stamp for point in points)
@@ -62,9 +61,9 @@ def test_runs_that_a_change_brings_along(promoted: Project) -> None:
     runs.mkdir(parents=True, exist_ok=True)
     written(runs, "20260101_000001")
     assert promoted.command("check", "--against", "HEAD").code == 0
-    assert {point.kind for point in read_context(promoted.last_run()).trend} == {"baseline"}
+    assert {point.kind for point in context_file.read(promoted.last_run()).trend} == {"baseline"}
     assert promoted.command("check").code == 0
-    assert "20260101_000001" in [point.name for point in read_context(promoted.last_run()).trend]
+    assert "20260101_000001" in [point.name for point in context_file.read(promoted.last_run()).trend]
 
 
 def test_a_page_is_written_again_from_its_directory_alone(promoted: Project, tmp_path: Path) -> None:

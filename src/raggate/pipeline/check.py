@@ -40,6 +40,7 @@ from raggate.models.verdict import ReportContext, Review, SourceLine, Verdict
 from raggate.pipeline import (
     base_build,
     choosing,
+    context_file,
     forge,
     measure,
     partial_check,
@@ -117,7 +118,7 @@ def judged(
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         look = partial(previewing.preview_of, request, inputs, directory, evaluation, asking=own)
         review = with_source_lines(previewing.with_preview(evaluation, look), inputs)
-        run_directory.write_context(directory, review.context)
+        context_file.write(directory, review.context)
         write_reports(directory, review)
         return CheckResult(review=review, directory=directory)
 

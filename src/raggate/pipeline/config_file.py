@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from types import MappingProxyType
 from typing import get_args
 
 from pydantic import TypeAdapter, ValidationError
@@ -15,6 +13,7 @@ from raggate.models.provenance import Provenance, exact_image
 from raggate.models.run import Run
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import JsonObject
+from raggate.text.problems import first_problem
 from raggate.text.quote import cut
 
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
@@ -59,12 +58,6 @@ def read(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
         return model.model_validate(settings), provenance(stored)
     except ValidationError as error:
         raise UsageError(
-            f"the configuration stored with run {cut(run_id)} cannot be read: {first_problem(error)}"
+            f"the configuration stored with run {cut(run_id)} cannot be read: "
+            + first_problem(error, whole="its settings")
         ) from None
-
-
-def first_problem(error: ValidationError, keys: Mapping[str, str] = MappingProxyType({})) -> str:
-    """Say what is wrong first, and where; `keys` has what fields are called in the file, where that is another word."""
-    first = error.errors(include_url=False)[0]
-    place = ".".join(keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
-    return f"{cut(place)}: {first['msg']}"

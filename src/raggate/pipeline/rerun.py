@@ -19,7 +19,7 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
-from raggate.pipeline import check, previewing, result_rows, run_directory, trusted_inputs
+from raggate.pipeline import check, context_file, previewing, result_rows, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score as scoring
@@ -212,7 +212,7 @@ def _evaluate_again(directory: Path, run: Run, scorecard: Scorecard, baseline: B
 
 def _context(directory: Path, run: Run) -> ReportContext:
     """Read what is known beside the scores, without a way to notes that do not lie where the run remembers them."""
-    context = run_directory.read_context(directory)
+    context = context_file.read(directory)
     vaults = getattr(run.config, "vault", {}).values()
     there = any((directory / context.root / path).is_dir() for path in vaults)
     return context if there else replace(context, root="")

@@ -17,28 +17,22 @@ from raggate.config.imported import RunConfig
 from raggate.config.values import Name
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Golden
 from raggate.models.judging import Judging
 from raggate.models.provenance import Provenance
 from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
-from raggate.models.verdict import ReportContext
 from raggate.pipeline import config_file, probe_rows, result_rows, shard_directory
-from raggate.pipeline.config_file import first_problem
 from raggate.reports import Reports, trace_file
 from raggate.text import disk
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
+from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
 
 T = TypeVar("T")
 SCHEMA = "raggate/run/2"
-
-CONTEXT_FILE = "aside.json"
-"""What reports tell beside the run: see `ReportContext`."""
 
 TRACE_FILE = "trace.jsonl.gz"
 """Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
@@ -46,12 +40,7 @@ TRACE_FILE = "trace.jsonl.gz"
 _GZIP = 31
 """What zlib calls the format of gzip. Its header has no time in it."""
 
-
-_CONTEXT_KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
-"""Fields of a context whose keys in the file have other names."""
-
-_HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
-_CONTEXT = TypeAdapter(ReportContext)
+HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 _JUDGING: TypeAdapter[Judging | None] = TypeAdapter(Judging | None)
 _SELECTION: TypeAdapter[Selection | None] = TypeAdapter(Selection | None)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
@@ -181,54 +170,12 @@ def _zipped(lines: Iterable[str]) -> Iterator[bytes]:
     yield compressor.flush()
 
 
-def write_context(directory: Path, context: ReportContext) -> None:
-    """Write `aside.json`, what reports tell that is not of the run itself."""
-    stored = {_CONTEXT_KEYS.get(name, name): value for name, value in as_dict(context).items() if name != "forge"}
-    if context.preview is not None:
-        stored["preview"]["rows"] = [to_stored(delta) for delta in context.preview.rows]
-        stored["preview"]["vault"] = [str(change) for change in context.preview.vault]
-    write_atomic(directory / CONTEXT_FILE, dumps(stored, pretty=True))
-
-
-def read_context(directory: Path) -> ReportContext:
-    """Read `aside.json`; an empty one when there is none.
-
-    Raises:
-        UsageError: when the file does not hold what it should.
-    """
-    path = directory / CONTEXT_FILE
-    if not path.exists():
-        return ReportContext()
-    stored = parse_object(read_file(path, _HINT, stored=True), str(path))
-    try:
-        return replace(_CONTEXT.validate_python(_with_fields(stored)), forge="")
-    except ValidationError as error:
-        raise UsageError(f"{path}: {first_problem(error, _CONTEXT_KEYS | STORED_KEYS)}") from None
-
-
-def _with_fields(stored: JsonObject) -> JsonObject:
-    """Give a stored context whose keys, also in rows and notes of its preview, are the names of the fields."""
-    fields = {key: name for name, key in _CONTEXT_KEYS.items()}
-    context = {fields.get(key, key): value for key, value in stored.items()}
-    preview = context.get("preview")
-    if not isinstance(preview, dict):
-        return context
-    rows, notes = preview.get("rows"), preview.get("vault")
-    if isinstance(rows, list):
-        rows = [from_stored(row) if isinstance(row, dict) else row for row in rows]
-        preview = {**preview, "rows": rows}
-    if isinstance(notes, list):
-        notes = [dict(zip(("kind", "note"), note.split(" ", 1), strict=False)) for note in map(str, notes)]
-        preview = {**preview, "vault": notes}
-    return {**context, "preview": preview}
-
-
 def _stored(path: Path, shown: Path) -> bytes:
-    return read_file(path, _HINT, name=shown, stored=True)
+    return read_file(path, HINT, name=shown, stored=True)
 
 
 def _rows(directory: Path, shown: Path) -> Iterator[bytes]:
-    return stored_lines(directory / "results.jsonl", _HINT, name=shown)
+    return stored_lines(directory / "results.jsonl", HINT, name=shown)
 
 
 def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
@@ -308,7 +255,7 @@ def stored_provenance(directory: Path) -> Provenance:
         return config_file.provenance(stored_config(directory))
     except ValidationError as error:
         raise UsageError(
-            f"{directory / 'config.json'}: where it comes from cannot be read: {first_problem(error)}", hint=_HINT
+            f"{directory / 'config.json'}: where it comes from cannot be read: {first_problem(error)}", hint=HINT
         ) from None
 
 

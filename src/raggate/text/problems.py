@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from raggate.text.quote import cut
@@ -23,14 +25,18 @@ def problems_of(error: ValueError) -> tuple[str, ...]:
     return error.problems if isinstance(error, Problems) else (str(error),)
 
 
-def first_problem(error: ValidationError, *parents: str, whole: str = "the line") -> str:
+def first_problem(
+    error: ValidationError, *parents: str, whole: str = "the line", keys: Mapping[str, str] = MappingProxyType({})
+) -> str:
     """Name the first place that is wrong, and what was expected there.
 
     Args:
         error: of what is not as its model wants it.
         parents: keys that it stands below.
         whole: what the place is called where it is no key.
+        keys: what fields are called in the file, where that is another word.
     """
     first = error.errors(include_url=False)[0]
-    where = ".".join([*parents, *map(str, first["loc"])])
+    own = (keys.get(part, part) if isinstance(part, str) else str(part) for part in first["loc"])
+    where = ".".join([*parents, *own])
     return f"{cut(where) or whole}: {first['msg']}"

@@ -16,7 +16,7 @@ from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.verdict import Preview, ReportContext
-from raggate.pipeline import run_directory
+from raggate.pipeline import context_file
 from raggate.scoring import score
 from tables import each_row
 
@@ -129,8 +129,8 @@ def test_what_loosens_the_gate(before: dict[str, Any], now: dict[str, Any], loos
 def test_what_loosens_survives_the_run_directory(tmp_path: Path) -> None:
     """A preview is read from a run directory as it was written, with what loosens the gate."""
     found = preview.changes(inputs(), inputs(config={"gate": {"tolerance": 0.1}}), DIRECTIONS)
-    run_directory.write_context(tmp_path, ReportContext(preview=found))
-    assert run_directory.read_context(tmp_path).preview == found
+    context_file.write(tmp_path, ReportContext(preview=found))
+    assert context_file.read(tmp_path).preview == found
     assert found.loosened == ("gate.tolerance",)
 
 

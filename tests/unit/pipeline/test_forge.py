@@ -11,7 +11,7 @@ from hostile_git import Hostile
 from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Run
 from raggate.models.verdict import ReportContext
-from raggate.pipeline import run_directory
+from raggate.pipeline import context_file
 from raggate.pipeline.forge import notes_address
 from raggate.pipeline.request import Request
 
@@ -72,9 +72,9 @@ def test_no_address(checkout: Hostile) -> None:
 
 def test_it_is_not_stored(tmp_path: Path) -> None:
     """A run directory has no address, and one that was put there is not read: it could lead anywhere."""
-    run_directory.write_context(tmp_path, ReportContext(root="../", forge="https://forge.example/a/b/blob/x/"))
-    file = tmp_path / run_directory.CONTEXT_FILE
+    context_file.write(tmp_path, ReportContext(root="../", forge="https://forge.example/a/b/blob/x/"))
+    file = tmp_path / context_file.FILE
     assert "forge" not in file.read_text()
     file.write_text(file.read_text().replace('"root"', '"forge": "https://evil.example/a/b/blob/x/", "root"'))
-    context = run_directory.read_context(tmp_path)
+    context = context_file.read(tmp_path)
     assert (context.root, context.forge) == ("../", "")
