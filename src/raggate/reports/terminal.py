@@ -208,14 +208,17 @@ def _misses(review: Review, screen: Screen) -> None:
 
 def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
     broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
-    fallen = [] if formatting.undecided(review) else [flip for flip in review.fallen if review.verdict.is_red(flip)]
+    fallen = () if formatting.undecided(review) else review.fallen
+    # those that make it red stand first; the others are counted, and told in the file alone
+    red = sum(map(review.verdict.is_red, fallen))
     place = "verdict.json" if formatting.undecided(review) else "summary.md"
-    for title, flips in ((f"Questions that broke ({len(broke)})", broke), (formatting.fallen_title(fallen), fallen)):
-        if flips and most:
+    told = ((f"Questions that broke ({len(broke)})", broke, most), (formatting.fallen_title(fallen), fallen, red))
+    for title, flips, named in told:
+        if count := min(named, most, len(flips)):
             screen.title(title)
-            _by_cause(flips, review, screen, most)
-            if len(flips) > most:
-                screen.line(f"… and {len(flips) - most} more in {place}", first="  ")
+            _by_cause(flips, review, screen, count)
+            if len(flips) > count:
+                screen.line(f"… and {len(flips) - count} more in {place}", first="  ")
     fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     if fixed and not formatting.undecided(review):
         several = len(review.scorecard.slices) > 1

@@ -104,6 +104,21 @@ def test_long_lists() -> None:
     assert re.search(r"Questions that were fixed \(17\): f0, .*, f14, …\n", text)
 
 
+def test_questions_that_got_worse_are_all_counted() -> None:
+    """Those that make it red are told; the others count too, as many as summary.md tells of."""
+    review = regression()
+    fallen = tuple(make_flip(f"f{number}", kind="fell", before=1, after=3) for number in range(5))
+    red = {("hybrid", flip.case_id): "hit_at_1" for flip in fallen[:2]}
+    comparison, verdict = replace(review.comparison, flips=()), replace(review.verdict, fell=red)
+    review = replace(review, comparison=comparison, fallen=fallen, verdict=verdict)
+    told = terminal.render(review, width=100, color=False).split("Questions that got worse without breaking (5)\n")[1]
+    assert re.findall(r"^  - (f\d)|(… and \d+ more in summary\.md)$", told, re.M)[:3] == [
+        ("f0", ""),
+        ("f1", ""),
+        ("", "… and 3 more in summary.md"),
+    ]
+
+
 def test_lists_that_just_fit() -> None:
     """A list of exactly as many entries as are shown is not said to go on."""
     review = regression()
