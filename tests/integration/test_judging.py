@@ -261,6 +261,18 @@ def test_a_cassette_that_is_broken_is_told_before_anything_is_asked(project: Pro
     assert not (project.last_run() / "api.log").exists()
 
 
+def test_cut_texts_are_not_judged_by_check_run(answered: Project) -> None:
+    """Judges grade no text that was cut when the run was kept; it is told how whole ones are."""
+    rows = answered.last_run() / "results.jsonl"
+    rows.write_text(rows.read_text().replace('"truncated":false', '"truncated":true'))
+    with FakeJudge(grade) as server:
+        judged_by(answered, server)
+        done = answered.command("check", "--run", str(answered.last_run()))
+        assert server.calls == 0
+    assert done.code == 3, done.err
+    assert "the run was kept without them\n  Measure again with --store-full-text" in done.err
+
+
 @pytest.mark.parametrize("kind", ["pipe", "directory"])
 def test_a_cassette_that_is_no_file_is_told(answered: Project, kind: str) -> None:
     """A pipe, which would be waited for, and a directory are named, live and for a stored run."""

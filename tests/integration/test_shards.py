@@ -425,6 +425,7 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
     done = other.command("check", "--run", str(merged.result.directory))
     assert done.code == ExitCode.CANNOT_TELL, done.err
     assert words in done.err
+    assert "(--config, --against, --api-url)" in done.err
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,10 @@ from raggate.text.quote import cut, quoted
 MEASURING = ("suite", "golden", "vault", "private", "api", "ask")
 """The sections of a configuration by which a run is measured; the others judge."""
 
-_SAME = "Give `check --run` the files and flags that the run was measured by (--against, --api-url), or measure again."
+_SAME = (
+    "Give `check --run` the files and flags that the run was measured by (--config, --against, --api-url), or measure "
+    "again."
+)
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
 _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 
@@ -112,7 +115,10 @@ def _refuse_other_config(stored: JsonObject, inputs: Inputs) -> None:
 def _refuse_cut_texts(run: Run, inputs: Inputs) -> None:
     """Refuse to have judges grade what is not there any more: their own grades are no part of what is believed."""
     if inputs.config.judging is not None and any(item.labels.truncated for item in (*run.results, *run.repeats)):
-        raise CannotTell("judges need whole texts, and the run was kept without them", hint=_SAME)
+        raise CannotTell(
+            "judges need whole texts, and the run was kept without them",
+            hint="Measure again with --store-full-text, or with the judges configured, which keeps them too.",
+        )
 
 
 def _measured(claimed: str, judged: str) -> str:
