@@ -16,16 +16,16 @@ def untold_headings(run: Run) -> Iterator[UntoldHeadings]:
     """Give the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
     labelled: Counter[str] = Counter()
     by_heading: Counter[str] = Counter()
-    told: dict[str, bool] = {}
+    has_heading: dict[str, bool] = {}
     for item in run.results:
         mode, supports = item.result.mode, item.case.gold_supports
         if supports:
             labelled[mode] += 1
             by_heading[mode] += all(support.heading_path is not None for support in supports)
         for chunk in item.result.response.chunks if item.result.response else ():
-            told[mode] = told.get(mode, False) or bool(chunk.heading_path.strip())
-    for mode, any_told in told.items():
-        if not any_told and by_heading[mode]:
+            has_heading[mode] = has_heading.get(mode, False) or bool(chunk.heading_path.strip())
+    for mode, any_heading in has_heading.items():
+        if not any_heading and by_heading[mode]:
             yield UntoldHeadings(mode=mode, questions=by_heading[mode], of=labelled[mode])
 
 

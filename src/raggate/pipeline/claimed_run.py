@@ -146,10 +146,10 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
         if asked_in(case.modes, mode)
         for repeat in range(1, inputs.config.ask.repeat + 1)
     }
-    given = {(item.result.mode, item.case.id, item.result.repeat) for item in claimed.answers}
-    if given - due:
-        raise CannotTell(f"the run contains {len(given - due)} answers that were not asked for", hint=hint)
-    missing = due - given
+    answered = {(item.result.mode, item.case.id, item.result.repeat) for item in claimed.answers}
+    if answered - due:
+        raise CannotTell(f"the run contains {len(answered - due)} answers that were not asked for", hint=hint)
+    missing = due - answered
     if missing and claimed.stopped is None:
         raise CannotTell(f"the run has no answer to {len(missing)} of {len(due)} questions, and does not say why")
 

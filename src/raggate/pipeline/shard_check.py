@@ -197,13 +197,13 @@ def _other_surroundings(shards: Sequence[ShardAnswers]) -> Iterator[str]:
 
 
 def _odd(values: Iterable[tuple[int, Sequence[str] | None]], what: str) -> Iterator[str]:
-    known = [(shard, tuple(value)) for shard, value in values if value is not None]
-    usual = Counter(value for _, value in known).most_common(1)
-    first = next((shard for shard, value in known if value == usual[0][0]), 0)
-    for shard, value in known:
+    facts = [(shard, tuple(value)) for shard, value in values if value is not None]
+    usual = Counter(value for _, value in facts).most_common(1)
+    first = next((shard for shard, value in facts if value == usual[0][0]), 0)
+    for shard, value in facts:
         if value != usual[0][0]:
-            seen = cut(", ".join(usual[0][0]))
-            yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where shard {first} saw {seen}"
+            others = cut(", ".join(usual[0][0]))
+            yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where shard {first} saw {others}"
 
 
 def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:

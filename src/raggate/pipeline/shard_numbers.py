@@ -55,12 +55,12 @@ def shard_of(flag: str | None, environment: Mapping[str, str], shards: int) -> i
     Raises:
         UsageError: when nothing says it, two say otherwise, or it is no shard of the plan.
     """
-    given = None if flag is None else _written(flag, "--shard")
-    others = [*_told(environment)]
-    if given is not None:
+    named = None if flag is None else _written(flag, "--shard")
+    others = [*_of_variables(environment)]
+    if named is not None:
         # one that counts other things says nothing of this plan, as of an array that is run again in part
         others = [place for place in others if place.of in {None, shards}]
-    places = [given, *others] if given is not None else others
+    places = [named, *others] if named is not None else others
     if not places:
         raise UsageError(
             "which shard is this? Nothing says so",
@@ -96,7 +96,7 @@ def _written(text: str, source: str) -> Place:
     return Place(int(match[1]), int(match[2]), source)
 
 
-def _told(environment: Mapping[str, str]) -> Iterator[Place]:
+def _of_variables(environment: Mapping[str, str]) -> Iterator[Place]:
     if environment.get("RAGGATE_SHARD"):
         yield _written(environment["RAGGATE_SHARD"], "RAGGATE_SHARD")
     for known in _KNOWN:

@@ -20,8 +20,8 @@ from raggate.text.quote import enumerated
 def section(review: Review) -> Section:
     """Write it in small print; a page that is short of room keeps the last sentence."""
     # below a table of metrics, which one that could not be compared does not have
-    told = lines_of(review) if review.verdict.rows or greeted(review) else ()
-    lines = [safe(line, limit=500, middle=True) for line in told]
+    sentences = lines_of(review) if review.verdict.rows or greeted(review) else ()
+    lines = [safe(line, limit=500, middle=True) for line in sentences]
     variants = tuple("<sub>" + "<br>\n".join(shown) + "</sub>" for shown in (lines, lines[-1:]) if shown)
     return Section(name="what the questions show together", rank=3, variants=variants)
 
