@@ -10,16 +10,16 @@ import re
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 
-from builders import make_chunk, make_config, make_failure
+from builders import make_config
 from project import Project, make_project
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import latency, promote
@@ -48,72 +48,9 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
-from raggate.service.ask import AskResult, OnResult
 from raggate.text.jsonio import JsonObject
-from raggate.text.lots import lot
 from reviews import passing
-
-TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
-SMALL = """\
-version: 1
-suite: small
-golden: golden.jsonl
-vault: {{personal: vault/personal, work: vault/work}}
-api: {{url: "http://127.0.0.1:9"}}
-ask: {{modes: [hybrid, vector], repeat: {repeat}, repeat_sample: 4, probes: {{sample: 2}}}}
-invariants: {{headings_findable: warn, nonsense_abstains: warn, spelling_ignored: warn}}
-"""
-
-
-class _Api:
-    base_url = "http://127.0.0.1:9"
-
-    def died(self) -> None:
-        """Live."""
-
-    def log_tail(self) -> tuple[str, ...]:
-        """Log nothing."""
-        return ()
-
-
-@dataclass(frozen=True)
-class FakeAdapter:
-    """Answers by the words of a question, fails some of them, and ranks some otherwise the second time."""
-
-    asked: dict[tuple[str, str], int]
-    repeatable = True
-    remembers: ClassVar[bool] = True
-
-    def ask(self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult) -> AskResult:
-        """Ask in an order of its own, as answers come in when they come."""
-        results = {}
-        for number, (case, mode) in enumerate(reversed(questions), 1):
-            results[case.id, mode] = self._answer(case, mode)
-            on_result(results[case.id, mode], number, len(questions))
-        return AskResult(results=tuple(results[case.id, mode] for case, mode in questions), stopped=None)
-
-    def _answer(self, case: Case, mode: str) -> Result:
-        key = (case.id, mode)
-        self.asked[key] = times = self.asked.get(key, 0) + 1
-        draw = lot(mode, case.id)[0]
-        result = Result(
-            case_id=case.id, mode=mode, response=None, failure=None, retries=draw % 2, elapsed_ms=draw * 1.5
-        )
-        if draw % 11 == 0:
-            return replace(result, failure=make_failure(message="no answer — ✗ within 60 s"))
-        words = [*case.question.split()[:3], "ledger"]
-        chunks = [self._chunk(rank, word, case.question) for rank, word in enumerate(words, 1)]
-        # not of the first ones by lot, which are asked as probes too, by a process that may not have asked them before
-        if self.remembers and times == 2 and draw > 20 and draw % 2:
-            chunks = [replace(chunk, rank=rank) for rank, chunk in enumerate(reversed(chunks), 1)]
-        coverage = {"index_version": "v7", "docs_processed": 12, "chunks_embedded": 36}
-        latency = {"retrieval_ms": draw * 0.1}
-        return replace(result, response=Response(chunks=tuple(chunks), coverage=coverage, latency=latency))
-
-    def _chunk(self, rank: int, word: str, question: str) -> Chunk:
-        place = {"vault": "work", "rel_path": f"Notes/{word}.md", "heading_path": f"# {word.title()} > ## First"}
-        text = f"{question} {word} ## \u202e {'x' * 300}"
-        return make_chunk(f"c{rank}", **place, rank=rank, text=text, score_final=1 / rank)
+from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
 
 
 @contextmanager
@@ -121,7 +58,7 @@ def booted(request: Request, inputs: Inputs, build: object, place: Place, before
     """Bring up an API that answers in this process."""
     place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=36))
     up: Any = FakeAdapter({})
-    yield Booted(adapter=up, api=_Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+    yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
 
 
 @pytest.fixture(scope="module")
@@ -139,12 +76,6 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         yield project
 
 
-def asked_by(project: Project, **fields: Any) -> Request:
-    """Ask for what a quiet front end asks for."""
-    silent = {"environment": {}, "say": lambda line: None, "progress": lambda: Progress(io.StringIO()), "systems": ()}
-    return Request(config_file=project.config, **{**silent, **fields})
-
-
 def asked_in_shards(project: Project, count: int, out: Path) -> Plan:
     """Plan, and ask every shard as a process would."""
     request = asked_by(project, out=out)
@@ -153,26 +84,6 @@ def asked_in_shards(project: Project, count: int, out: Path) -> Plan:
         for shard in range(1, count + 1):
             shard_run.ask(request, inputs, plan, shard)
     return plan
-
-
-def contents(directory: Path) -> dict[str, str]:
-    """Give the files of a run directory without what is of a time."""
-    files = {}
-    for path in sorted(directory.iterdir()):
-        text = path.read_text().replace(directory.name, "RUN")
-        if path.name == "results.jsonl":
-            text = "\n".join(json.dumps(without_times(json.loads(line))) for line in text.splitlines())
-        elif path.suffix == ".json":
-            text = json.dumps(without_times(json.loads(text)), indent=1)
-        files[path.name] = text
-    return files
-
-
-def without_times(value: Any) -> Any:
-    """Leave out of a JSON value what is of a time."""
-    if isinstance(value, dict):
-        return {key: without_times(part) for key, part in value.items() if key not in {*TIMES, "latency"}}
-    return [*map(without_times, value)] if isinstance(value, list) else value
 
 
 @pytest.fixture(scope="module")
@@ -553,7 +464,7 @@ def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, mon
 
     ends = iter([None, None, None, None, ProcessExit(message="was killed by SIGKILL")])
     monkeypatch.setattr(FakeAdapter, "_answer", slow)
-    monkeypatch.setattr(_Api, "died", lambda _: next(ends))
+    monkeypatch.setattr(Api, "died", lambda _: next(ends))
     monkeypatch.setattr("raggate.pipeline.workers.WATCH_SECONDS", 0.05)
     measured = check.run(asked_by(suite, out=tmp_path, workers=3)).run
     assert measured.stopped is not None

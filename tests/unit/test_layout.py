@@ -132,6 +132,10 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/workers.py",
     "pipeline/merge.py",
     "pipeline/stored_check.py",
+    # a run that was killed and goes on: integration/test_resume
+    "pipeline/asked_by.py",
+    "pipeline/kept_answers.py",
+    "pipeline/run_place.py",
     # a file of run directories: run_directory
     "pipeline/config_file.py",
     # what stands beside a verdict: integration/test_check

@@ -141,6 +141,8 @@ def show_run(result: RunResult) -> Answer[Measured]:
             questions=len(run.results),
             failed=failed,
             partial=None if part is None else Part(asked=len(part.asked), of=part.of),
+            resumed=run.provenance.resumed,
+            asked_again=run.provenance.asked_again,
         )
     )
 

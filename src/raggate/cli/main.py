@@ -91,6 +91,7 @@ def cli() -> None:
 
 @cli.command()
 @options.gate("config", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
+@options.resuming()
 @choosing.options
 @click.option(
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
@@ -107,6 +108,8 @@ def check(*, watch: bool, stored: Path | None, reports: tuple[str, ...], **flags
 
     files = report_files.parsed(reports, "--report")
     request = request_of(choosing.taken(flags), **flags)
+    if request.resume is not None and (watch or stored is not None):
+        raise UsageError("--resume goes on with one run: expected neither --watch nor --run beside it")
     if watch and stored is not None:
         raise UsageError("--watch asks anew, and --run asks nothing: expected at most one of them")
     if watch:
@@ -124,6 +127,7 @@ def _check(request: Request, files: Files, stored: Path | None = None) -> Answer
 
 @cli.command()
 @options.gate("config", "suite", *API, "against", "out", "full-text", "workers")
+@options.resuming()
 @choosing.options
 @click.option("--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
 @click.option("--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")

@@ -32,6 +32,17 @@ API = ("api-image", "api-build", "api-url")
 """The options that say what API is asked."""
 
 
+def resuming() -> Callable[[Any], Any]:
+    """Make the options of what goes on after it was killed; their parameters are `resume` and `retry_failed`."""
+    resume = click.option(
+        "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
+    )
+    retry = click.option(
+        "--retry-failed", is_flag=True, help="With --resume: ask calls that failed again; the result says so."
+    )
+    return lambda function: resume(retry(function))
+
+
 def gate(*names: str) -> Callable[[Any], Any]:
     """Make the options of these names, which commands of the gate share."""
     by_name: dict[str, Callable[[Any], Any]] = {

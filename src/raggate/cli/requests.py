@@ -23,6 +23,8 @@ def request_of(
     out: Path | None = None,
     full_text: bool = False,
     workers: int = 1,
+    resume: Path | None = None,
+    retry_failed: bool = False,
     **overrides: str | None,
 ) -> Request:
     """Make the request of a command: which questions, and the flags that commands of the gate share."""
@@ -44,4 +46,6 @@ def request_of(
         **console.hearing(),
         choice=choice or EVERYTHING,
         workers=workers,
+        resume=resume,
+        retry_failed=retry_failed,
     )

@@ -82,6 +82,8 @@ def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[Sha
         )
     if request.workers > 1:
         raise UsageError("--workers divides a whole run, and --plan has divided it already", hint="Plan more shards.")
+    if request.retry_failed:
+        raise UsageError("--retry-failed: a shard's calls stay as they were", hint="Ask the shard again as a whole.")
     shard = shard_numbers.shard_of(flag, request.environment, len(planning.read(plan_file).shards))
     result = shard_run.run(request, plan_file, shard, shard_numbers.attempt_of(request.environment))
     click.echo(log_line(str(console.short_path(result.directory))))

@@ -95,6 +95,7 @@ def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparabl
         idle=questions,
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
+        asked_again=run.provenance.asked_again,
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))
     return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(run)))

@@ -280,6 +280,13 @@ def _vanished(deltas: Sequence[Delta]) -> Iterator[Reason]:
         yield Reason.of_row("vanished", f"{wording.name(delta)} {lost}", delta)
 
 
+def asked_again(comparison: Comparison) -> Iterator[Reason]:
+    """Say that calls failed first and were asked again, where there are such."""
+    if calls := comparison.asked_again:
+        were = "was" if calls == 1 else "were"
+        yield Reason("asked-again", f"{counted(calls, 'call')} failed first and {were} asked again")
+
+
 def fewer_cases(comparison: Comparison) -> Iterator[Reason]:
     """Name the modes with fewer cases than a baseline that does not tell which; one that does lists those removed."""
     baseline = comparison.baseline

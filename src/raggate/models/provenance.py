@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import StrictBool
+from pydantic import Field, StrictBool
 
 RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
 """A command that makes a run."""
+
+MOST_NUMBER = 1_000_000_000
 
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
@@ -38,6 +40,8 @@ class Provenance:
         api_image: the API's container image, `name@sha256:...` or, one that no registry knows, `sha256:...`; empty when
             it is not known.
         command: the command that made it; None where that is not known, as of imported runs.
+        resumed: how often it was killed or interrupted, and went on.
+        asked_again: calls that had failed by then, and were asked again.
         build: the build of which it is, as `raggate diff` names it, such as `revision main`; empty for the API of the
             configuration.
         measured: when it was asked, ISO 8601, where it was judged later, which is when the run began then; else empty.
@@ -55,6 +59,8 @@ class Provenance:
     command: RunCommand | None = None
     build: str = ""
     measured: str = ""
+    resumed: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
+    asked_again: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -133,6 +133,7 @@ class Receipt:
         commit: full id of the commit that was checked out; empty outside git.
         log: the API's last lines when it first said that it had failed. Untrusted text.
         stopped: why not everything was asked; None when it was.
+        resumed: how often it was killed or interrupted, and went on.
         files: SHA-256 of each file beside it, by name.
     """
 
@@ -151,4 +152,5 @@ class Receipt:
     commit: str = ""
     log: tuple[str, ...] = ()
     stopped: str | None = None
+    resumed: int = 0
     files: Mapping[str, str] = field(default_factory=dict)

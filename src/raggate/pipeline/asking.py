@@ -17,6 +17,7 @@ from raggate.models.run import Result
 from raggate.models.shards import Beside
 from raggate.pipeline import planning, workers
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
+from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
@@ -43,6 +44,7 @@ class Part:
         again: whether a few questions are asked a second time; only where all are asked once.
         probes: whether it asks what invariants need beside the questions.
         workers: how many processes ask the questions; what is asked beside them, this one does.
+        kept: keeps the answers as they come, and has those from before the process was killed; None to keep none.
     """
 
     request: Request
@@ -56,6 +58,7 @@ class Part:
     again: bool = True
     probes: bool = True
     workers: int = 1
+    kept: KeptAnswers | None = None
 
     def asks_anything(self) -> bool:
         """Say whether there is anything to ask, so that an API has to be there."""
@@ -74,6 +77,8 @@ class Part:
         log: tuple[str, ...] = ()
         for number in range(self.boots):
             with booted(request, inputs, build, place, self.before) as up, request.progress() as progress:
+                if self.kept is not None:
+                    self.kept.note_boot(answers)
                 stopped = self._ask_times(number, up, answers, progress)
                 if stopped is None and number == self.boots - 1:
                     prober.ask(up, answers.probes)
@@ -125,17 +130,23 @@ class Part:
     def _ask_all(self, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
         """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
         asking = self.inputs.config.ask
-        questions = suite.questions_of(self.cases, asking.modes)
-        before = len(answers.results)
+        questions: Sequence[tuple[Case, str]] = suite.questions_of(self.cases, asking.modes)
+        total, before = len(questions) * asking.repeat, len(answers.results)
+        if self.kept is not None:
+            questions = self.kept.left(questions, repeat)
+        if not questions:
+            return None
 
         def clean(result: Result) -> Result:
             return up.clean(result) if repeat == 1 else replace(up.clean(result), repeat=repeat)
 
-        def keep(result: Result, done: int, total: int) -> None:
+        def keep(result: Result, done: int, _: int) -> None:
             answers.note_failure(result, up.api)
             answers.results.append(cleaned := clean(result))
+            if self.kept is not None:
+                self.kept.add(cleaned)
             self.request.answered(cleaned)
-            progress.advance(before + done, total * asking.repeat, answers.failed)
+            progress.advance(before + done, total, answers.failed)
 
         asked = up.adapter.ask(questions, up.api, on_result=keep)
         answers.results.extend(map(clean, asked.unasked()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -32,12 +32,12 @@ from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
+from raggate.pipeline.run_place import directory_of, run_place
 from raggate.pipeline.second_answers import compared
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
 from raggate.text import deadlines
-from raggate.text.clock import now
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
 
@@ -67,9 +67,11 @@ def measure(
     """
     settings = inputs.config
     workers.check(settings, request.workers)
-    started = now()
-    directory = _directory(request, inputs, started, below)
-    with failure_reports(directory, settings):
+    with ExitStack() as stack:
+        directory, started, kept = directory_of(
+            stack, request, inputs, selection, None if build or boots > 1 or below else command, below
+        )
+        stack.enter_context(failure_reports(directory, settings))
         blank = blank_run(directory, started, request, inputs, selection, build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
@@ -86,6 +88,7 @@ def measure(
             again=selection is None,
             probes=selection is None,
             workers=request.workers if boots == 1 else 1,
+            kept=kept,
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
@@ -93,12 +96,21 @@ def measure(
 
 def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
     """Ask, and write what came of it, also when somebody interrupts it."""
-    answers, begin = PartialRun(), time.monotonic()
+    answers, kept = PartialRun(), part.kept
+    begin = time.monotonic() - (kept.asking.seconds if kept is not None else 0.0)
     try:
         check_modes(part.request, part.inputs)
+        if kept is not None:
+            kept.load(answers, part.cases)
         stopped, log = part.ask(answers)
         stopped = stopped or changed_vault(part.inputs.vault)
-        return finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
+        if kept is not None:
+            kept.check_index(answers)
+            finish = replace(finish, blank=kept.noted_in(finish.blank))
+        finished = finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
+        if kept is not None:
+            kept.done()
+        return finished
     except KeyboardInterrupt:
         raise finish.cut_short(answers, time.monotonic() - begin) from None
 
@@ -117,28 +129,6 @@ def gathered(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Pat
         judge = judging.ready(request, inputs, directory, None)
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *finish.done(answers, answers.seconds, stopped=None, log=answers.log)
-
-
-def _directory(request: Request, inputs: Inputs, started: str, below: Path | None) -> Path:
-    if below is None:
-        return run_place(request, inputs, started)
-    directory = below / "preview"
-    directory.mkdir()
-    return directory
-
-
-def run_place(request: Request, inputs: Inputs, started: str) -> Path:
-    """Make the directory of a run that began at a time, ISO 8601, and tell of it, and of notes that are no UTF-8.
-
-    Raises:
-        UsageError: when it cannot be made, or would lie behind a link.
-    """
-    vault.say_malformed(inputs.vault, request.say)
-    if request.out is None:
-        run_directory.check_place(request.root, inputs.config.out)
-    directory = run_directory.create(request.out or request.root / inputs.config.out, started)
-    request.created(directory)
-    return directory
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -110,7 +110,7 @@ def _refuse_missing_samples(inputs: Inputs, answers: PartialRun) -> None:
 
 
 def _record(plan: Plan, receipts: Sequence[Receipt], left_out: Sequence[str]) -> bytes:
-    keys = ("shard", "attempt", "started", "seconds", "counts", "again", "probes", "files")
+    keys = ("shard", "attempt", "started", "seconds", "counts", "again", "probes", "resumed", "files")
     rows = [{key: getattr(receipt, key) for key in keys} for receipt in receipts]
     record = {"schema": SCHEMA, "plan": plan.hash, "by": plan.by, "shards": rows, "left_out": [*left_out]}
     return dumps(record, pretty=True)

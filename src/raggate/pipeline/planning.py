@@ -211,9 +211,7 @@ def check(made: Plan, request: Request, inputs: Inputs) -> None:
     Raises:
         UsageError: naming what differs.
     """
-    here, planned = as_dict(means(request, inputs)), as_dict(made.means)
-    differing = [_WORDS.get(key, key) for key, value in here.items() if planned[key] != value]
-    if differing:
+    if differing := differences(made.means, means(request, inputs)):
         raise UsageError(
             f"the plan is of other inputs than those here: {', '.join(differing)} "
             f"{'differs' if len(differing) == 1 else 'differ'}",
@@ -222,6 +220,12 @@ def check(made: Plan, request: Request, inputs: Inputs) -> None:
     dealt = sorted(name for part in made.shards for name in part)
     if dealt != sorted(case.id for case in inputs.golden.cases):
         raise UsageError("the plan does not deal every question of the golden set once", hint=_AGAIN)
+
+
+def differences(before: Means, here: Means) -> list[str]:
+    """Name in words what two ways to measure differ in."""
+    others = as_dict(before)
+    return [_WORDS.get(key, key) for key, value in as_dict(here).items() if others[key] != value]
 
 
 _WORDS = {

@@ -90,7 +90,7 @@ class Prober:
         """
         if self.inputs.config.ask.probes.reindex is not None or not self._after_indexing:
             return
-        out.mkdir()
+        out.mkdir(exist_ok=True)  # of a process that was killed, whose answers go on
         try:
             with boot() as up:
                 self._ask(self._after_indexing, up, answers)

@@ -49,6 +49,8 @@ class Request:
         answered: hears each answer and failure of the suite as it comes in.
         choice: which questions are asked; all of them unless it says otherwise.
         workers: how many processes ask the questions.
+        resume: the directory of a run or shard that was killed and goes on, or its name; None to begin one.
+        retry_failed: whether calls that failed before it was killed are asked again.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -69,6 +71,8 @@ class Request:
     answered: Callable[[Result], None] = unheard
     choice: Choice = EVERYTHING
     workers: int = 1
+    resume: Path | None = None
+    retry_failed: bool = False
     created: Callable[[Path], None] = unheard
 
     @property

@@ -7,6 +7,7 @@ receipt.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,8 +23,9 @@ from raggate.models import run_packing
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import probe_rows, result_rows
+from raggate.text import disk
 from raggate.text.dataclass_fields import as_dict
-from raggate.text.files import read_file
+from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
 from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
@@ -54,15 +56,31 @@ class ShardAnswers:
 
 
 class Journal:
-    """A file that results are added to as they come, each with its line break; `digest` is that of all of it."""
+    """A file that results are added to as they come, each with its line break; `digest` is that of all of it.
 
-    def __init__(self, path: Path) -> None:
+    Args:
+        path: the file; there must be none, unless it `goes_on`.
+        goes_on: whether to add to what is there; a last line without its end goes.
+    """
+
+    def __init__(self, path: Path, *, goes_on: bool = False) -> None:
         self._path = path
+        self._goes_on = goes_on
         self._stream: BinaryIO | None = None
         self._hash = sha256()
 
     def __enter__(self) -> Self:
-        self._stream = self._path.open("xb", buffering=0)
+        if not self._goes_on:
+            self._stream = self._path.open("xb", buffering=0)
+            return self
+        handle = os.open(self._path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o644)
+        self._stream = stream = os.fdopen(handle, "r+b", buffering=0)
+        whole = 0
+        for line in _whole_lines(self._path):
+            self._hash.update(line)
+            whole += len(line)
+        stream.truncate(whole)
+        stream.seek(whole)
         return self
 
     def __exit__(
@@ -72,12 +90,19 @@ class Journal:
             self._stream.close()
 
     def add(self, result: Result) -> None:
-        """Add a result; once this returns, a process that is killed has it."""
+        """Add a result; once this returns, a process that is killed has it.
+
+        Raises:
+            OSError: naming the file, when there is no space left for it.
+        """
         line = row(result)
         self._hash.update(line)
         left = memoryview(line)
-        while self._stream is not None and left:
-            left = left[self._stream.write(left) :]
+        try:
+            while self._stream is not None and left:
+                left = left[self._stream.write(left) :]
+        except OSError as error:
+            raise disk.naming(error, self._path) from error
 
     @property
     def digest(self) -> str:
@@ -134,8 +159,21 @@ def begun(path: Path) -> list[Result]:
     Raises:
         UsageError: as `rows`.
     """
-    data = read_file(path, stored=True)
-    return [*rows(data[: data.rfind(b"\n") + 1], str(path))]
+    return [*lines_of(path)]
+
+
+def lines_of(path: Path) -> Iterator[Result]:
+    """Read such results one by one, as `begun` does all of them.
+
+    Raises:
+        UsageError: as `rows`.
+    """
+    for number, line in enumerate(_whole_lines(path), 1):
+        yield _result(parse_object(line, f"{path}:{number}"), f"{path}:{number}")
+
+
+def _whole_lines(path: Path) -> Iterator[bytes]:
+    return (line for line in stored_lines(path) if line.endswith(b"\n"))
 
 
 def _result(stored: Mapping[str, Any], place: str) -> Result:

@@ -6,17 +6,16 @@ import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from raggate.errors import CannotTell, Interrupted
+from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.run import Result
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import planning, run_directory, shard_directory
+from raggate.pipeline import asked_by, kept_answers, planning, run_directory, shard_directory
 from raggate.pipeline.asking import Part
+from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.measure import changed_vault, failure_reports
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
-from raggate.pipeline.shard_directory import Journal
 from raggate.pipeline.shard_receipt import counts, receipt_of
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.clock import now
@@ -54,49 +53,74 @@ def ask(request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int =
     if request.out is None:
         run_directory.check_place(request.root, inputs.config.out)
     parent = request.out or request.root / inputs.config.out
-    directory, number = shard_directory.create(parent, plan, shard, attempt)
-    request.created(directory)
-    with failure_reports(directory, inputs.config):
-        return ShardResult(directory=directory, receipt=_ask(request, inputs, plan, shard, directory, number))
+    goes_on = request.resume is not None
+    by = asked_by.asking(request, inputs, plan.cases(shard, inputs.golden), "shard", now(), plan)
+    if goes_on:
+        directory, number = _unfinished(request, parent, plan, shard)
+    else:
+        directory, number = shard_directory.create(parent, plan, shard, attempt)
+    keeping = KeptAnswers(
+        directory=directory, asking=by, file=shard_directory.RESULTS, goes_on=goes_on, say=request.say
+    )
+    with keeping as kept:
+        request.created(directory)
+        with failure_reports(directory, inputs.config):
+            receipt = _ask(request, inputs, plan, shard, kept, number)
+            kept.done()
+            return ShardResult(directory=directory, receipt=receipt)
 
 
-def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, directory: Path, attempt: int) -> Receipt:
+def _unfinished(request: Request, parent: Path, plan: Plan, shard: int) -> tuple[Path, int]:
+    """Find the attempt that goes on, and which it is.
+
+    Raises:
+        UsageError: when there is none, it has ended, or it is of another shard.
+    """
+    assert request.resume is not None  # noqa: S101 - the caller has looked
+    directory = kept_answers.place(request, parent, request.resume)
+    for attempt in range(1, shard_directory.MOST_ATTEMPTS):
+        if shard_directory.name(plan, shard, attempt) == directory.name:
+            break
+    else:
+        raise UsageError(f"{directory}: not of shard {shard} of {len(plan.shards)}", hint="Name its own directory.")
+    if (directory / shard_directory.RECEIPT).exists():
+        raise UsageError(f"{directory}: it has ended, and has a receipt", hint="Ask the shard again without --resume.")
+    return directory, attempt
+
+
+def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, kept: KeptAnswers, attempt: int) -> Receipt:
     cases = plan.cases(shard, inputs.golden)
-    probes = plan.beside.probes == shard
-    started, begin = now(), time.monotonic()
-    answers = PartialRun()
-    with Journal(directory / shard_directory.RESULTS) as journal:
-
-        def answered(result: Result) -> None:
-            journal.add(result)
-            request.answered(result)
-
-        part = Part(
-            request=replace(request, answered=answered),
-            inputs=inputs,
-            cases=cases,
-            directory=directory,
-            runs=directory.parent,
-            before={},
-            again=plan.beside.again,
-            probes=probes,
-        )
-        try:
-            # nothing to ask is nothing to start an API for
-            stopped, log = part.ask(answers) if part.asks_anything() else (None, ())
-        except KeyboardInterrupt:
-            due = counts(cases, inputs.config.ask, answers.results).planned
-            progress = f"interrupted after {len(answers.results)} of {due} questions of shard {shard}"
-            raise Interrupted(progress, hint=f"Ask it again: --shard {shard}/{len(plan.shards)}.") from None
-        digest = journal.digest
+    answers, begin = PartialRun(), time.monotonic() - kept.asking.seconds
+    kept.load(answers, cases)
+    part = Part(
+        request=request,
+        inputs=inputs,
+        cases=cases,
+        directory=kept.directory,
+        runs=kept.directory.parent,
+        before={},
+        again=plan.beside.again,
+        probes=plan.beside.probes == shard,
+        kept=kept,
+    )
+    try:
+        # nothing to ask is nothing to start an API for
+        stopped, log = part.ask(answers) if part.asks_anything() else (None, ())
+    except KeyboardInterrupt:
+        due = counts(cases, inputs.config.ask, answers.results).planned
+        progress = f"interrupted after {len(answers.results)} of {due} questions of shard {shard}"
+        raise Interrupted(progress, hint=f"Ask it again: --shard {shard}/{len(plan.shards)}.") from None
+    kept.check_index(answers)
+    started = kept.asking.started
     receipt = replace(
         receipt_of(plan, shard, answers, inputs, started=started, seconds=time.monotonic() - begin),
         attempt=attempt,
         commit=sources.head(request.root, request.remote).commit or "",
         log=log,
+        resumed=kept.resumed,
         stopped=stopped or changed_vault(inputs.vault),
     )
-    shard_directory.complete(directory, receipt, answers.again, answers.probes, digest)
+    shard_directory.complete(kept.directory, receipt, answers.again, answers.probes, kept.digest)
     return receipt
 
 

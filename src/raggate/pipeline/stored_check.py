@@ -20,6 +20,7 @@ from raggate.models.selection import EVERYTHING
 from raggate.pipeline import check, claimed_run, judging, measure, run_directory
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
+from raggate.pipeline.run_place import run_place
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text.dates import moment, stamp
 from raggate.text.jsonio import JsonObject, dumps, fields, loads
@@ -62,7 +63,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
         run = claimed_run.accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
         _refuse_cut_texts(run, inputs)
         measured = _measured(origin.measured or claimed.started, run.started)
-        place = measure.run_place(request, inputs, run.started)
+        place = run_place(request, inputs, run.started)
         with measure.failure_reports(place, inputs.config):
             blank = measure.blank_run(place, run.started, request, inputs, command="check")
             provenance = _provenance(origin, blank.provenance)
@@ -139,4 +140,6 @@ def _provenance(claimed: Provenance, own: Provenance) -> Provenance:
         raggate_version=version if version is not None and _VERSION.fullmatch(version) else None,
         checkout=checkout,
         api_image=exact_image(claimed.api_image),
+        resumed=claimed.resumed,
+        asked_again=claimed.asked_again,
     )

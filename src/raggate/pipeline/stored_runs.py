@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import shutil
@@ -24,7 +25,12 @@ SHOWN = 5
 """Names that a message lists."""
 
 _NAME = re.compile(r"([0-9]{8}_[0-9]{6})(?:_([0-9]{1,3}))?")
-_SCHEMAS = {"config.json": "raggate/run/", "verdict.json": "raggate/verdict/", "proof.json": "raggate/proof/"}
+_SCHEMAS = {
+    "config.json": "raggate/run/",
+    "verdict.json": "raggate/verdict/",
+    "proof.json": "raggate/proof/",
+    "asking.json": "raggate/asking/",
+}
 """Files by which a run directory is known, and how what they are begins."""
 
 _HINT = "`raggate runs` lists them; `latest` is the newest of the build that the configuration says."
@@ -105,11 +111,11 @@ def _started(name: str) -> datetime | None:
 
 
 def _run(path: Path, started: datetime) -> StoredRun | None:
-    config, verdict, proof = (_own(path, name) for name in _SCHEMAS)
-    if config is None and verdict is None and proof is None:
+    config, verdict, proof, asking = (_own(path, name) for name in _SCHEMAS)
+    if config is None and verdict is None and proof is None and (asking is None or _asked_now(path)):
         return None
     decided = verdict or _NOTHING
-    of_run = config or decided
+    of_run = config or decided or fields((asking or _NOTHING).get("means"))
     kind = decided.get("verdict", "") if verdict is not None or proof is None else "proof"
     settings = fields(of_run.get("config"))
     return StoredRun(
@@ -119,11 +125,23 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         verdict=cut(kind, limit=40),
         measured=config is not None and (path / "results.jsonl").is_file(),
         partial=_partial((config or _NOTHING).get("selection")),
-        stopped=(config or _NOTHING).get("stopped") is not None,
+        stopped=(config or _NOTHING).get("stopped") is not None or asking is not None,
         size=sum(_sizes(path)),
         command=cut(settings.get("command") or "", limit=20),
         build=cut(settings.get("build") or "", limit=80),
     )
+
+
+def _asked_now(path: Path) -> bool:
+    """Say whether a process asks into a directory right now: see `KeptAnswers`."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except OSError:
+        return True
+    finally:
+        os.close(handle)
+    return False
 
 
 def _own(path: Path, name: str) -> Mapping[str, Any] | None:

@@ -37,6 +37,8 @@ class Measured:
         questions: answers and failures, one for each question in each mode.
         failed: those without an answer.
         partial: which part of the golden set was asked; null for all of it.
+        resumed: how often it was killed or interrupted, and went on.
+        asked_again: calls that had failed by then, and were asked again.
     """
 
     run_directory: Path
@@ -45,6 +47,8 @@ class Measured:
     questions: int
     failed: int
     partial: Part | None
+    resumed: int
+    asked_again: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,126 @@
+"""By what a run that can go on is asked, as a file holds it beside its answers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from typing import Self
+
+from pydantic import TypeAdapter, ValidationError
+
+from raggate.errors import UsageError
+from raggate.inputs import sources
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.kept_answers import Asking
+from raggate.models.shards import Plan
+from raggate.pipeline import planning
+from raggate.pipeline.request import Request
+from raggate.text.dataclass_fields import as_dict
+from raggate.text.files import read_file
+from raggate.text.jsonio import dumps, parse_object
+from raggate.text.problems import first_problem
+
+SCHEMA = "raggate/asking/1"
+ANEW = "Start again without --resume."
+_MOST_BYTES = 4 << 20
+_ASKING = TypeAdapter(Asking)
+_WORDS = {
+    "command": "the command",
+    "plan": "the plan",
+    "questions": "which questions are asked",
+    "commit": "the commit that is checked out",
+    "against": "the commit of --against",
+}
+
+
+def asking(
+    request: Request, inputs: Inputs, cases: Sequence[Case], command: str, started: str, plan: Plan | None = None
+) -> Asking:
+    """Say by what is asked here and now.
+
+    Args:
+        request: what the front end asks for.
+        inputs: what is measured by, with all questions.
+        cases: the questions that are asked.
+        command: the command that asks.
+        started: when, ISO 8601.
+        plan: the plan that these are a shard of; None for a whole run.
+    """
+    return Asking(
+        means=planning.means(request, inputs) if plan is None else plan.means,
+        command=command,
+        plan="" if plan is None else plan.hash,
+        questions=sha256(dumps([case.id for case in cases])).hexdigest(),
+        commit=sources.head(request.root, request.remote).commit or "",
+        against=inputs.against or "",
+        started=started,
+    )
+
+
+def refuse_other(before: Asking, here: Asking, directory: Path) -> None:
+    """Refuse to go on by other means than before, or by means of which nobody knows.
+
+    Raises:
+        UsageError: naming what differs.
+    """
+    differing = planning.differences(before.means, here.means)
+    differing += [word for key, word in _WORDS.items() if getattr(before, key) != getattr(here, key)]
+    if differing:
+        raise UsageError(
+            f"{directory}: it cannot go on, as it was asked by other means: {', '.join(differing)} "
+            f"{'differs' if len(differing) == 1 else 'differ'}",
+            hint=f"Give the same files and flags as before. {ANEW}",
+        )
+    if before.means.api.kind == "source" and not before.means.api.id:
+        raise UsageError(
+            f"{directory}: outside git nothing tells whether the API's source is still the same", hint=ANEW
+        )
+
+
+def read(path: Path) -> Asking:
+    """Read it; nothing in it is trusted.
+
+    Raises:
+        UsageError: when it does not hold what it should.
+    """
+    stored = parse_object(read_file(path, ANEW, most_bytes=_MOST_BYTES, stored=True), str(path))
+    if stored.pop("schema", None) != SCHEMA:
+        raise UsageError(f"{path}: of another version of raggate: expected schema {SCHEMA!r}", hint=ANEW)
+    try:
+        return _ASKING.validate_python(stored)
+    except ValidationError as error:
+        raise UsageError(f"{path}: {first_problem(error)}", hint=ANEW) from None
+
+
+def written(kept: Asking) -> bytes:
+    """Give the content of the file."""
+    return dumps({"schema": SCHEMA, **as_dict(kept)}, pretty=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Questions:
+    """Gives each question, for each time that it is asked, a number from 0."""
+
+    cases: Mapping[str, int]
+    modes: Mapping[str, int]
+    repeat: int
+
+    @classmethod
+    def of(cls, asking: Asking, cases: Sequence[Case]) -> Self:
+        """Number these cases, in the modes and as often as they are asked."""
+        modes = dict.fromkeys(asking.means.modes)
+        numbers = {case.id: number for number, case in enumerate(cases)}
+        return cls(numbers, {mode: number for number, mode in enumerate(modes)}, asking.means.repeat)
+
+    def __len__(self) -> int:
+        return len(self.cases) * len(self.modes) * self.repeat
+
+    def place(self, case_id: str, mode: str, repeat: int) -> int | None:
+        """Give the number of one; None for one that is not asked."""
+        case, at = self.cases.get(case_id), self.modes.get(mode)
+        if case is None or at is None or not 1 <= repeat <= self.repeat:
+            return None
+        return ((repeat - 1) * len(self.modes) + at) * len(self.cases) + case

@@ -1,0 +1,279 @@
+"""The answers of a run that is being asked, on disk as they come in, so that a run that was killed can go on.
+
+Two files in the directory of the run, or of the shard: what it is asked by, and one line per answer. Both are gone once
+it is whole. Who could write them could have given the answers: see docs/resume.md.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.kept_answers import Asking, Boot
+from raggate.models.run import Result, Run
+from raggate.models.selection import EVERYTHING
+from raggate.pipeline import asked_by, index_facts, run_directory, shard_directory
+from raggate.pipeline.asked_by import ANEW, Questions
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.request import Request, unheard
+from raggate.pipeline.shard_directory import Journal
+from raggate.text.jsonio import write_atomic
+
+HEADER = "asking.json"
+ANSWERS = "asked.jsonl"
+"""The answers of a run; those of a shard lie in the file that a merge reads."""
+
+
+@dataclass(slots=True, kw_only=True)
+class KeptAnswers:
+    """The answers on disk; a context, in which nobody else can add any.
+
+    Attributes:
+        directory: where they are.
+        asking: by what they were asked.
+        file: the name of the file that they lie in.
+        goes_on: whether some are there already.
+        retry_failed: whether calls that failed are asked again.
+        say: takes a line about what is there.
+        asked_again: calls that had failed, and were asked again.
+    """
+
+    directory: Path
+    asking: Asking
+    file: str = ANSWERS
+    goes_on: bool = False
+    retry_failed: bool = False
+    say: Callable[[str], None] = unheard
+    asked_again: int = 0
+    _stack: ExitStack | None = None
+    _journal: Journal | None = None
+    _questions: Questions | None = None
+    _lines: int = 0
+    _given: bytearray = field(default_factory=bytearray)
+    _sections: list[int] = field(default_factory=list)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of all answers."""
+        return self._open.digest
+
+    @property
+    def resumed(self) -> int:
+        """How often it has gone on."""
+        return max(len(self.asking.boots) - 1, 0)
+
+    @property
+    def _open(self) -> Journal:
+        assert self._journal is not None  # noqa: S101 - it is a context
+        return self._journal
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            _lock(stack, self.directory)
+            if self.goes_on:
+                self._go_on()
+            self._journal = stack.enter_context(Journal(self.directory / self.file, goes_on=self.goes_on))
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self.asking.boots:
+            # nothing was asked
+            self.done()
+        if self._stack is not None:
+            self._stack.close()
+
+    def _go_on(self) -> None:
+        """Hold what was asked by against what is asked by now.
+
+        Raises:
+            UsageError: when it is not the same, or cannot be known to be.
+        """
+        for name in (HEADER, self.file):
+            _refuse_foreign(self.directory / name)
+        before = asked_by.read(self.directory / HEADER)
+        asked_by.refuse_other(before, self.asking, self.directory)
+        # the header was written as the API was up, and the answers after it
+        took = (self.directory / self.file).stat().st_mtime - (self.directory / HEADER).stat().st_mtime
+        self.asking = replace(before, seconds=before.seconds + max(took, 0.0))
+
+    def load(self, answers: PartialRun, cases: Sequence[Case]) -> None:
+        """Put the answers that are there into `answers`; they must be to these questions.
+
+        A line after one that failed stands in its place: the call was asked again.
+
+        Raises:
+            UsageError: when they are to others, or twice to one.
+        """
+        path, questions = self.directory / self.file, Questions.of(self.asking, cases)
+        last, failed = array("q", [-1]) * len(questions), bytearray(len(questions))
+        for line, result in enumerate(shard_directory.lines_of(path), 1) if self.goes_on else ():
+            place = questions.place(result.case_id, result.mode, result.repeat)
+            if place is None or (last[place] >= 0 and not failed[place]):
+                raise UsageError(f"{path}:{line}: an answer to no question that is asked, or a second one to it")
+            self.asked_again += last[place] >= 0
+            self._lines = last[place] = line
+            failed[place] = result.failure is not None
+        self._given, self._questions = bytearray(len(questions)), questions
+        self._sections = [0] * len(self.asking.boots)
+        for line, result in enumerate(shard_directory.lines_of(path), 1) if self._lines else ():
+            place = questions.place(result.case_id, result.mode, result.repeat)
+            if place is None or last[place] != line:
+                continue
+            if failed[place] and self.retry_failed:
+                self.asked_again += 1
+                continue
+            self._given[place] = True
+            answers.results.append(result)
+            answers.failed += failed[place]
+            for number, boot in enumerate(self.asking.boots):
+                self._sections[number] += line <= boot.begins
+        if self.goes_on:
+            self.say(f"{len(answers.results)} answers are there from before; only the others are asked")
+
+    def left(self, questions: Sequence[tuple[Case, str]], repeat: int) -> Sequence[tuple[Case, str]]:
+        """Give those of the questions that are not answered yet, for the time that `repeat` counts."""
+        if self._questions is None or not self._lines:
+            return questions
+        place = self._questions.place
+        places = ((question, place(question[0].id, question[1], repeat)) for question in questions)
+        return [question for question, at in places if at is None or not self._given[at]]
+
+    def note_boot(self, answers: PartialRun) -> None:
+        """Note that the API is up, before it is asked anything.
+
+        Raises:
+            CannotTell: when it runs from another image, or has another index, than at the first start.
+        """
+        counts = {key: getattr(answers.index, key, None) for key in ("documents", "chunks")}
+        index = {key: count for key, count in counts.items() if count is not None}
+        boot = Boot(begins=self._lines, images=tuple(dict.fromkeys(answers.images)), index=index)
+        if not self._lines:
+            # nothing was answered before, so nothing can be mixed
+            self.asking, self._sections = replace(self.asking, boots=()), []
+        elif self.asking.boots:
+            first = self.asking.boots[0]
+            if first.images != boot.images:
+                raise CannotTell(f"{self.directory}: the API runs from another image than before", hint=ANEW)
+            if first.index != boot.index:
+                raise CannotTell(
+                    f"{self.directory}: the API has another index than before: {_said(boot.index)}, and it was "
+                    f"{_said(first.index)}",
+                    hint=ANEW,
+                )
+            if self.asking.means.api.kind == "url" and not (index or index_facts.values_of(answers.results, None)):
+                raise CannotTell(
+                    f"{self.directory}: the API tells nothing of its index, which may be another one by now", hint=ANEW
+                )
+        self.asking = replace(self.asking, boots=(*self.asking.boots, boot))
+        self._sections.append(len(answers.results))
+        write_atomic(self.directory / HEADER, asked_by.written(self.asking))
+
+    def add(self, result: Result) -> None:
+        """Keep an answer."""
+        self._open.add(result)
+
+    def check_index(self, answers: PartialRun) -> None:
+        """Refuse answers that were given from several indexes, as far as they tell.
+
+        Raises:
+            CannotTell: naming what differs.
+        """
+        sections = pairwise([*self._sections, len(answers.results)]) if len(self._sections) > 1 else ()
+        told = [index_facts.values_of(answers.results[begin:end], None) for begin, end in sections]
+        for key in sorted({key for section in told for key in section}):
+            if len({section[key] for section in told if key in section}) > 1:
+                raise CannotTell(
+                    f"{self.directory}: answers from before it went on and after are of different indexes: {key}",
+                    hint=ANEW,
+                )
+
+    def noted_in(self, run: Run) -> Run:
+        """Note in a run how often it has gone on, and how many calls were asked again."""
+        provenance = replace(run.provenance, resumed=self.resumed, asked_again=self.asked_again)
+        return replace(run, provenance=provenance)
+
+    def done(self) -> None:
+        """Remove what is there for going on alone, now that all is whole."""
+        for name in {HEADER, self.file} - {shard_directory.RESULTS}:
+            (self.directory / name).unlink(missing_ok=True)
+
+
+def of_run(
+    request: Request, inputs: Inputs, cases: Sequence[Case], command: str, started: str, make: Callable[[], Path]
+) -> KeptAnswers:
+    """Give the answers of a run that begins, in a directory that is made, or of the one that goes on.
+
+    Raises:
+        UsageError: as `place`.
+    """
+    if request.retry_failed and request.choice != EVERYTHING:
+        raise UsageError("--retry-failed is for a run of all questions", hint="Leave it out, or ask all of them.")
+    here = asked_by.asking(request, inputs, cases, command, started)
+    if request.resume is None:
+        return KeptAnswers(directory=make(), asking=here)
+    if request.out is None:
+        run_directory.check_place(request.root, inputs.config.out)
+    out = request.out or request.root / inputs.config.out
+    return KeptAnswers(
+        directory=place(request, out, request.resume),
+        asking=here,
+        goes_on=True,
+        retry_failed=request.retry_failed,
+        say=request.say,
+    )
+
+
+def keeps(request: Request, command: str) -> bool:
+    """Say whether answers are kept: not by several processes, nor where what is left is another job's to find."""
+    return command in {"check", "run"} and request.workers == 1 and not request.action
+
+
+def place(request: Request, out: Path, named: Path) -> Path:
+    """Find the directory that goes on: a path, or a name in `out`.
+
+    Raises:
+        UsageError: when nothing there can go on, or somebody else could have written it.
+    """
+    directory = named if named.is_dir() else out / named
+    if not (directory / HEADER).exists():
+        raise UsageError(
+            f"{named}: nothing goes on there: it is whole, or nothing was asked in it",
+            hint="Only what was killed or interrupted while it asked goes on, and not with --workers.",
+        )
+    if request.action:
+        raise UsageError("--resume: the action does not go on with what it finds")
+    _refuse_foreign(directory)
+    return directory
+
+
+def _refuse_foreign(path: Path) -> None:
+    with suppress(FileNotFoundError):
+        if path.is_symlink() or path.stat().st_uid != os.geteuid():
+            raise UsageError(f"{path}: a link, or another user's: its answers are not believed", hint=ANEW)
+
+
+def _lock(stack: ExitStack, directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    stack.callback(os.close, handle)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise UsageError(f"{directory}: another process asks there right now") from None
+
+
+def _said(index: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {key}" for key, count in sorted(index.items())) or "not told"

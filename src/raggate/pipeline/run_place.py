@@ -1,0 +1,65 @@
+"""The directory of a run that begins, or of one that was killed and goes on."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+
+from raggate.errors import UsageError
+from raggate.gate import selected
+from raggate.inputs import vault
+from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import RunCommand
+from raggate.models.selection import Selection
+from raggate.pipeline import kept_answers, run_directory
+from raggate.pipeline.kept_answers import KeptAnswers
+from raggate.pipeline.request import Request
+from raggate.reports import OF_FAILURE, OF_RUN
+from raggate.text.clock import now
+
+
+def directory_of(
+    stack: ExitStack,
+    request: Request,
+    inputs: Inputs,
+    selection: Selection | None,
+    command: RunCommand | None,
+    below: Path | None,
+) -> tuple[Path, str, KeptAnswers | None]:
+    """Make the directory of a run, or find the one that goes on. Returns when it began too, and its answers so far.
+
+    `command` is None where none are kept, as of a run that is beside another one.
+    """
+    started = now()
+    if request.retry_failed and request.resume is None:
+        raise UsageError("--retry-failed needs --resume, the run whose calls failed")
+    if request.resume is not None and request.workers > 1:
+        raise UsageError("--workers: a run goes on in one process", hint="Leave --workers out.")
+    if command is not None and kept_answers.keeps(request, command):
+        cases = selected.asked_of(inputs.golden, selection).cases
+        made = partial(run_place, request, inputs, started)
+        kept = stack.enter_context(kept_answers.of_run(request, inputs, cases, command, started, made))
+        for name in (*OF_FAILURE, *OF_RUN) if kept.goes_on else ():
+            # of what it was interrupted for
+            (kept.directory / name).unlink(missing_ok=True)
+        return kept.directory, kept.asking.started, kept
+    if below is None:
+        return run_place(request, inputs, started), started, None
+    directory = below / "preview"
+    directory.mkdir()
+    return directory, started, None
+
+
+def run_place(request: Request, inputs: Inputs, started: str) -> Path:
+    """Make the directory of a run that began at a time, ISO 8601, and tell of it, and of notes that are no UTF-8.
+
+    Raises:
+        UsageError: when it cannot be made, or would lie behind a link.
+    """
+    vault.say_malformed(inputs.vault, request.say)
+    if request.out is None:
+        run_directory.check_place(request.root, inputs.config.out)
+    directory = run_directory.create(request.out or request.root / inputs.config.out, started)
+    request.created(directory)
+    return directory

@@ -1,0 +1,441 @@
+"""A run that was killed goes on, asks nothing twice, and comes to what it would have been."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from builders import make_failure
+from project import Project, make_project
+from raggate.errors import ExitCode, UsageError
+from raggate.models.golden import Case
+from raggate.models.run import Result
+from raggate.models.service import IndexState
+from raggate.pipeline import asking, check, kept_answers, merge, planning, shard_run, stored_runs
+from raggate.pipeline.booted import Booted
+from raggate.pipeline.result import RunFailed
+from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.scoring import score
+from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
+
+FIRST = 59
+"""Questions of the suite, before any is asked for invariants or a second time."""
+
+
+class Killed(BaseException):
+    """Ends a process as SIGKILL would: nothing that raggate does at an end is done."""
+
+
+@dataclass
+class Fake:
+    """An API that outlives raggate: what it was asked, when it kills its asker, and what it tells of its index.
+
+    `kill_after` calls it answers; `version` and `documents` are those of its index; `refuses` says which calls fail.
+    """
+
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    asked: dict[tuple[str, str], int] = field(default_factory=dict)
+    kill_after: int = 1 << 30
+    documents: int | None = 12
+    version: str = "v7"
+    refuses: Callable[[str, str], bool] = lambda case, mode: False
+
+    @contextmanager
+    def booted(self, request: Any, inputs: Any, build: object, place: Any, before: object) -> Iterator[Booted]:
+        """Bring it up once more."""
+        place.counted(IndexState(healthy=True, indexing=False, documents=self.documents, chunks=self.documents))
+        up: Any = _Adapter(self.asked, self)
+        yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+
+
+@dataclass(frozen=True)
+class _Adapter(FakeAdapter):
+    api: Fake
+
+    def _answer(self, case: Case, mode: str) -> Result:
+        if len(self.api.calls) >= self.api.kill_after:
+            raise Killed
+        self.api.calls.append((case.id, mode))
+        result = super()._answer(case, mode)
+        if self.api.refuses(case.id, mode):
+            return replace(result, response=None, failure=make_failure(message="busy"))
+        if result.response is None:
+            return result
+        coverage = {**(result.response.coverage or {}), "index_version": self.api.version}
+        return replace(result, response=replace(result.response, coverage=coverage))
+
+
+@pytest.fixture(scope="module")
+def suite(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A suite of 30 questions in two modes."""
+    project = make_project(tmp_path_factory.mktemp("resume"))
+    cases = project.cases()
+    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:6]]
+    more[0]["retriever_types"] = ["hybrid"]
+    project.write_cases([*cases, *more])
+    project.config.write_text(SMALL.format(repeat=1))
+    return project
+
+
+@pytest.fixture
+def api(monkeypatch: pytest.MonkeyPatch) -> Fake:
+    """An API that has not been asked anything."""
+    fake = Fake()
+    monkeypatch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
+    use(fake, monkeypatch)
+    return fake
+
+
+def use(fake: Fake, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have raggate ask this API from now on."""
+    monkeypatch.setattr(asking, "booted", fake.booted)
+
+
+def killed(project: Project, fake: Fake, out: Path, after: int, **fields: Any) -> Path:
+    """Run until so many calls are answered, and are killed; give the directory."""
+    fake.kill_after = len(fake.calls) + after
+    with pytest.raises(Killed):
+        check.run(asked_by(project, out=out, **fields))
+    fake.kill_after = 1 << 30
+    return next(path for path in out.iterdir() if (path / kept_answers.HEADER).exists())
+
+
+def compared(directory: Path) -> dict[str, str]:
+    """Give the files of a run directory without times, and without how often it went on."""
+    files = contents(directory)
+    config = json.loads(files["config.json"])
+    config["config"].pop("resumed", None)
+    return {**files, "config.json": json.dumps(config)}
+
+
+@pytest.fixture
+def whole(suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    """The files of the run that nothing interrupts."""
+    use(Fake(), monkeypatch)
+    files = compared(check.run(asked_by(suite, out=tmp_path / "whole")).directory)
+    use(api, monkeypatch)
+    return files
+
+
+def test_twenty_random_kills_change_nothing(suite: Project, tmp_path: Path, api: Fake, whole: dict[str, str]) -> None:
+    """Killed 20 times at random, the run is byte for byte the uninterrupted one, and asks no question of it twice."""
+    places = sorted(random.Random(7).sample(range(1, FIRST), 20))  # noqa: S311 - no secret
+    directory = killed(suite, api, tmp_path / "out", places[0])
+    for before, after in pairwise(places):
+        api.kill_after = len(api.calls) + after - before
+        with pytest.raises(Killed):
+            check.run(asked_by(suite, out=tmp_path / "out", resume=Path(directory.name)))
+    api.kill_after = 1 << 30
+    result = check.run(asked_by(suite, out=tmp_path / "out", resume=directory))
+    assert result.directory == directory
+    assert result.run.provenance.resumed == 20
+    assert compared(directory) == whole
+    assert max(Counter(api.calls[:FIRST]).values()) == 1
+    assert sorted(path.name for path in directory.iterdir()) == sorted(whole)
+
+
+@pytest.mark.parametrize("after", [FIRST, FIRST + 1, FIRST + 5])
+def test_a_kill_while_more_is_asked_beside_changes_nothing_but_that_it_is_asked_anew(
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch, after: int
+) -> None:
+    """Killed in second answers or probes, all questions of the suite stay answered, and only those are asked again."""
+    directory = killed(suite, api, tmp_path, after)
+    # as an API that remembers nothing
+    api.asked.clear()
+    before = len(api.calls)
+    result = check.run(asked_by(suite, out=tmp_path, resume=directory))
+    assert len(result.run.results) == FIRST
+    assert len(api.calls) - before < FIRST
+    assert result.run.probes.answers
+
+
+def test_every_time_that_a_question_is_asked_counts_for_itself(
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With ask.repeat a run goes on within any of its times."""
+    suite.config.write_text(SMALL.format(repeat=3))
+    try:
+        use(Fake(), monkeypatch)
+        expected = compared(check.run(asked_by(suite, out=tmp_path / "whole")).directory)
+        use(api, monkeypatch)
+        directory = killed(suite, api, tmp_path / "out", FIRST + 20)
+        assert compared(check.run(asked_by(suite, out=tmp_path / "out", resume=directory)).directory) == expected
+    finally:
+        suite.config.write_text(SMALL.format(repeat=1))
+
+
+@pytest.fixture(scope="module")
+def half(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str], dict[Any, int]]:
+    """A run that was killed in the middle, the files of the whole one, and what the API remembers."""
+    fake, out = Fake(), tmp_path_factory.mktemp("half")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
+        use(Fake(), patch)
+        files = compared(check.run(asked_by(suite, out=out / "whole")).directory)
+        use(fake, patch)
+        return killed(suite, fake, out / "killed", 30), files, dict(fake.asked)
+
+
+@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(cut=st.floats(0, 1))
+def test_wherever_the_file_is_cut_the_run_goes_on(
+    suite: Project, half: tuple[Path, dict[str, str], dict[Any, int]], tmp_path: Path, cut: float
+) -> None:
+    """A file of answers that ends at any byte is one of its whole lines: the torn one is asked again."""
+    directory, files, _ = half
+    copy = tmp_path / directory.name
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(directory, copy)
+    path = copy / kept_answers.ANSWERS
+    data = path.read_bytes()[: int(cut * path.stat().st_size)]
+    path.write_bytes(data)
+    kept = data.count(b"\n")
+    given_before = {(json.loads(line)["case_id"], json.loads(line)["mode"]) for line in data.split(b"\n")[:kept]}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
+        fake = Fake(asked=dict.fromkeys(given_before, 1))
+        use(fake, patch)
+        result = check.run(asked_by(suite, out=tmp_path, resume=copy))
+    assert len({*fake.calls[: FIRST - kept]} | given_before) == FIRST
+    assert compared(result.directory) == files
+
+
+def refusal(project: Project, directory: Path, **fields: Any) -> RunFailed:
+    """Go on, and give why that is refused."""
+    with pytest.raises(RunFailed) as failed:
+        check.run(asked_by(project, **{"out": directory.parent, "resume": directory, **fields}))
+    return failed.value
+
+
+def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
+    path = directory / kept_answers.HEADER
+    stored = json.loads(path.read_text())
+    change(stored)
+    path.write_text(json.dumps(stored))
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda it: it["means"].update(golden="0"), "the golden set differs"),
+        (lambda it: it["means"].update(config="0"), "the configuration differs"),
+        (lambda it: it["means"].update(vault="0"), "the vault differs"),
+        (lambda it: it["means"]["api"].update(id="0"), "the API's image or source differs"),
+        (lambda it: it["means"].update(raggate_version="0"), "the version of raggate differs"),
+        (lambda it: it["means"].update(modes=["hybrid"]), "modes differs"),
+        (lambda it: it["means"].update(repeat=2), "repeat differs"),
+        (lambda it: it.update(command="check"), "the command differs"),
+        (lambda it: it.update(questions="0"), "which questions are asked differs"),
+        (lambda it: it.update(commit="0" * 40), "the commit that is checked out differs"),
+        (lambda it: it.update(plan="0"), "the plan differs"),
+        (lambda it: it.update(schema="raggate/asking/0"), "of another version of raggate"),
+        (lambda it: it.update(boots=3), "boots"),
+    ],
+)
+def test_what_was_asked_by_other_means_does_not_go_on(
+    suite: Project,
+    half: tuple[Path, dict[str, str], dict[Any, int]],
+    tmp_path: Path,
+    api: Fake,
+    change: Callable[[dict[str, Any]], None],
+    sentence: str,
+) -> None:
+    """Whatever differs is named, exit 2, and nothing is asked or written."""
+    copy = Path(shutil.copytree(half[0], tmp_path / half[0].name))
+    _header(copy, change)
+    before = {path.name: path.read_bytes() for path in copy.iterdir()}
+    failed = refusal(suite, copy)
+    assert sentence in failed.message
+    assert failed.exit_code == ExitCode.USAGE
+    assert {path.name: path.read_bytes() for path in copy.iterdir()} == before
+    assert not api.calls
+
+
+def _doubled(copy: Path) -> None:
+    path = copy / kept_answers.ANSWERS
+    answered = next(line for line in path.read_bytes().splitlines(keepends=True) if b'"failure":null' in line)
+    path.write_bytes(path.read_bytes() + answered)
+
+
+def _foreign(copy: Path) -> None:
+    path = copy / kept_answers.ANSWERS
+    row = json.loads(path.read_bytes().splitlines()[0])
+    path.write_bytes(path.read_bytes() + json.dumps({**row, "case_id": "nobody"}).encode() + b"\n")
+
+
+def _no_answer(copy: Path) -> None:
+    path = copy / kept_answers.ANSWERS
+    path.write_bytes(b"\x00\n" + path.read_bytes())
+
+
+def _linked(copy: Path) -> None:
+    path = copy / kept_answers.ANSWERS
+    path.rename(copy.parent / "elsewhere")
+    path.symlink_to(copy.parent / "elsewhere")
+
+
+def _whole(copy: Path) -> None:
+    (copy / kept_answers.HEADER).unlink()
+
+
+@pytest.mark.parametrize(
+    ("damage", "sentence"),
+    [
+        (_doubled, "or a second one to it"),
+        (_foreign, "an answer to no question that is asked"),
+        (_no_answer, "asked.jsonl:1"),
+        (_linked, "a link, or another user's"),
+        (_whole, "nothing goes on there"),
+    ],
+)
+def test_answers_that_could_lie_do_not_go_on(
+    suite: Project,
+    half: tuple[Path, dict[str, str], dict[Any, int]],
+    tmp_path: Path,
+    api: Fake,
+    damage: Callable[[Path], None],
+    sentence: str,
+) -> None:
+    """Answers that are doubled, foreign, damaged or behind a link are refused before anything is asked."""
+    copy = Path(shutil.copytree(half[0], tmp_path / half[0].name))
+    damage(copy)
+    assert sentence in refusal(suite, copy).message
+    assert not api.calls
+
+
+def test_a_directory_behind_a_link_and_the_action_do_not_go_on(
+    suite: Project, half: tuple[Path, dict[str, str], dict[Any, int]], tmp_path: Path, api: Fake
+) -> None:
+    """What lies behind a link is not believed, and the action goes on with nothing that it finds."""
+    (tmp_path / "linked").symlink_to(half[0])
+    assert "a link, or another user's" in refusal(suite, tmp_path / "linked").message
+    assert not api.calls
+    check.run(asked_by(suite, out=tmp_path / "action", action=True))
+    assert not [*(tmp_path / "action").glob(f"*/{kept_answers.HEADER}")]
+
+
+def test_a_directory_in_which_another_process_asks_does_not_go_on(suite: Project, tmp_path: Path, api: Fake) -> None:
+    """Two processes never add to the same answers, and `runs prune` does not see them; one that was killed it does."""
+    seen: list[str] = []
+
+    def answered(result: Result) -> None:
+        if not seen:
+            directory = next(tmp_path.glob("[0-9]*"))
+            seen.append(refusal(suite, directory).message)
+            assert not stored_runs.stored_runs(tmp_path)
+
+    check.run(asked_by(suite, out=tmp_path, answered=answered))
+    assert "another process asks there right now" in seen[0]
+    (place,) = stored_runs.stored_runs(killed(suite, api, tmp_path / "killed", 5).parent)
+    assert (place.suite, place.stopped, place.measured) == ("small", True, False)
+
+
+@pytest.mark.parametrize(
+    ("documents", "version", "sentence"),
+    [
+        (13, "v7", "another index than before: 13 chunks, 13 documents, and it was 12 chunks, 12 documents"),
+        (12, "v8", "of different indexes: index_version"),
+    ],
+)
+def test_answers_of_two_indexes_are_never_mixed(
+    suite: Project, tmp_path: Path, api: Fake, documents: int, version: str, sentence: str
+) -> None:
+    """Another count is seen before anything is asked, another version by the answers, also the next time: exit 3."""
+    directory = killed(suite, api, tmp_path, 30)
+    api.documents, api.version = documents, version
+    failed = refusal(suite, directory)
+    assert sentence in failed.message
+    assert failed.exit_code == ExitCode.CANNOT_TELL
+    api.documents = 12
+    if version != "v7":
+        assert sentence in refusal(suite, directory).message
+
+
+def test_failed_calls_alone_are_asked_again_and_that_is_told(
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With --retry-failed failed calls are asked again, which the record tells; without it they stay as they were."""
+    api.refuses = lambda case, mode: case.endswith("-again")
+    directory = killed(suite, api, tmp_path, 30)
+    shutil.copytree(directory, tmp_path / "copy" / directory.name)
+    api.refuses = lambda case, mode: False
+    refused = sum(case.endswith("-again") for case, _ in api.calls)
+    assert refused > 2
+    plain = check.run(asked_by(suite, out=tmp_path / "copy", resume=tmp_path / "copy" / directory.name)).run
+    assert plain.provenance.asked_again == 0
+    assert sum(item.result.failure is not None and item.result.failure.message == "busy" for item in plain.results)
+    # killed once more on the way: what was asked again by then is told all the same
+    api.kill_after = len(api.calls) + 2
+    with pytest.raises(Killed):
+        check.run(asked_by(suite, out=tmp_path, resume=directory, retry_failed=True))
+    api.kill_after = 1 << 30
+    again = check.run(asked_by(suite, out=tmp_path, resume=directory, retry_failed=True)).run
+    lines = (tmp_path / "copy" / directory.name / "results.jsonl").read_text().splitlines()
+    failed = sum(json.loads(line)["result"]["failure"] is not None for line in lines)
+    assert refused <= again.provenance.asked_again <= failed
+    stored = json.loads((directory / "config.json").read_text())["config"]
+    assert stored["asked_again"] == again.provenance.asked_again
+    warnings = check.evaluate_run(again, score.score(again, (1, 5)), None).verdict.warnings
+    sentence = f"{again.provenance.asked_again} calls failed first and were asked again"
+    assert [reason.message for reason in warnings if reason.code == "asked-again"] == [sentence]
+
+
+def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
+    suite: Project, tmp_path: Path, api: Fake, whole: dict[str, str]
+) -> None:
+    """A killed shard that goes on has the receipt and the answers of one that was never killed."""
+    request = asked_by(suite, out=tmp_path / "shards")
+    with load_inputs(request) as inputs:
+        plan = planning.plan(request, inputs, 2)
+        api.kill_after = 11
+        with pytest.raises(Killed):
+            shard_run.ask(request, inputs, plan, 1)
+        api.kill_after = 1 << 30
+        directory = tmp_path / "shards" / "shard-1-of-2"
+        with pytest.raises(UsageError, match="not of shard 2"):
+            shard_run.ask(replace(request, resume=directory), inputs, plan, 2)
+        resumed = shard_run.ask(replace(request, resume=directory), inputs, plan, 1)
+        shard_run.ask(request, inputs, plan, 2)
+    assert resumed.directory == directory
+    assert not (directory / kept_answers.HEADER).exists()
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])
+    files = compared(merged.result.directory)
+    assert [row["resumed"] for row in json.loads(files.pop("shards.json"))["shards"]] == [1, 0]
+    assert files == whole
+
+
+def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
+    """Kill -9 in the middle of a run, then --resume: nothing that was answered is asked again."""
+    project = make_project(tmp_path)
+    project.edit("concurrency: 4", "concurrency: 1")
+    for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
+        subprocess.run(["git", "-C", str(tmp_path), *command], check=True)
+    process = project.start("run", FAKE_BEHAVIOUR="slow:80")
+    found: list[Path] = []
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (found and found[0].read_bytes().count(b"\n") >= 2):
+        found = [*tmp_path.glob(f".raggate/runs/*/{kept_answers.ANSWERS}")]
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.communicate(timeout=10)
+    directory = found[0].parent
+    done = project.raggate("run", "--resume", directory.name, FAKE_BEHAVIOUR="ok")
+    assert done.code == ExitCode.PASS, done.err
+    assert "answers are there from before; only the others are asked" in done.err
+    assert not found[0].exists()
+    assert len((directory / "results.jsonl").read_text().splitlines()) == len(project.cases())

@@ -1,0 +1,109 @@
+"""A small suite of which an API in this process is asked, and what is compared of the runs that come of it."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+from builders import make_chunk, make_failure
+from project import Project
+from raggate.models.golden import Case
+from raggate.models.run import Chunk, Response, Result
+from raggate.pipeline.request import Request
+from raggate.reports.progress import Progress
+from raggate.service.ask import AskResult, OnResult
+from raggate.text.lots import lot
+
+TIMES = ("run_id", "started", "duration_s", "elapsed_ms", "p50", "p95", "total_s", "timestamp", "measured", "trace_id")
+SMALL = """\
+version: 1
+suite: small
+golden: golden.jsonl
+vault: {{personal: vault/personal, work: vault/work}}
+api: {{url: "http://127.0.0.1:9"}}
+ask: {{modes: [hybrid, vector], repeat: {repeat}, repeat_sample: 4, probes: {{sample: 2}}}}
+invariants: {{headings_findable: warn, nonsense_abstains: warn, spelling_ignored: warn}}
+"""
+
+
+class Api:
+    """Is up."""
+
+    base_url = "http://127.0.0.1:9"
+
+    def died(self) -> None:
+        """Live."""
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Log nothing."""
+        return ()
+
+
+@dataclass(frozen=True)
+class FakeAdapter:
+    """Answers by the words of a question, fails some of them, and ranks some otherwise the second time."""
+
+    asked: dict[tuple[str, str], int]
+    repeatable = True
+    remembers: ClassVar[bool] = True
+
+    def ask(self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult) -> AskResult:
+        """Ask in an order of its own, as answers come in when they come."""
+        results = {}
+        for number, (case, mode) in enumerate(reversed(questions), 1):
+            results[case.id, mode] = self._answer(case, mode)
+            on_result(results[case.id, mode], number, len(questions))
+        return AskResult(results=tuple(results[case.id, mode] for case, mode in questions), stopped=None)
+
+    def _answer(self, case: Case, mode: str) -> Result:
+        key = (case.id, mode)
+        self.asked[key] = times = self.asked.get(key, 0) + 1
+        draw = lot(mode, case.id)[0]
+        result = Result(
+            case_id=case.id, mode=mode, response=None, failure=None, retries=draw % 2, elapsed_ms=draw * 1.5
+        )
+        if draw % 11 == 0:
+            return replace(result, failure=make_failure(message="no answer — ✗ within 60 s"))
+        words = [*case.question.split()[:3], "ledger"]
+        chunks = [self._chunk(rank, word, case.question) for rank, word in enumerate(words, 1)]
+        # not of the first ones by lot, which are asked as probes too, by a process that may not have asked them before
+        if self.remembers and times == 2 and draw > 20 and draw % 2:
+            chunks = [replace(chunk, rank=rank) for rank, chunk in enumerate(reversed(chunks), 1)]
+        coverage = {"index_version": "v7", "docs_processed": 12, "chunks_embedded": 36}
+        latency = {"retrieval_ms": draw * 0.1}
+        return replace(result, response=Response(chunks=tuple(chunks), coverage=coverage, latency=latency))
+
+    def _chunk(self, rank: int, word: str, question: str) -> Chunk:
+        place = {"vault": "work", "rel_path": f"Notes/{word}.md", "heading_path": f"# {word.title()} > ## First"}
+        text = f"{question} {word} ## \u202e {'x' * 300}"
+        return make_chunk(f"c{rank}", **place, rank=rank, text=text, score_final=1 / rank)
+
+
+def asked_by(project: Project, **fields: Any) -> Request:
+    """Ask for what a quiet front end asks for."""
+    silent = {"environment": {}, "say": lambda line: None, "progress": lambda: Progress(io.StringIO()), "systems": ()}
+    return Request(config_file=project.config, **{**silent, **fields})
+
+
+def contents(directory: Path) -> dict[str, str]:
+    """Give the files of a run directory without what is of a time."""
+    files = {}
+    for path in sorted(directory.iterdir()):
+        text = path.read_text().replace(directory.name, "RUN")
+        if path.name == "results.jsonl":
+            text = "\n".join(json.dumps(without_times(json.loads(line))) for line in text.splitlines())
+        elif path.suffix == ".json":
+            text = json.dumps(without_times(json.loads(text)), indent=1)
+        files[path.name] = text
+    return files
+
+
+def without_times(value: Any) -> Any:
+    """Leave out of a JSON value what is of a time."""
+    if isinstance(value, dict):
+        return {key: without_times(part) for key, part in value.items() if key not in {*TIMES, "latency"}}
+    return [*map(without_times, value)] if isinstance(value, list) else value
