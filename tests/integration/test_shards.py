@@ -316,6 +316,13 @@ def test_the_verdict_of_a_merged_run_is_that_of_a_check(suite: Project, asked: P
     assert contents(judged.directory)["results.jsonl"] == contents(checked.directory)["results.jsonl"]
 
 
+def test_a_shard_that_is_named_twice_is_one(suite: Project, asked: Path, tmp_path: Path) -> None:
+    """A directory that is named by itself, and lies in one that is named too, is no second attempt."""
+    shards = sorted(path for path in (asked / "shards").iterdir() if path.is_dir())
+    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards", *shards[:1]])
+    assert len(merged.shards) == len(shards)
+
+
 @pytest.mark.parametrize(
     ("old", "new", "words"),
     [

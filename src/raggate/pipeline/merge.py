@@ -60,7 +60,9 @@ def merge(request: Request, directories: Sequence[Path], plan_file: Path | None 
             another plan or index, each named.
     """
     with load_inputs(request) as inputs:
-        attempts = [looked_at(place) for directory in directories for place in shard_directory.places(directory)]
+        # one that is named by itself and lies in another that is named is one attempt, not two
+        named = (place for directory in directories for place in shard_directory.places(directory))
+        attempts = [looked_at(place) for place in {place.resolve(): place for place in named}.values()]
         plan = _plan(request, inputs, attempts, plan_file)
         shards, left_out = read_shards(plan, attempts, inputs)
         _refuse_other_commit(shards, sources.head(request.root, request.remote).commit)
