@@ -80,10 +80,15 @@ class KeptAnswers:
 
     def __enter__(self) -> Self:
         with ExitStack() as stack:
-            _lock(stack, self.directory)
+            path = self.directory / self.file
             if self.goes_on:
+                for name in (HEADER, self.file):
+                    _refuse_foreign(self.directory / name)
+                _lock(stack, path)
                 self._go_on()
-            self._journal = stack.enter_context(Journal(self.directory / self.file, goes_on=self.goes_on))
+            self._journal = stack.enter_context(Journal(path, goes_on=self.goes_on))
+            if not self.goes_on:
+                _lock(stack, path)
             self._stack = stack.pop_all()
         return self
 
@@ -102,8 +107,6 @@ class KeptAnswers:
         Raises:
             UsageError: when it is not the same, or cannot be known to be.
         """
-        for name in (HEADER, self.file):
-            _refuse_foreign(self.directory / name)
         before = asked_by.read(self.directory / HEADER)
         asked_by.refuse_other(before, self.asking, self.directory)
         # the header was written as the API was up, and the answers after it
@@ -266,13 +269,14 @@ def _refuse_foreign(path: Path) -> None:
             raise UsageError(f"{path}: a link, or another user's: its answers are not believed", hint=ANEW)
 
 
-def _lock(stack: ExitStack, directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+def _lock(stack: ExitStack, path: Path) -> None:
+    # not the directory: what judges say is kept there too, with a lock of its own
+    handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
     stack.callback(os.close, handle)
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        raise UsageError(f"{directory}: another process asks there right now") from None
+        raise UsageError(f"{path.parent}: another process asks there right now") from None
 
 
 def _said(index: Mapping[str, int]) -> str:

@@ -134,7 +134,10 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
 
 def _asked_now(path: Path) -> bool:
     """Say whether a process asks into a directory right now: see `KeptAnswers`."""
-    handle = os.open(path, os.O_RDONLY)
+    try:
+        handle = os.open(path / "asked.jsonl", os.O_RDONLY | os.O_NOFOLLOW)
+    except OSError:
+        return False
     try:
         fcntl.flock(handle, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except OSError:
