@@ -235,7 +235,7 @@ def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
         (lambda it: it["means"].update(golden="0"), "the golden set differs"),
         (lambda it: it["means"].update(config="0"), "the configuration differs"),
         (lambda it: it["means"].update(vault="0"), "the vault differs"),
-        (lambda it: it["means"]["api"].update(id="0"), "the API's image or source differs"),
+        (lambda it: it["means"]["api"].update(id="0"), "the API's address differs"),
         (lambda it: it["means"].update(raggate_version="0"), "the version of raggate differs"),
         (lambda it: it["means"].update(modes=["hybrid"]), "modes differs"),
         (lambda it: it["means"].update(repeat=2), "repeat differs"),

@@ -130,7 +130,7 @@ def _likely_cause(causes: Sequence[tuple[str, Cause]]) -> str:
         words, number_of = (above, times) if 2 * times > total else (words, number_of)
     if words and 2 * number_of > total:
         return (
-            f"Most likely cause: {words} ({number_of} of {total} questions that got worse{_each(causes)})."
+            f"Most likely cause: {words} ({number_of} of {total} questions that make it red{_each(causes)})."
             if total > 1
             else ""
         )
@@ -138,7 +138,7 @@ def _likely_cause(causes: Sequence[tuple[str, Cause]]) -> str:
         return ""
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
-        return f"What caused it does not show{seen} ({number_of} of {total} questions that got worse{_each(causes)})."
+        return f"What caused it does not show{seen} ({number_of} of {total} questions that make it red{_each(causes)})."
     return "No single cause shows."
 
 
@@ -156,5 +156,5 @@ def _each(causes: Sequence[tuple[str, Cause]]) -> str:
 
 def _share(fits: int, total: int) -> str:
     if total == 1:
-        return "fits the question that got worse"
-    return f"fits {'all' if fits == total else f'{fits} of the'} {total} questions that got worse"
+        return "fits the question that makes it red"
+    return f"fits {'all' if fits == total else f'{fits} of the'} {total} questions that make it red"

@@ -225,16 +225,21 @@ def check(made: Plan, request: Request, inputs: Inputs) -> None:
 def differences(before: Means, here: Means) -> list[str]:
     """Name in words what two ways to measure differ in."""
     others = as_dict(before)
-    return [_WORDS.get(key, key) for key, value in as_dict(here).items() if others[key] != value]
+    words = {**_WORDS, "api": _API_WORDS[here.api.kind]}
+    return [words.get(key, key) for key, value in as_dict(here).items() if others[key] != value]
 
 
+_API_WORDS = {
+    "url": "the API's address",
+    "image": "the API's image",
+    "source": "the checkout that the API is built from",
+}
 _WORDS = {
     "raggate_version": "the version of raggate",
     "metrics_version": "the version of the metrics",
     "golden": "the golden set",
     "config": "the configuration",
     "vault": "the vault",
-    "api": "the API's image or source",
 }
 
 

@@ -1,4 +1,4 @@
-"""One level up: what changed as a whole, and whether it explains most of the questions that got worse."""
+"""One level up: what changed as a whole, and whether it explains most of the questions that make it red."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def likely(*codes: CauseCode, **fields: Any) -> str:
 
 
 def test_causes_are_counted() -> None:
-    """Causes are counted, the most frequent first, over the questions that got worse."""
+    """Causes are counted, the most frequent first, over the questions that make it red."""
     found = diagnosis(broken("nothing-retrieved", "demoted", "nothing-retrieved", "api-error"))
     assert found is not None
     assert found.questions == 4
@@ -159,7 +159,7 @@ def test_what_is_no_part_of_it() -> None:
 )
 def test_one_change_that_most_questions_fit(codes: tuple[CauseCode, ...], fields: dict[str, Any], words: str) -> None:
     """A change that was seen, and that most questions fit, is named as the most likely cause, and in the list."""
-    assert likely(*codes, **fields) == f"Most likely cause: {words} questions that got worse."
+    assert likely(*codes, **fields) == f"Most likely cause: {words} questions that make it red."
     found = diagnosis(broken(*codes), **fields)
     assert found is not None
     assert found.changes == (words.partition("; it fits")[0],)
@@ -191,19 +191,19 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
         pytest.param(
             ("folder-left-out", "folder-left-out", "demoted"),
             {},
-            "Most likely cause: folder selection left the note out (2 of 3 questions that got worse).",
+            "Most likely cause: folder selection left the note out (2 of 3 questions that make it red).",
             id="a-cause-without-a-change",
         ),
         pytest.param(
             ("nothing-retrieved", "nothing-retrieved", "demoted"),
             {},
-            "What caused it does not show: nothing was retrieved (2 of 3 questions that got worse).",
+            "What caused it does not show: nothing was retrieved (2 of 3 questions that make it red).",
             id="what-became-of-them-is-no-cause",
         ),
         pytest.param(
             ("not-explained", "not-explained"),
             {},
-            "What caused it does not show (2 of 2 questions that got worse).",
+            "What caused it does not show (2 of 2 questions that make it red).",
             id="nothing-became-of-them",
         ),
         pytest.param(("nothing-retrieved", "demoted"), {}, "No single cause shows.", id="half-and-half"),
@@ -212,27 +212,27 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
             ("demoted",),
             {"lists": {"weights": WEIGHTS}},
             "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
-            "the question that got worse.",
+            "the question that makes it red.",
             id="one-question-and-a-change",
         ),
         pytest.param(
             ("api-error", "api-error", "demoted"),
             {"lists": {"weights": WEIGHTS}},
-            "Most likely cause: the call failed (2 of 3 questions that got worse).",
+            "Most likely cause: the call failed (2 of 3 questions that make it red).",
             id="a-change-that-few-fit",
         ),
         pytest.param(
             ("demoted", "demoted"),
             {"now": {"index_version": "i2"}, "lists": {"weights": WEIGHTS}},
             "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
-            "all 2 questions that got worse.",
+            "all 2 questions that make it red.",
             id="a-version-beside-other-weights",
         ),
         pytest.param(
             ("demoted", "demoted"),
             {"now": {"index_version": "i2"}, "lists": {**MOVED, "weights": WEIGHTS}},
             "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
-            "all 2 questions that got worse.",
+            "all 2 questions that make it red.",
             id="the-weights-explain-all-scores",
         ),
         pytest.param(
@@ -254,7 +254,7 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
             ("below-threshold", "below-threshold", "demoted"),
             {"lists": {**MOVED, "weights": WEIGHTS, "thresholds": ((0.1, 0.2), (0.4, 0.5))}},
             "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
-            "all 3 questions that got worse. Also changed: the score below which the API abstains is higher (between "
+            "all 3 questions that make it red. Also changed: the score below which the API abstains is higher (between "
             "0.4 and 0.5, between 0.1 and 0.2 before), which fits 2 of them.",
             id="a-threshold-on-other-scores-is-told-beside",
         ),
@@ -262,14 +262,14 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
             ("demoted", "demoted", "snippet-gone"),
             {"now": {"chunks": 200, "chunk_tokens": 30.0}, "lists": {"weights": WEIGHTS}},
             "Most likely cause: the same notes are cut into other chunks (90 → 200, mean length 50 → 30 tokens); it "
-            "fits all 3 questions that got worse. Also changed: the lexical score no longer counts (weights: vector "
+            "fits all 3 questions that make it red. Also changed: the lexical score no longer counts (weights: vector "
             "0.7 → 1, lexical 0.3 → 0), which fits 2 of them.",
             id="a-change-that-fits-fewer-is-named-beside",
         ),
         pytest.param(
             ("demoted", "demoted"),
             {"now": {"index_version": "i2", "chunker_version": "c2"}},
-            "What caused it does not show: the passage fell in the ranking (2 of 2 questions that got worse).",
+            "What caused it does not show: the passage fell in the ranking (2 of 2 questions that make it red).",
             id="versions-say-nothing-of-what-was-changed",
         ),
     ],
@@ -286,7 +286,7 @@ def test_what_rose_above_the_passages() -> None:
     ]
     found = diagnosis([*flips, *broken("demoted")])
     assert found is not None
-    words = "notes added since the baseline rose above the passages (3 of 4 questions that got worse)"
+    words = "notes added since the baseline rose above the passages (3 of 4 questions that make it red)"
     assert found.likely == f"Most likely cause: {words}."
 
 
@@ -334,14 +334,14 @@ def test_a_change_of_all_modes_is_one() -> None:
     assert found is not None
     words = "the score below which the API abstains is higher (between 0.4 and 0.5, between 0.1 and 0.2 before)"
     assert found.changes == (words,)
-    end = "it fits all 3 questions that got worse, counted in each mode."
+    end = "it fits all 3 questions that make it red, counted in each mode."
     assert found.likely == f"Most likely cause: {words}; {end}"
     found = diagnosis(flips, modes={"vector": raised, "hybrid": {"thresholds": ((0.1, 0.2), (0.6, 0.7))}})
     assert found is not None
     assert [change.rpartition(" in ")[2] for change in found.changes] == ["mode hybrid", "mode vector"]
     assert found.likely == (
         "Most likely cause: the score below which the API abstains is higher in modes hybrid and vector (hybrid: "
-        "between 0.6 and 0.7, between 0.1 and 0.2 before); it fits 2 of the 3 questions that got worse, "
+        "between 0.6 and 0.7, between 0.1 and 0.2 before); it fits 2 of the 3 questions that make it red, "
         "counted in each mode."
     )
     raised_lexically = {"thresholds": ((0.1, 0.2), (0.5, 0.6))}
@@ -395,7 +395,7 @@ def test_a_mode_that_gives_nothing_any_more() -> None:
     )
     assert found.likely == (
         "Most likely cause: nothing comes back any more for any question asked (for 203 questions before) in mode "
-        "lexical; it fits 3 of the 4 questions that got worse, counted in each mode."
+        "lexical; it fits 3 of the 4 questions that make it red, counted in each mode."
     )
 
 
@@ -413,12 +413,12 @@ class TestIndex:
         few = diagnosis([*self.NOTES], now={"documents": 8})
         assert few is not None
         assert few.changes == (words,)
-        named = "Most likely cause: the note's folder is not among those available (9 of 9 questions that got worse)."
+        named = "Most likely cause: the note's folder is not among those available (9 of 9 questions that make it red)."
         assert few.likely == named
         same = [replace(flip, support=make_support("0.md")) for flip in self.NOTES]
         one = diagnosis(same, now={"documents": 8})
         assert one is not None
-        assert one.likely == f"Most likely cause: {words}; it fits all 9 questions that got worse."
+        assert one.likely == f"Most likely cause: {words}; it fits all 9 questions that make it red."
 
     def test_what_too_few_documents_explain_at_most(self) -> None:
         """Where more notes are gone from all answers than documents from the index, that is said."""
@@ -427,8 +427,8 @@ class TestIndex:
         words = ", which explains at most 1 of the 2 notes that are gone from all answers"
         assert found.changes[0].endswith(words)
         assert found.likely == (
-            "What caused it does not show: the passages are not among the chunks returned (2 of 2 questions that got "
-            "worse)."
+            "What caused it does not show: the passages are not among the chunks returned (2 of 2 questions that make "
+            "it red)."
         )
 
 
@@ -436,8 +436,8 @@ class TestCoincidence:
     """A change that happens to be there is not the cause of what it cannot have done."""
 
     DOES_NOT_SHOW = (
-        "What caused it does not show: the passages are not among the chunks returned (9 of 9 questions that got "
-        "worse)."
+        "What caused it does not show: the passages are not among the chunks returned (9 of 9 questions that make "
+        "it red)."
     )
 
     @each_row("lists", [MOVED, {**REWEIGHED, "weights": WEIGHTS}], ids=["scores", "weights"])
@@ -450,7 +450,7 @@ class TestCoincidence:
         )
         by_change, by_nothing = diagnosis(near, lists=lists), diagnosis(clear, lists=lists)
         assert by_change is not None
-        assert by_change.likely.endswith("it fits all 9 questions that got worse.")
+        assert by_change.likely.endswith("it fits all 9 questions that make it red.")
         assert by_nothing is not None
         assert by_nothing.changes == by_change.changes
         assert by_nothing.likely.startswith("What caused it does not show: ")
@@ -474,8 +474,8 @@ class TestCoincidence:
         ("chunks", "notes", "likely"),
         [
             pytest.param(91, 9, DOES_NOT_SHOW, id="one-chunk-and-nine-notes"),
-            pytest.param(81, 9, "it fits all 9 questions that got worse.", id="as-many-as-notes"),
-            pytest.param(91, 1, "it fits all 9 questions that got worse.", id="one-note-of-nine-questions"),
+            pytest.param(81, 9, "it fits all 9 questions that make it red.", id="as-many-as-notes"),
+            pytest.param(91, 1, "it fits all 9 questions that make it red.", id="one-note-of-nine-questions"),
         ],
     )
     def test_a_handful_of_chunks(self, chunks: int, notes: int, likely: str) -> None:

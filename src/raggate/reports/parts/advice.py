@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+
 from raggate.models.comparison import Flip
 from raggate.models.verdict import Review
 from raggate.text.quote import cut
 
 RED = ("regression", "failed in part")
+
+_PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
+"""Ids that need no quotes in a shell and are no options."""
 
 _BY_CODE = {
     "stopped": "read the end of `api.log` in the run directory for why the API ended, then run the job again.",
@@ -57,12 +62,17 @@ def next_step(review: Review) -> str:
 def _regression(review: Review) -> str:
     if {reason.code for reason in review.verdict.reasons} == {"waiver-expired"}:
         return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
-    first = first_red(review)
-    # a backtick in an id would begin or end a key
-    name = "" if first is None else cut(first.case_id, limit=80).replace("`", "'")
-    where = f"start with question {name}; " if name else ""
+    end = "A loss that is meant takes an entry under `waivers`."
     command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
-    return f"{where}{command}. A loss that is meant takes an entry under `waivers`."
+    first = first_red(review)
+    if first is None:
+        return f"{command}. {end}"
+    if review.run.provenance.reproduce and _PLAIN.fullmatch(first.case_id):
+        alone = f"with `--case {first.case_id}` the command below asks it alone"
+        return f"start with question {first.case_id}: {alone}. {end}"
+    # a backtick in an id would begin or end a key
+    name = cut(first.case_id, limit=80).replace("`", "'")
+    return f"start with question {name}; {command}. {end}"
 
 
 def first_red(review: Review) -> Flip | None:

@@ -74,7 +74,8 @@ def test_numbers_of_a_pass() -> None:
 def test_advice_names_the_first_question_inert() -> None:
     """A regression begins with its first question; an id makes no mark of its own."""
     found = review("regression")
-    assert advice.next_step(found).startswith("start with question q07; ")
+    alone = "with `--case q07` the command below asks it alone"
+    assert advice.next_step(found).startswith(f"start with question q07: {alone}. A loss")
     flips = (replace(found.comparison.flips[0], case_id="a`b`\nc"), *found.comparison.flips[1:])
     odd = replace(found, comparison=replace(found.comparison, flips=flips))
     assert advice.next_step(odd).startswith("start with question a'b' c; ")
