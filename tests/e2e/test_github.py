@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import ipaddress
 import json
+import secrets
 import subprocess
 import sys
 import zipfile
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -52,7 +53,8 @@ class Forge:
     base: str
     image: str
     root: Path
-    runs: int = 100
+    # what another test's run leaves at the same time is not this one's
+    runs: int = field(default_factory=lambda: secrets.randbelow(10**9) + 1000)
 
     def push(self, changes: dict[str, str | None] | None = None) -> None:
         """Push a commit to the pull request."""
