@@ -91,14 +91,14 @@ class Workers:
             shutil.rmtree(folder)
             raise
         attempts = [looked_at(self._place(folder, shard)) for shard in range(1, len(self.plan.shards) + 1)]
-        why = stopped or next((attempt.problem for attempt in attempts if attempt.problem), None)
-        if why is None:
-            shards, _ = read_shards(self.plan, attempts, self.inputs)
-            answers.results.extend(gathered(shards).results)
-        else:
+        why = None
+        if stopped or any(attempt.problem for attempt in attempts):
             receipts = (attempt.receipt for attempt in attempts if attempt.receipt is not None)
             why = stopped or next((receipt.stopped for receipt in receipts if receipt.stopped), None) or _DIED
             answers.results.extend(self._with_rest(self._answered(folder), why))
+        else:
+            shards, _ = read_shards(self.plan, attempts, self.inputs)
+            answers.results.extend(gathered(shards).results)
         shutil.rmtree(folder)
         return why
 
