@@ -26,9 +26,10 @@ from raggate.errors import ExitCode, UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import IndexState
-from raggate.pipeline import asking, check, kept_answers, merge, planning, shard_run, stored_runs
+from raggate.pipeline import asking, check, kept_answers, stored_runs
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.result import RunFailed
+from raggate.pipeline.shards import merge, planning, running
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring import score
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
@@ -404,13 +405,13 @@ def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
         plan = planning.plan(request, inputs, 2)
         api.kill_after = 11
         with pytest.raises(Killed):
-            shard_run.ask(request, inputs, plan, 1)
+            running.ask(request, inputs, plan, 1)
         api.kill_after = 1 << 30
         directory = tmp_path / "shards" / "shard-1-of-2"
         with pytest.raises(UsageError, match="not of shard 2"):
-            shard_run.ask(replace(request, resume=directory), inputs, plan, 2)
-        resumed = shard_run.ask(replace(request, resume=directory), inputs, plan, 1)
-        shard_run.ask(request, inputs, plan, 2)
+            running.ask(replace(request, resume=directory), inputs, plan, 2)
+        resumed = running.ask(replace(request, resume=directory), inputs, plan, 1)
+        running.ask(request, inputs, plan, 2)
     assert resumed.directory == directory
     assert not (directory / kept_answers.HEADER).exists()
     merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])

@@ -31,21 +31,12 @@ from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState, ProcessExit
 from raggate.models.shards import Plan
-from raggate.pipeline import (
-    asking,
-    check,
-    merge,
-    planning,
-    shard_check,
-    shard_directory,
-    shard_run,
-    stored_check,
-    workers,
-)
+from raggate.pipeline import asking, check, stored_check
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
+from raggate.pipeline.shards import attempts, merge, planning, running, shard_directory, workers
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
 from raggate.text.jsonio import JsonObject
@@ -82,7 +73,7 @@ def asked_in_shards(project: Project, count: int, out: Path) -> Plan:
     with load_inputs(request) as inputs:
         plan = planning.plan(request, inputs, count)
         for shard in range(1, count + 1):
-            shard_run.ask(request, inputs, plan, shard)
+            running.ask(request, inputs, plan, shard)
     return plan
 
 
@@ -91,7 +82,7 @@ def asked(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Three shards that asked everything, with their plan."""
     out = tmp_path_factory.mktemp("asked")
     plan = asked_in_shards(suite, 3, out / "shards")
-    (out / "plan.json").write_bytes(planning.written(plan))
+    (out / "plan.json").write_bytes(planning.plan_bytes(plan))
     return out
 
 
@@ -228,7 +219,7 @@ def read_again(suite: Project, asked: Path) -> Callable[[], object]:
     with load_inputs(asked_by(suite)) as inputs:
         plan = planning.plan(asked_by(suite), inputs, 3)
         directories = [asked / "shards" / f"shard-{shard}-of-3" for shard in (1, 2, 3)]
-        return lambda: shard_check.read_shards(plan, [*map(shard_check.looked_at, directories)], inputs)
+        return lambda: attempts.read_shards(plan, [*map(attempts.attempt_in, directories)], inputs)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
@@ -269,7 +260,7 @@ def test_a_shard_with_nothing_to_ask_needs_no_api(
         plan = planning.plan(request, inputs, 256)
         empty = plan.shards.index((), 1) + 1
         monkeypatch.delattr(asking, "booted")
-        receipt = shard_run.ask(request, inputs, plan, empty).receipt
+        receipt = running.ask(request, inputs, plan, empty).receipt
     assert (receipt.counts.planned, receipt.stopped, receipt.probes) == (0, None, 0)
 
 
@@ -284,7 +275,7 @@ def test_answers_of_a_process_that_is_killed_are_there(
         request, answered=lambda result: seen.append(len([*shard_directory.rows(path.read_bytes(), "")]))
     )
     with load_inputs(request) as inputs:
-        shard_run.ask(listening, inputs, planning.plan(request, inputs, 2), 1)
+        running.ask(listening, inputs, planning.plan(request, inputs, 2), 1)
     assert seen == [*range(1, len(seen) + 1)]
     assert len(seen) > 20
 
@@ -472,7 +463,7 @@ def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, mon
     ends = iter([None, None, None, None, ProcessExit(message="was killed by SIGKILL")])
     monkeypatch.setattr(FakeAdapter, "_answer", slow)
     monkeypatch.setattr(Api, "died", lambda _: next(ends))
-    monkeypatch.setattr("raggate.pipeline.workers.WATCH_SECONDS", 0.05)
+    monkeypatch.setattr("raggate.pipeline.shards.workers.WATCH_SECONDS", 0.05)
     measured = check.run(asked_by(suite, out=tmp_path, workers=3)).run
     assert measured.stopped is not None
     assert measured.stopped.startswith("the API was killed by SIGKILL after ")

@@ -124,13 +124,13 @@ SPECIFIED_ELSEWHERE = {
     # what one process asks: measure
     "pipeline/asking.py",
     # the steps of a run in shards: integration/test_shards
-    "pipeline/planning.py",
-    "pipeline/shard_run.py",
-    "pipeline/shard_directory.py",
-    "pipeline/shard_check.py",
-    "pipeline/shard_receipt.py",
-    "pipeline/workers.py",
-    "pipeline/merge.py",
+    "pipeline/shards/planning.py",
+    "pipeline/shards/running.py",
+    "pipeline/shards/shard_directory.py",
+    "pipeline/shards/attempts.py",
+    "pipeline/shards/receipt.py",
+    "pipeline/shards/workers.py",
+    "pipeline/shards/merge.py",
     "pipeline/stored_check.py",
     # a run that was killed and goes on: integration/test_resume
     "pipeline/asked_by.py",

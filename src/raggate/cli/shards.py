@@ -39,9 +39,9 @@ def plan(*, shards: int, by: str, out: Path, **flags: Any) -> Answer[Planned]:
     Give all steps the same flags: plan, `run --plan plan.json --shard i/n` for each shard, `merge`, `check --run`.
     """
     from raggate.cli.results.measuring import Planned
-    from raggate.pipeline import planning
+    from raggate.pipeline.shards import planning
 
-    made = planning.planned(request_of(**flags), shards, by_latency=by == "latency")
+    made = planning.plan_of(request_of(**flags), shards, by_latency=by == "latency")
     planning.write(out, made)
     sizes = sorted(map(len, made.shards))
     click.echo(
@@ -63,7 +63,7 @@ def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any
     A shard that is missing, doubled, half, changed, or of another plan or index is named, and nothing is merged.
     """
     from raggate.cli.results.measuring import Merged
-    from raggate.pipeline import merge as pipeline
+    from raggate.pipeline.shards import merge as pipeline
 
     merged = pipeline.merge(request_of(**flags), directories, plan_file)
     shown = console.show_run(merged.result).result
@@ -74,7 +74,7 @@ def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[Sha
     """Ask the questions of one shard, which the flag or the environment names, and print where its answers are."""
     from raggate.cli.results.measuring import ShardAsked
     from raggate.models.selection import EVERYTHING
-    from raggate.pipeline import planning, shard_numbers, shard_run
+    from raggate.pipeline.shards import numbers, planning, running
 
     if request.choice != EVERYTHING:
         raise UsageError(
@@ -84,10 +84,10 @@ def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[Sha
         raise UsageError("--workers divides a whole run, and --plan has divided it already", hint="Plan more shards.")
     if request.retry_failed:
         raise UsageError("--retry-failed: a shard's calls stay as they were", hint="Ask the shard again as a whole.")
-    shard = shard_numbers.shard_of(flag, request.environment, len(planning.read(plan_file).shards))
-    result = shard_run.run(request, plan_file, shard, shard_numbers.attempt_of(request.environment))
+    shard = numbers.shard_of(flag, request.environment, len(planning.read(plan_file).shards))
+    result = running.run(request, plan_file, shard, numbers.attempt_of(request.environment))
     click.echo(log_line(str(console.short_path(result.directory))))
-    shard_run.refuse_stopped(result)
+    running.refuse_stopped(result)
     receipt = result.receipt
     return Answer(
         ShardAsked(

@@ -16,8 +16,8 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.kept_answers import Asking
 from raggate.models.shards import Plan
-from raggate.pipeline import planning
 from raggate.pipeline.request import Request
+from raggate.pipeline.shards import planning
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object

@@ -15,13 +15,13 @@ from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.shards import Beside
-from raggate.pipeline import planning, workers
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
+from raggate.pipeline.shards import planning, workers
 from raggate.reports.progress import Progress
 from raggate.service import ask as suite
 from raggate.service.elsewhere import Elsewhere

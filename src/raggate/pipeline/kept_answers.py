@@ -23,11 +23,12 @@ from raggate.models.golden import Case
 from raggate.models.kept_answers import Asking, Boot
 from raggate.models.run import Result, Run
 from raggate.models.selection import EVERYTHING
-from raggate.pipeline import asked_by, index_facts, run_directory, shard_directory
+from raggate.pipeline import asked_by, index_facts, run_directory
 from raggate.pipeline.asked_by import ANEW, Questions
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request, unheard
-from raggate.pipeline.shard_directory import Journal
+from raggate.pipeline.shards import shard_directory
+from raggate.pipeline.shards.shard_directory import Journal
 from raggate.text.jsonio import write_atomic
 
 HEADER = "asking.json"

@@ -26,7 +26,7 @@ from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import index_facts, judging, run_directory, workers
+from raggate.pipeline import index_facts, judging, run_directory
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
@@ -34,6 +34,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.run_place import directory_of, run_place
 from raggate.pipeline.second_answers import compared
+from raggate.pipeline.shards import workers
 from raggate.reports import OF_FAILURE, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import ask as suite, build_context, signals
@@ -115,7 +116,7 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         raise finish.cut_short(answers, time.monotonic() - begin) from None
 
 
-def gathered(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Path, Run, Scorecard]:
+def of_answers(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Path, Run, Scorecard]:
     """Write the run directory of answers that were asked for elsewhere, as `measure` does of those it asks for.
 
     Args:

@@ -23,7 +23,8 @@ from raggate.models.judging import Judging
 from raggate.models.provenance import Provenance
 from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
-from raggate.pipeline import config_file, probe_rows, result_rows, shard_directory
+from raggate.pipeline import config_file, probe_rows, result_rows
+from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, trace_file
 from raggate.text import disk
 from raggate.text.files import read_file, stored_lines

@@ -37,8 +37,8 @@ from raggate.models.selection import Selection
 from raggate.models.side_by_side import Side, SideBySide
 from raggate.models.smoke_test import FilledField, SmokeTest
 from raggate.pipeline import run_directory
-from raggate.pipeline.merge import Merged
 from raggate.pipeline.result import CheckResult, RunResult
+from raggate.pipeline.shards.merge import Merged
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring.score import score
 
@@ -199,7 +199,7 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
     return {
         "raggate.pipeline.report_files.check": lambda *_: CheckResult(review=red, directory=directory),
         "raggate.pipeline.check.run": lambda _: RunResult(run=part, directory=directory),
-        "raggate.pipeline.merge.merge": lambda *_: Merged(
+        "raggate.pipeline.shards.merge.merge": lambda *_: Merged(
             result=RunResult(run=good.run, directory=directory), shards=(), left_out=("parts/shard-1-of-2: killed",)
         ),
         "raggate.pipeline.calibrate.calibrate": lambda *_, **__: (RunResult(run=good.run, directory=directory), noise),

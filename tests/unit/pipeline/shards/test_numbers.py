@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raggate.errors import UsageError
-from raggate.pipeline.shard_numbers import attempt_of, shard_of
+from raggate.pipeline.shards.numbers import attempt_of, shard_of
 from tables import each_row
 
 TOLD = [

@@ -20,10 +20,11 @@ from raggate.models.probe import Probe
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import index_facts, shard_directory
+from raggate.pipeline import index_facts
 from raggate.pipeline.partial_run import PartialRun
-from raggate.pipeline.shard_directory import ShardAnswers
-from raggate.pipeline.shard_receipt import counts
+from raggate.pipeline.shards import shard_directory
+from raggate.pipeline.shards.receipt import counts
+from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.service.ask import questions_of
 from raggate.text.dates import stamp
 from raggate.text.long_sequence import LongSequence
@@ -57,7 +58,7 @@ class Attempt:
         return f"{self.directory}: {self.problem}"
 
 
-def looked_at(directory: Path) -> Attempt:
+def attempt_in(directory: Path) -> Attempt:
     """Read the receipt of a directory, and say what is wrong with it."""
     named = shard_directory.number_of(directory)
     if not (directory / shard_directory.RECEIPT).exists():
@@ -206,7 +207,7 @@ def _odd(values: Iterable[tuple[int, Sequence[str] | None]], what: str) -> Itera
             yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where shard {first} saw {others}"
 
 
-def gathered(shards: Sequence[ShardAnswers]) -> PartialRun:
+def joined(shards: Sequence[ShardAnswers]) -> PartialRun:
     """Put the answers of shards together as if one process had them, by the order of the shards."""
     receipts = [shard.receipt for shard in shards]
     asked = [receipt for receipt in receipts if receipt.counts.planned] or receipts

@@ -10,13 +10,14 @@ from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import asked_by, kept_answers, planning, run_directory, shard_directory
+from raggate.pipeline import asked_by, kept_answers, run_directory
 from raggate.pipeline.asking import Part
 from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.measure import changed_vault, failure_reports
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
-from raggate.pipeline.shard_receipt import counts, receipt_of
+from raggate.pipeline.shards import planning, shard_directory
+from raggate.pipeline.shards.receipt import counts, receipt_of
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.clock import now
 

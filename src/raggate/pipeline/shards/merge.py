@@ -11,13 +11,14 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import measure, planning, shard_directory
+from raggate.pipeline import measure
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunResult
 from raggate.pipeline.second_answers import chosen
-from raggate.pipeline.shard_check import HINT, SHOWN, Attempt, gathered, looked_at, read_shards
-from raggate.pipeline.shard_directory import ShardAnswers
+from raggate.pipeline.shards import planning, shard_directory
+from raggate.pipeline.shards.attempts import HINT, SHOWN, Attempt, attempt_in, joined, read_shards
+from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.jsonio import dumps, write_atomic
 from raggate.text.quote import cut
@@ -62,15 +63,15 @@ def merge(request: Request, directories: Sequence[Path], plan_file: Path | None 
     with load_inputs(request) as inputs:
         # one that is named by itself and lies in another that is named is one attempt, not two
         named = (place for directory in directories for place in shard_directory.places(directory))
-        attempts = [looked_at(place) for place in {place.resolve(): place for place in named}.values()]
+        attempts = [attempt_in(place) for place in {place.resolve(): place for place in named}.values()]
         plan = _plan(request, inputs, attempts, plan_file)
         shards, left_out = read_shards(plan, attempts, inputs)
         _refuse_other_commit(shards, sources.head(request.root, request.remote).commit)
-        answers = gathered(shards)
+        answers = joined(shards)
         _refuse_missing_samples(inputs, answers)
         for line in left_out:
             request.say(f"left out, as another attempt asked everything: {line}")
-        directory, run, _ = measure.gathered(request, inputs, answers)
+        directory, run, _ = measure.of_answers(request, inputs, answers)
         receipts = tuple(part.receipt for part in shards)
         write_atomic(directory / FILE, _record(plan, receipts, left_out))
         return Merged(result=RunResult(run=run, directory=directory), shards=receipts, left_out=left_out)

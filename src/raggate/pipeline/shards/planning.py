@@ -36,7 +36,7 @@ _AGAIN = "Make a new plan: `raggate plan`, with the same flags as the other step
 _PLAN: TypeAdapter[Plan] = TypeAdapter(Plan)
 
 
-def planned(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
+def plan_of(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
     """Read the inputs, and deal their questions; `by_latency` of the newest stored run of the suite.
 
     Raises:
@@ -159,7 +159,7 @@ def _stored(plan: Plan) -> dict[str, Any]:
     return {"schema": SCHEMA, **as_dict(plan)}
 
 
-def written(plan: Plan) -> bytes:
+def plan_bytes(plan: Plan) -> bytes:
     """Give the content of a `plan.json`."""
     return dumps(_stored(plan), pretty=True)
 
@@ -174,7 +174,7 @@ def write(file: Path, plan: Plan) -> None:
         raise UsageError(
             f"{file}: something else than a plan is there", hint="Name another file with --out: it is left as it is."
         )
-    write_file(file, written(plan))
+    write_file(file, plan_bytes(plan))
 
 
 def _is_plan(file: Path) -> bool:

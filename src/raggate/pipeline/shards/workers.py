@@ -26,11 +26,11 @@ from raggate.models.golden import Case
 from raggate.models.run import Failure, Result
 from raggate.models.service import Started
 from raggate.models.shards import Plan
-from raggate.pipeline import shard_directory
 from raggate.pipeline.partial_run import PartialRun
-from raggate.pipeline.shard_check import gathered, looked_at, read_shards
-from raggate.pipeline.shard_directory import Journal
-from raggate.pipeline.shard_receipt import receipt_of
+from raggate.pipeline.shards import shard_directory
+from raggate.pipeline.shards.attempts import attempt_in, joined, read_shards
+from raggate.pipeline.shards.receipt import receipt_of
+from raggate.pipeline.shards.shard_directory import Journal
 from raggate.service.ask import WATCH_SECONDS, questions_of
 from raggate.text.clock import now
 from raggate.text.quote import cut
@@ -90,7 +90,7 @@ class Workers:
             answers.results.extend(self._answered(folder))
             shutil.rmtree(folder)
             raise
-        attempts = [looked_at(self._place(folder, shard)) for shard in range(1, len(self.plan.shards) + 1)]
+        attempts = [attempt_in(self._place(folder, shard)) for shard in range(1, len(self.plan.shards) + 1)]
         why = None
         if stopped or any(attempt.problem for attempt in attempts):
             receipts = (attempt.receipt for attempt in attempts if attempt.receipt is not None)
@@ -98,7 +98,7 @@ class Workers:
             answers.results.extend(self._with_rest(self._answered(folder), why))
         else:
             shards, _ = read_shards(self.plan, attempts, self.inputs)
-            answers.results.extend(gathered(shards).results)
+            answers.results.extend(joined(shards).results)
         shutil.rmtree(folder)
         return why
 
