@@ -20,6 +20,11 @@ CACHE = ROOT / ".raggate" / "wheels"
 _CONTEXT = ("Dockerfile", ".dockerignore", "requirements.lock", "requirements-build.lock", "pyproject.toml", "src")
 _LOCKS = ("requirements.lock", "requirements-build.lock")
 
+_COPY = hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]
+ACTION = f"raggate-test-action:{_COPY}"
+NOTES_API = f"raggate-test-notes-api:{_COPY}"
+"""Names of the images: each working copy has its own, so that two can be tested at the same time."""
+
 
 def base() -> str:
     """Make the base image; the one of an earlier run is used again. BASE_IMAGE in the environment names another."""
@@ -77,9 +82,10 @@ def _built() -> str:
             else:
                 shutil.copy(ROOT / name, context / name)
         shutil.copytree(wheels(version), context / "wheels")
-        tag = "raggate-test-action"
-        docker("build", "-q", "--network", "none", "--build-arg", f"BASE_IMAGE={foundation}", "-t", tag, str(context))
-    return tag
+        docker(
+            "build", "-q", "--network", "none", "--build-arg", f"BASE_IMAGE={foundation}", "-t", ACTION, str(context)
+        )
+    return ACTION
 
 
 def example_api() -> str:
@@ -93,5 +99,5 @@ def example_api() -> str:
             check=True,
         )
         shutil.copy(source / "Dockerfile", scratch)
-        docker("build", "-q", "-t", "raggate-test-notes-api", scratch)
-    return "raggate-test-notes-api"
+        docker("build", "-q", "-t", NOTES_API, scratch)
+    return NOTES_API

@@ -253,7 +253,7 @@ def networks(name: str) -> Iterator[str | None]:
         with job_network() as made:
             yield made
     else:
-        holder = docker("run", "-d", "--rm", "--entrypoint", "sleep", "raggate-test-action", "300")
+        holder = docker("run", "-d", "--rm", "--entrypoint", "sleep", image.ACTION, "300")
         try:
             yield f"container:{holder}"
         finally:

@@ -47,7 +47,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             GitHubError: when GitHub refuses, or does not answer in time.
         """
         request = Request(method="GET", url=self._url(path, **params), path=path, limit=MOST_JSON_BYTES)
-        return self._json(request, self.perform(request))
+        return self.shaped(request, self.perform(request))
 
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
         """Read a list page by page, as far as the caller goes. One of more than `MOST_ITEMS` is an error, never cut.
@@ -65,7 +65,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         while True:
             request = Request(method="GET", url=url, path=path, limit=MOST_JSON_BYTES)
             answer = self.perform(request)
-            items = self._json(request, answer)
+            items = self.shaped(request, answer)
             if key is not None:
                 items = items.get(key) if isinstance(items, dict) else None
             if not isinstance(items, list):
@@ -118,7 +118,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             repeatable=repeatable or find_existing is not None,
             find_existing=find_existing,
         )
-        return self._json(request, self.perform(request))
+        return self.shaped(request, self.perform(request))
 
     def graphql(self, query: str, variables: dict[str, object]) -> Any:
         """Ask the GraphQL API, what may be done twice, and give what stands in `data`.
@@ -136,7 +136,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             graphql=True,
         )
         answer = self.perform(request)
-        reply = self._json(request, answer)
+        reply = self.shaped(request, answer)
         if not isinstance(reply, dict) or reply.get("errors") or not isinstance(reply.get("data"), dict):
             raise self.error(
                 request, reply_message(answer.body) or "expected `data` and no errors", status=answer.status
@@ -175,7 +175,12 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         query = {name: value for name, value in params.items() if value is not None}
         return httpx.URL(self._base + path, params=query)
 
-    def _json(self, request: Request, answer: Answer) -> Any:
+    def shaped(self, request: Request, answer: Answer) -> Any:
+        """Read the JSON value of an answer; another server's client gives it in the shape of GitHub's.
+
+        Raises:
+            GitHubError: when it is no JSON.
+        """
         if answer.existing is not None:
             return answer.existing
         if not answer.body.strip():

@@ -8,10 +8,11 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from raggate.github.rest.client import GitHub
+from raggate.github.rest.exchange import Answer, Request
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.inputs.git_objects import Entry, object_id, tree_content
 from raggate.text.jsonio import fields
@@ -71,10 +72,8 @@ class Gitea(GitHub):
         if commits := _COMPARE.fullmatch(rest):
             return {"status": self._relation(base, commits[1], commits[2])}
         record = super().get(path, **params)
-        if _ROLE.fullmatch(rest):
-            owns = fields(record).get("permission") == "owner"
-            return {**_typed(record), "permission": "admin"} if owns else _typed(record)
-        return _typed(record)
+        owns = _ROLE.fullmatch(rest) and fields(record).get("permission") == "owner"
+        return {**record, "permission": "admin"} if owns else record
 
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
         """Read a list page by page; see `GitHub.pages`. The caller looks at every entry: not all parameters count."""
@@ -83,17 +82,9 @@ class Gitea(GitHub):
         kind = {"type": "issues"} if _parts(path)[1] == "/issues" else {}
         return map(_typed, super().pages(path, key=key, **renamed, **kind))
 
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: object = None,
-        *,
-        find_existing: Callable[[], Any | None] | None = None,
-        repeatable: bool = False,
-    ) -> Any:
-        """Write, and give the answer in GitHub's shape; see `GitHub.send`."""
-        return _typed(super().send(method, path, body, find_existing=find_existing, repeatable=repeatable))
+    def shaped(self, request: Request, answer: Answer) -> Any:
+        """Read the JSON value of an answer, in GitHub's shape; see `GitHub.shaped`."""
+        return _typed(super().shaped(request, answer))
 
     def download(self, path: str, *, limit: int, accept: str = "application/vnd.github+json") -> bytes:
         """Read bytes; those of a blob, which come as text; see `GitHub.download`."""
@@ -110,7 +101,7 @@ class Gitea(GitHub):
 
     def _user(self) -> dict[str, Any]:
         try:
-            return fields(_typed(super().get("/user")))
+            return fields(super().get("/user"))
         except GitHubError as error:
             if not error.denied or error.status == 401:
                 raise

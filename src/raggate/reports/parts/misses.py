@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import partial
 
+from raggate.models.metric_names import RECALL_ALL, family
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
 from raggate.reports.parts.budget import Section
@@ -23,7 +24,8 @@ def title(review: Review) -> str:
     """Name the list, and the modes it is of where others are compared."""
     modes = [*dict.fromkeys(flip.mode for flip in review.misses)] if review.comparison.baseline is not None else []
     of_modes = f" in modes without a baseline ({enumerated(modes)})" if modes else ""
-    return f"Questions that were not found{of_modes} ({len(review.misses)})"
+    in_part = ", or not completely" if any(family(flip.metric) == RECALL_ALL for flip in review.misses) else ""
+    return f"Questions that were not found{in_part}{of_modes} ({len(review.misses)})"
 
 
 def lines(review: Review) -> Iterator[str]:
