@@ -97,13 +97,15 @@ def read_table(data: bytes, name: str, delimiter: str = ",") -> Table:
     Raises:
         UsageError: naming file and line, for broken quoting, a field of more than `MAX_FIELD` characters, a row with
             another number of fields than the header, doubled or empty column names, conflict markers, bytes that are
-            not UTF-8, and a file without a row.
+            not UTF-8, JSON, and a file without a row.
     """
     lines = _records(decode(data, name), name, delimiter)
     first = next(lines, None)
     if first is None:
         raise UsageError(f"{name}: the file is empty", hint="Expected a CSV file with a header.")
     columns = tuple(first[1])
+    if columns[0].lstrip().startswith(("{", "[")):
+        raise UsageError(f"{first[0]}: this is JSON; found no CSV header", hint="Name a CSV file with a header.")
     for column in columns:
         if not column.strip() or columns.count(column) > 1:
             problem = "has no name" if not column.strip() else "occurs twice"
