@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 
 from raggate.config.probe_settings import Principal
 from raggate.config.schema import Config
 from raggate.gate import note_places
+from raggate.gate.answer_rules import Answer, Check, Rule, Suite, at_end
 from raggate.models.fingerprint import notes_of
 from raggate.models.run import Chunk, Leak, ProbeAnswer, Reference, Response, Run
 from raggate.text.anchors import inside_place
@@ -47,20 +48,24 @@ def _first(place: str, clues: Iterator[str]) -> Iterator[str]:
     yield from (f"{place}: {clue}" for clue in islice(clues, 1))
 
 
-def _private_withheld(run: Run) -> Iterator[str]:
-    private = frozenset(run.probes.private)
+def _private_withheld(suite: Suite) -> Rule:
+    run, private = suite.run, frozenset(suite.run.probes.private)
     if not private:
-        return
+        return Rule()
     known, notes = note_places.holders(run), frozenset(notes_of(run.fingerprint))
-    for item in run.answers:
-        if item.result.response is not None:
-            # of a path that no vault holds `notes_exist` tells here
-            clues = _private_clues(item.result.response, item.labels.leaks, private, known, frozenset())
-            yield from _first(f"{item.case.id} ({item.result.mode})", clues)
-    for answer in run.probes.answers:
-        if answer.result.response is not None:
-            clues = _private_clues(answer.result.response, answer.leaks, private, known, notes)
-            yield from _first(place_of(answer), clues)
+
+    def see(answer: Answer) -> Iterator[str]:
+        # of a path that no vault holds `notes_exist` tells here
+        clues = _private_clues(answer.response, answer.item.labels.leaks, private, known, frozenset())
+        return _first(answer.place, clues)
+
+    def close() -> Iterator[str]:
+        for answer in run.probes.answers:
+            if answer.result.response is not None:
+                clues = _private_clues(answer.result.response, answer.leaks, private, known, notes)
+                yield from _first(place_of(answer), clues)
+
+    return Rule(see, close)
 
 
 def _private_clues(
@@ -82,9 +87,9 @@ def _private_clues(
     yield from _texts(response, (leak for leak in leaks if leak.note in private))
 
 
-def _principals_isolated(run: Run) -> Iterator[str]:
-    principals, known = principals_of(run), note_places.holders(run)
-    for answer in run.probes.of("principal"):
+def _principals_isolated(suite: Suite) -> Iterator[str]:
+    principals, known = principals_of(suite.run), note_places.holders(suite.run)
+    for answer in suite.run.probes.of("principal"):
         probe, response, principal = answer.probe, answer.result.response, principals.get(answer.probe.principal)
         if response is not None and principal is not None:
             clues = _beyond(response, answer.leaks, principal, known)
@@ -102,8 +107,8 @@ def _beyond(
     yield from _texts(response, (leak for leak in leaks if not inside_place(leak.note, principal.sees)))
 
 
-CHECKS: dict[str, Callable[[Run], Iterator[str]]] = {
+CHECKS: dict[str, Check] = {
     "private_withheld": _private_withheld,
-    "principals_isolated": _principals_isolated,
+    "principals_isolated": at_end(_principals_isolated),
 }
-"""By invariant: gives where it does not hold."""
+"""By invariant: makes what finds where it does not hold."""

@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 
 from raggate.gate import note_places
+from raggate.gate.answer_rules import Check, Suite, at_end
 from raggate.models.probe import ProbeKind
-from raggate.models.run import Chunk, ProbeAnswer, Response, Run
+from raggate.models.run import Chunk, ProbeAnswer, Response
 from raggate.text.anchors import covers
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
@@ -18,34 +19,26 @@ _COUNTS = {"docs_processed": "documents", "chunks_embedded": "chunks"}
 """What of the index must be as it was, and what it is called."""
 
 
-def steady(run: Run) -> dict[tuple[str, str], Response]:
+def steady(suite: Suite) -> dict[tuple[str, str], Response]:
     """Give the suite's answers, by mode and case, of the questions that were asked again and ranked alike."""
-    doubtful, answers = doubts(run), _probed(run)
-    asked = ((answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers)
-    return {key: first for key in asked if key not in doubtful and (first := answers.get(key)) is not None}
+    doubtful = doubts(suite)
+    return {key: first for key, first in suite.probed.items() if key not in doubtful and first is not None}
 
 
-def doubts(run: Run) -> dict[tuple[str, str], str]:
+def doubts(suite: Suite) -> dict[tuple[str, str], str]:
     """Say of the probes' questions, by mode and case, why nothing can be held against the suite's own answer."""
-    answers = _probed(run)
     again = {
-        (control.probe.mode, control.probe.case_id): control.result.response for control in run.probes.of("control")
+        (control.probe.mode, control.probe.case_id): control.result.response
+        for control in suite.run.probes.of("control")
     }
     reasons = {}
-    for key in dict.fromkeys((answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers):
-        first, second = answers.get(key), again.get(key)
+    for key in dict.fromkeys((answer.probe.mode, answer.probe.case_id) for answer in suite.run.probes.answers):
+        first, second = suite.probed.get(key), again.get(key)
         if first is None or second is None:
             reasons[key] = "the question itself got no answer when asked unchanged"
         elif difference(first.chunks, second.chunks) is not None:
             reasons[key] = "the question is ranked differently when asked again unchanged"
     return reasons
-
-
-def _probed(run: Run) -> dict[tuple[str, str], Response | None]:
-    """Give the suite's answers to the questions of probes, by mode and case."""
-    asked = {(answer.probe.mode, answer.probe.case_id) for answer in run.probes.answers}
-    items = run.results if asked else ()
-    return {key: item.result.response for item in items if (key := (item.result.mode, item.case.id)) in asked}
 
 
 def difference(before: Sequence[Chunk], now: Sequence[Chunk]) -> str | None:
@@ -82,17 +75,17 @@ def _name(chunks: Sequence[Chunk], rank: int) -> str:
     return cut(f"{chunk.rel_path or chunk.doc_id or chunk.chunk_id}{section}", limit=120)
 
 
-def _pairs(run: Run, kind: ProbeKind) -> Iterator[tuple[str, ProbeAnswer, Response, Response]]:
+def _pairs(suite: Suite, kind: ProbeKind) -> Iterator[tuple[str, ProbeAnswer, Response, Response]]:
     """Give place, probe, the suite's answer and that to the probe, of questions that rank alike when asked again."""
-    alike = steady(run)
-    for answer in run.probes.of(kind):
+    alike = steady(suite)
+    for answer in suite.run.probes.of(kind):
         first = alike.get((answer.probe.mode, answer.probe.case_id))
         if first is not None and answer.result.response is not None:
             yield f"{answer.probe.case_id} ({answer.probe.mode})", answer, first, answer.result.response
 
 
-def _top_is_prefix(run: Run) -> Iterator[str]:
-    for place, _, full, short in _pairs(run, "prefix"):
+def _top_is_prefix(suite: Suite) -> Iterator[str]:
+    for place, _, full, short in _pairs(suite, "prefix"):
         # an API may tell more than it was asked for, or have less
         depth = min(len(full.chunks), len(short.chunks)) or 1
         other = difference(full.chunks[:depth], short.chunks[:depth])
@@ -100,16 +93,16 @@ def _top_is_prefix(run: Run) -> Iterator[str]:
             yield f"{place}, asked for fewer: {other}"
 
 
-def _spelling_ignored(run: Run) -> Iterator[str]:
-    for place, answer, first, spelled in _pairs(run, "spelling"):
+def _spelling_ignored(suite: Suite) -> Iterator[str]:
+    for place, answer, first, spelled in _pairs(suite, "spelling"):
         other = difference(first.chunks, spelled.chunks)
         if other is not None:
             yield f"{place}, other {answer.probe.variant}: {other}"
 
 
-def _reindex_idempotent(run: Run) -> Iterator[str]:
+def _reindex_idempotent(suite: Suite) -> Iterator[str]:
     counts: dict[str, str] = {}
-    for place, _, first, again in _pairs(run, "reindex"):
+    for place, _, first, again in _pairs(suite, "reindex"):
         other = difference(first.chunks, again.chunks)
         if other is not None:
             yield f"{place}, after indexing again: {other}"
@@ -124,9 +117,9 @@ def _recounted(first: Response, again: Response) -> Iterator[tuple[str, str]]:
             yield key, f"the index has {now} {noun} after indexing again, before {before}"
 
 
-def _headings_findable(run: Run) -> Iterator[str]:
-    known = note_places.holders(run)
-    for answer in run.probes.of("heading"):
+def _headings_findable(suite: Suite) -> Iterator[str]:
+    known = note_places.holders(suite.run)
+    for answer in suite.run.probes.of("heading"):
         probe, response = answer.probe, answer.result.response
         if response is None:
             continue
@@ -137,8 +130,8 @@ def _headings_findable(run: Run) -> Iterator[str]:
             yield f"{quoted(probe.question, limit=80)} ({probe.mode}): {section} is not among {returned}"
 
 
-def _nonsense_abstains(run: Run) -> Iterator[str]:
-    for answer in run.probes.of("nonsense"):
+def _nonsense_abstains(suite: Suite) -> Iterator[str]:
+    for answer in suite.run.probes.of("nonsense"):
         response = answer.result.response
         if response is not None and response.chunks and not response.abstained:
             question = quoted(answer.probe.question, limit=80)
@@ -146,11 +139,11 @@ def _nonsense_abstains(run: Run) -> Iterator[str]:
             yield f"{question} ({answer.probe.mode}): {chunks}, the first of {_name(response.chunks, 0)}"
 
 
-CHECKS: dict[str, Callable[[Run], Iterator[str]]] = {
-    "top_is_prefix": _top_is_prefix,
-    "headings_findable": _headings_findable,
-    "spelling_ignored": _spelling_ignored,
-    "nonsense_abstains": _nonsense_abstains,
-    "reindex_idempotent": _reindex_idempotent,
+CHECKS: dict[str, Check] = {
+    "top_is_prefix": at_end(_top_is_prefix),
+    "headings_findable": at_end(_headings_findable),
+    "spelling_ignored": at_end(_spelling_ignored),
+    "nonsense_abstains": at_end(_nonsense_abstains),
+    "reindex_idempotent": at_end(_reindex_idempotent),
 }
-"""By invariant: gives where it does not hold."""
+"""By invariant: makes what finds where it does not hold."""

@@ -10,6 +10,7 @@ from typing import Literal
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, Gate
 from raggate.gate import isolation, metamorphic
+from raggate.gate.answer_rules import Suite
 from raggate.models.probe import ProbeKind
 from raggate.models.run import ProbeAnswer, Run
 from raggate.models.scorecard import EPSILON
@@ -34,22 +35,23 @@ _NO_DOUBTS: Mapping[tuple[str, str], str] = MappingProxyType({})
 _HELD_AGAINST_SUITE = frozenset(("prefix", "spelling", "reindex"))
 
 
-def gaps(run: Run, levels: Invariants, gate: Gate) -> Iterator[tuple[str, Literal["error", "warn"], str]]:
+def gaps(suite: Suite, levels: Invariants, gate: Gate) -> Iterator[tuple[str, Literal["error", "warn"], str]]:
     """Name each invariant that is switched on and that not all was seen of, with a level and why.
 
     The level is its own where nothing was seen of it, else a warning. A run that was cut short has not come to it,
     which is told by itself; a partial run asks none of that.
     """
+    run = suite.run
     for name in (*_KINDS, "must_be_deterministic") if run.stopped is None and run.selection is None else ():
         level = getattr(levels, name)
-        gap = None if level == "off" else _gap(run, _KINDS[name]) if name in _KINDS else _repeats_gap(run, gate)
+        gap = None if level == "off" else _gap(suite, _KINDS[name]) if name in _KINDS else _repeats_gap(run, gate)
         if gap is not None:
             nothing_seen, why = gap
             yield name, level if nothing_seen else "warn", why
 
 
-def _gap(run: Run, kind: ProbeKind) -> Gap | None:
-    asked = run.probes.of(kind)
+def _gap(suite: Suite, kind: ProbeKind) -> Gap | None:
+    run, asked = suite.run, suite.run.probes.of(kind)
     if kind == "private":
         return _private_gap(run, asked)
     if kind == "principal":
@@ -57,7 +59,7 @@ def _gap(run: Run, kind: ProbeKind) -> Gap | None:
         return (True, unseen) if unseen else None
     if not asked:
         return True, "nothing was asked: no question or heading is fit for it"
-    return _unjudged(asked, metamorphic.doubts(run) if kind in _HELD_AGAINST_SUITE else {})
+    return _unjudged(asked, metamorphic.doubts(suite) if kind in _HELD_AGAINST_SUITE else {})
 
 
 def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
