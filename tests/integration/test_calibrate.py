@@ -44,6 +44,10 @@ def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
     stored = json.loads((project.root / "baselines" / "small.json").read_text())
     assert stored["fingerprint"]["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24, 24]
     assert "noise       2 equal runs on" in project.command("baseline", "show").out
+    alone = project.command("compare", "latest")
+    assert alone.code == 3
+    assert "keeps no baseline to compare with; name one with --baseline" in " ".join(alone.out.split())
+    assert "there is no baseline" not in alone.out.lower()
     better = project.command("check", FAKE_BEHAVIOUR="noisy")
     assert better.code == 0, better.out
     warnings = {warning["code"]: warning["message"] for warning in project.verdict()["warnings"]}

@@ -6,6 +6,7 @@ import csv
 import json
 import os
 import re
+import shlex
 import signal
 import time
 from collections.abc import Callable
@@ -159,19 +160,39 @@ def test_a_run_that_is_killed_asks_nothing_twice(project: Project) -> None:
     assert [judgement["reason"] for judgement in judgements(project)] == [None] * 48
 
 
-def test_an_interrupted_run_keeps_the_replies(project: Project) -> None:
-    """SIGTERM in the middle of judging ends the run at once, and what was replied is in the cassette."""
-    with FakeJudge(lambda request: Answer(text=grade(request).text, delay=0 if server.calls < 8 else 60)) as server:
+def test_an_interrupted_run_keeps_the_replies_and_goes_on(project: Project) -> None:
+    """SIGTERM in the middle of judging ends the run at once; what was replied is in the cassette, and not asked anew.
+
+    What the message says goes on asks no question again, though the cassette that is committed has changed meanwhile.
+    """
+    slow = [60.0]
+
+    def stuck(request: Request) -> Answer:
+        return Answer(text=grade(request).text, delay=0 if server.calls < 8 else slow[0])
+
+    (project.root / "golden").mkdir()
+    (project.root / CASSETTE).write_bytes(b"")
+    with FakeJudge(stuck) as server:
         judged_by(project, server)
+        project.commit()
         process = project.start("run")
         while server.calls < 10:
             time.sleep(0.02)
             assert process.poll() is None
         process.send_signal(signal.SIGTERM)
         _, err = process.communicate(timeout=20)
-    assert process.returncode == 130, err
-    assert (project.root / CASSETTE).read_bytes().count(b"\n") >= 4
-    assert len((project.last_run() / "results.jsonl").read_text().splitlines()) == 24
+        slow[0] = 0.0
+        assert process.returncode == 130, err
+        replied = (project.root / CASSETTE).read_bytes().count(b"\n")
+        assert replied >= 4
+        assert len((project.last_run() / "results.jsonl").read_text().splitlines()) == 24
+        before = server.calls
+        words = shlex.split(err.partition("To go on: raggate ")[2].partition("\n")[0])
+        done = project.command(*words)
+        assert done.code == 0, done.err
+        assert "24 answers are there from before" in done.err
+        assert server.calls - before == 48 - replied
+    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 48
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import shlex
 import shutil
 import signal
 import subprocess
@@ -22,9 +23,11 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 
 from builders import make_failure
 from project import Project, make_project
+from raggate.cli.main import run_command
 from raggate.errors import ExitCode, UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Result
+from raggate.models.selection import Choice
 from raggate.models.service import IndexState
 from raggate.pipeline import asking, check, kept_answers, stored_runs
 from raggate.pipeline.booted import Booted
@@ -46,12 +49,14 @@ class Killed(BaseException):
 class Fake:
     """An API that outlives raggate: what it was asked, when it kills its asker, and what it tells of its index.
 
-    `kill_after` calls it answers; `version` and `documents` are those of its index; `refuses` says which calls fail.
+    `kill_after` calls it answers, and then `ends` its asker by that; `version` and `documents` are those of its index;
+    `refuses` says which calls fail.
     """
 
     calls: list[tuple[str, str]] = field(default_factory=list)
     asked: dict[tuple[str, str], int] = field(default_factory=dict)
     kill_after: int = 1 << 30
+    ends: type[BaseException] = Killed
     documents: int | None = 12
     version: str = "v7"
     refuses: Callable[[str, str], bool] = lambda case, mode: False
@@ -70,7 +75,7 @@ class _Adapter(FakeAdapter):
 
     def _answer(self, case: Case, mode: str) -> Result:
         if len(self.api.calls) >= self.api.kill_after:
-            raise Killed
+            raise self.api.ends
         self.api.calls.append((case.id, mode))
         result = super()._answer(case, mode)
         if self.api.refuses(case.id, mode):
@@ -396,6 +401,60 @@ def test_failed_calls_alone_are_asked_again_and_that_is_told(
     assert [reason.message for reason in warnings if reason.code == "asked-again"] == [sentence]
 
 
+def goes_on_by(hint: str) -> int:
+    """Do what a message says, as who pastes it."""
+    return run_command(shlex.split(hint.partition("To go on: raggate ")[2]))
+
+
+@pytest.mark.parametrize("more", [(), ("full_text",)])
+def test_an_interrupt_names_the_command_that_goes_on(
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch, more: tuple[str, ...]
+) -> None:
+    """The message of Ctrl-C ends with a command that, pasted, asks the rest into the same directory."""
+    monkeypatch.chdir(tmp_path)
+    api.kill_after, api.ends = 20, KeyboardInterrupt
+    flags = dict.fromkeys(more, True)
+    with pytest.raises(RunFailed, match="interrupted after 20 of 59 questions") as failed:
+        check.run(asked_by(suite, out=tmp_path / "a b", choice=Choice(), **flags))
+    assert failed.value.exit_code == ExitCode.INTERRUPTED
+    api.kill_after = 1 << 30
+    assert goes_on_by(failed.value.hint) == ExitCode.PASS
+    (directory,) = (tmp_path / "a b").iterdir()
+    assert len((directory / "results.jsonl").read_text().splitlines()) == FIRST
+    assert max(Counter(api.calls[:FIRST]).values()) == 1
+    assert ('"text_hash":null' in (directory / "results.jsonl").read_text()) == bool(more)
+
+
+def test_an_interrupted_shard_names_the_command_that_goes_on(
+    suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So does that of a shard, whose plan and number it has."""
+    monkeypatch.chdir(tmp_path)
+    request = asked_by(suite, out=tmp_path / "parts")
+    planning.write(tmp_path / "plan.json", planning.plan_of(request, 2))
+    api.kill_after, api.ends = 5, KeyboardInterrupt
+    with pytest.raises(RunFailed, match="of shard 2") as failed:
+        running.run(request, Path("plan.json"), 2)
+    api.kill_after = 1 << 30
+    assert goes_on_by(failed.value.hint) == ExitCode.PASS
+    assert (tmp_path / "parts" / "shard-2-of-2" / "receipt.json").exists()
+
+
+def test_an_interrupt_promises_nothing_that_would_be_refused(suite: Project, tmp_path: Path, api: Fake) -> None:
+    """Where nothing was asked, or the API tells nothing of its index, the message names no way on."""
+    api.documents, api.version, api.ends, api.kill_after = None, "", KeyboardInterrupt, 0
+    with pytest.raises(RunFailed) as failed:
+        check.run(asked_by(suite, out=tmp_path))
+    assert "To go on" not in failed.value.hint
+
+
+def test_a_run_does_not_go_on_in_several_processes(suite: Project, half: Any, api: Fake) -> None:
+    """--workers beside --resume is refused before anything is asked."""
+    failed = refusal(suite, half[0], workers=2)
+    assert (failed.exit_code, failed.message) == (ExitCode.USAGE, "--workers: a run goes on in one process")
+    assert not api.calls
+
+
 def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
     suite: Project, tmp_path: Path, api: Fake, whole: dict[str, str]
 ) -> None:
@@ -421,7 +480,7 @@ def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
 
 
 def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
-    """Kill -9 in the middle of a run, then --resume: nothing that was answered is asked again."""
+    """Kill -9 in the middle of a run, then --resume: nothing that was answered is asked again, and it is promoted."""
     project = make_project(tmp_path)
     project.edit("concurrency: 4", "concurrency: 1")
     for command in (["init", "-q"], ["add", "."], ["-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "a"]):
@@ -440,3 +499,6 @@ def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
     assert "answers are there from before; only the others are asked" in done.err
     assert not found[0].exists()
     assert len((directory / "results.jsonl").read_text().splitlines()) == len(project.cases())
+    promoted = project.command("promote", str(directory))
+    assert promoted.code == ExitCode.PASS, promoted.err
+    assert json.loads((project.root / "baselines" / "small.json").read_text())["run_id"] == directory.name

@@ -13,6 +13,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -173,9 +174,27 @@ def _renumbered(two: Path) -> None:
     change_receipt(two, shard=2)
 
 
+def _wild(**fields: Any) -> Callable[[Path], None]:
+    """Change the times of one answer, and all hashes so that they fit."""
+
+    def harm(two: Path) -> None:
+        first, *others = (two / "results.jsonl").read_bytes().splitlines(keepends=True)
+        row = json.dumps({**json.loads(first), **fields}).encode() + b"\n"
+        (two / "results.jsonl").write_bytes(content := row + b"".join(others))
+        files = shard_directory.read_receipt(two).files
+        change_receipt(two, files={**files, "results.jsonl": sha256(content).hexdigest()})
+
+    return harm
+
+
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
+        (_wild(elapsed_ms=-0.5), ": -0.5 ms and "),
+        (_wild(elapsed_ms="nan"), ": nan ms and "),
+        (_wild(elapsed_ms=9e6), ": 9000000 ms and "),
+        (_wild(retries=3), " and 3 retries, where the whole shard took "),
+        (_wild(retries=-1), " and -1 retries, where the whole shard took "),
         (_killed, "shard 2 of 3: {two}: no receipt.json: it was killed"),
         (_gone, "shard 2 of 3: missing"),
         (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
@@ -343,8 +362,9 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
         ({"checkout": {"commit": "a" * 40}}, "measured at commit aaaaaaaaaaa…, and bbbbbbbbbbb… is checked out here"),
         ({"checkout": {"commit": ["a" * 40]}}, "where it comes from cannot be read: checkout.commit"),
         ({"command": "shadow"}, "where it comes from cannot be read: command"),
+        ({"checkout": {}}, "measured at no known commit, and bbbbbbbbbbb… is checked out here"),
         (
-            {"ask": {"modes": ["hybrid", "vector"]}, "checkout": {}},
+            {"ask": {"modes": ["hybrid", "vector"]}, "checkout": {"commit": "b" * 40}},
             "a version of raggate that has other settings in ask",
         ),
     ],
@@ -352,7 +372,7 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
 def test_a_run_is_no_verdict_on_another_commit(
     suite: Project, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: JsonObject, words: str
 ) -> None:
-    """A run of another commit than the one that is checked out, or of another version's settings, is not judged."""
+    """A run of another commit than the one that is checked out, of none, or of other settings, is not judged."""
     merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
     config = json.loads((merged / "config.json").read_text())
     config["config"] |= stored
@@ -389,14 +409,15 @@ def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path
 
 
 def test_shards_of_another_commit_are_refused(suite: Project, asked: Path, tmp_path: Path) -> None:
-    """Shards that were asked in a checkout of another commit than the merge are refused, by both commits."""
+    """Shards that were asked in a checkout of another commit than the merge, or of none, are refused, each named."""
     other = suite.copied(tmp_path / "other")
     shards = shutil.copytree(asked / "shards", tmp_path / "shards")
     other.commit()
-    for shard in (1, 2, 3):
-        change_receipt(shards / f"shard-{shard}-of-3", commit="a" * 40)
+    for shard, sha in ((1, "a" * 40), (2, ""), (3, "a" * 40)):
+        change_receipt(shards / f"shard-{shard}-of-3", commit=sha)
     failed = refusal(other, shards)
     assert failed.exit_code == ExitCode.CANNOT_TELL
+    assert "shard 2: asked at no known commit" in failed.message
     assert "shard 3: asked at commit aaaaaaaaaaa" in failed.message
 
 

@@ -19,6 +19,7 @@ from raggate.gate.stand_ins import uncompared
 from raggate.gate.untold_headings import untold_headings
 from raggate.models.baseline import Baseline, Restated
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
+from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard
 
@@ -29,6 +30,9 @@ _NOT_CONFIGURATION = frozenset(
         *("judges", "judging", "noise", "notes", "probes", "repeat", "repeated", "vault"),
     )
 )
+
+_KEEP_NO_BASELINE: tuple[RunCommand, ...] = ("run", "calibrate")
+"""Commands that hold what they measure against nothing."""
 
 
 def compare(
@@ -96,6 +100,7 @@ def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparabl
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
         asked_again=run.provenance.asked_again,
+        keeps_none=next((name for name in _KEEP_NO_BASELINE if name == run.provenance.command), ""),
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))
     return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(run)))

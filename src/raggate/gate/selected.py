@@ -119,7 +119,8 @@ def decide(
 def _uncompared(comparison: Comparison) -> Iterator[Reason]:
     """Say why nothing could be compared."""
     if comparison.baseline is None:
-        yield Reason("no-baseline", wording.no_baseline(comparison.uncommitted, promotable=False))
+        message = wording.no_baseline(comparison.uncommitted, promotable=False, keeps_none=comparison.keeps_none)
+        yield Reason("no-baseline", message)
         return
     for cause in comparison.incomparable:
         yield Reason("incomparable", cause)

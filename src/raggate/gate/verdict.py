@@ -137,7 +137,9 @@ def _not_measured(
         yield Reason("first-run", message)
     elif comparison.baseline is None:
         broken = any(finding.level == "error" for finding in findings)
-        message = wording.no_baseline(comparison.uncommitted, promotable=not problems, broken=broken)
+        message = wording.no_baseline(
+            comparison.uncommitted, promotable=not problems, broken=broken, keeps_none=comparison.keeps_none
+        )
         yield Reason("no-baseline", message)
     for cause in comparison.incomparable:
         yield Reason("incomparable", f"{cause}; {wording.instead(comparison)}")

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -55,6 +55,9 @@ _ENVIRONMENT: Mapping[str, str] = {
     "GIT_OPTIONAL_LOCKS": "0",
     "GIT_TERMINAL_PROMPT": "0",
 }
+
+# a submodule has settings of its own, which git would follow
+_DIFF = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,16 +179,25 @@ class Reader:
         with contextlib.suppress(OSError):
             shutil.copy2(self._checkout.directory / "index", self._scratch / "index")
             _hand_over(self._scratch / "index", self._checkout)
-        # a submodule has settings of its own, which git would follow
-        options = ("--quiet", "--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
-        return self.run("diff", *options, commit, "--").returncode != 0
+        return self.run("diff", "--quiet", *_DIFF, commit, "--").returncode != 0
 
-    def changes(self, commit: str) -> bytes:
-        """Give what tracked files differ in from a commit, as one patch; nothing where they do not."""
+    def changes(self, commit: str, but: Collection[str] = ()) -> bytes:
+        """Give what tracked files differ in from a commit, as one patch; nothing where they do not.
+
+        Args:
+            commit: its full id.
+            but: files that do not count, from the top of the working tree.
+        """
         if not self.changed(commit):
             return b""
-        options = ("--binary", "--full-index", "--no-color", "--no-ext-diff", "--no-textconv")
-        return self.run("diff", *options, "--ignore-submodules=all", commit, "--").stdout or b"?"
+        listed = self.run("diff", "-z", "--name-only", "--no-renames", *_DIFF, commit, "--").stdout
+        names = {name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name}
+        counting = sorted(names.difference(but))
+        if names and not counting:
+            return b""
+        paths = counting if len(counting) < len(names) else ()
+        options = ("--binary", "--full-index", "--no-color")
+        return self.run("diff", *options, *_DIFF, commit, "--", *paths).stdout or b"?"
 
     def listed(self, *paths: str) -> tuple[str, ...]:
         """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""

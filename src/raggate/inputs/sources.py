@@ -194,7 +194,7 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
         return Checkout(commit=commit, dirty=reader.changed(commit))
 
 
-def tree_id(root: Path, remote: Remote | None = None) -> str:
+def tree_id(root: Path, remote: Remote | None = None, but: str | None = None) -> str:
     """Name the content of a checkout: the id of its commit's tree, and a hash of what was changed in tracked files.
 
     Empty outside git, and where git cannot read it.
@@ -202,6 +202,7 @@ def tree_id(root: Path, remote: Remote | None = None) -> str:
     Args:
         root: a directory in it.
         remote: where the job has its commits; None on a person's own machine.
+        but: a file, relative to `root`, whose changes do not count; None for none.
     """
     checkout = git.find(root, remote.workspace if remote else None)
     try:
@@ -211,10 +212,15 @@ def tree_id(root: Path, remote: Remote | None = None) -> str:
         with LocalObjects(checkout, commit, purpose=_PURPOSE) as local:
             tree = local.tree_of(commit)
         with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
-            changes = reader.changes(commit)
+            changes = reader.changes(commit, () if but is None else (_in_checkout(checkout, root / but),))
     except UsageError:
         return ""
     return f"{tree}+{sha256(changes).hexdigest()[:16]}" if changes else tree
+
+
+def _in_checkout(checkout: git.Checkout, path: Path) -> str:
+    """Name a file as git does, by its way from the top."""
+    return os.path.relpath(path.parent.resolve() / path.name, checkout.top.resolve())
 
 
 def _objects(stack: ExitStack, checkout: git.Checkout | None, revision: str, spare: Store | None) -> tuple[Store, str]:

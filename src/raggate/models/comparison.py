@@ -208,6 +208,7 @@ class Comparison:
     at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
+    `keeps_none` is the command that made the run, of those whose runs keep no baseline; empty for others.
     `asked_again` counts calls of the run that failed first, see `Provenance`. `evidence`
     is what causes are looked for in beside the answers. `reach` tells how far the answers come, of modes without a
     baseline and of those in which nothing matches. `untold_headings` are the modes in which the API tells no heading
@@ -228,6 +229,7 @@ class Comparison:
     idle_modes: tuple[str, ...] = ()
     uncommitted: str = ""
     asked_again: int = 0
+    keeps_none: str = ""
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()
     untold_headings: tuple[UntoldHeadings, ...] = ()

@@ -8,6 +8,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StrictBool
 
+from raggate.text.quote import cut
+
 RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
 """A command that makes a run."""
 
@@ -89,6 +91,11 @@ class Evidence:
     artifact: str = ""
     digest: str = ""
     image: str = ""
+
+
+def commit_words(commit: str | None) -> str:
+    """Name a commit, which may be anybody's text, in a sentence; or say that none is known."""
+    return f"commit {cut(commit, limit=12)}" if commit else "no known commit"
 
 
 def exact_image(name: str) -> str:

@@ -74,6 +74,16 @@ class KeptAnswers:
         """How often it has gone on."""
         return max(len(self.asking.boots) - 1, 0)
 
+    def can_go_on(self, answers: PartialRun) -> bool:
+        """Say whether it could go on from here if it ended now: whether anything tells that the API is the same."""
+        api = self.asking.means.api
+        tells = api.id if api.kind == "source" else api.kind == "image" or self._index_of(answers)
+        return bool(self.asking.boots and tells)
+
+    @staticmethod
+    def _index_of(answers: PartialRun) -> dict[str, tuple[str, ...]]:
+        return index_facts.values_of(answers.results, answers.index)
+
     @property
     def _open(self) -> Journal:
         assert self._journal is not None  # noqa: S101 - it is a context
@@ -178,7 +188,7 @@ class KeptAnswers:
                     f"{_said(first.index)}",
                     hint=ANEW,
                 )
-            if self.asking.means.api.kind == "url" and not (index or index_facts.values_of(answers.results, None)):
+            if self.asking.means.api.kind == "url" and not self._index_of(answers):
                 raise CannotTell(
                     f"{self.directory}: the API tells nothing of its index, which may be another one by now", hint=ANEW
                 )

@@ -113,7 +113,10 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
             kept.done()
         return finished
     except KeyboardInterrupt:
-        raise finish.cut_short(answers, time.monotonic() - begin) from None
+        way_on = ""
+        if kept is not None and kept.can_go_on(answers):
+            way_on = part.request.resuming(kept.asking.command, kept.directory, finish.blank.selection)
+        raise finish.cut_short(answers, time.monotonic() - begin, way_on) from None
 
 
 def of_answers(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Path, Run, Scorecard]:
@@ -162,8 +165,8 @@ class Finish:
         with deadlines.after_asking(len(answers.results)):
             return finished, write(self.directory, finished, self.request, settings)
 
-    def cut_short(self, answers: PartialRun, seconds: float) -> Interrupted:
-        """Write what was answered before a signal came, and give the error that says so."""
+    def cut_short(self, answers: PartialRun, seconds: float, way_on: str = "") -> Interrupted:
+        """Write what was answered before a signal came, and give the error that says so; `way_on` is how to go on."""
         asking = self.inputs.config.ask
         due = len(suite.questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
         progress = f"interrupted after {len(answers.results)} of {due} questions"
@@ -171,7 +174,7 @@ class Finish:
         run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=progress)
         write(self.directory, replace(run, interrupted=True), self.request, self.inputs.config)
         hint = f"Partial results are in {_display_path(self.directory, self.request.root)}."
-        return Interrupted(progress, hint=hint)
+        return Interrupted(progress, hint=f"{hint} To go on: {way_on}" if way_on else hint)
 
     def _noted(self, answers: PartialRun) -> Run:
         answers.repeated = compared(self.inputs, answers.results, answers.again)

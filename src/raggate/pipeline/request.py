@@ -91,17 +91,37 @@ class Request:
     @property
     def reproduce(self) -> str:
         """The command line that does the same, for reports."""
+        return check_command(str(self.config_file), self._flags)
+
+    @property
+    def _flags(self) -> dict[str, object]:
         given = self.overrides
         flags = {"suite": given.suite, "api-image": given.api_image, "api-build": given.api_build}
         flags |= {"api-url": given.api_url, "base-image": given.base_image, "against": self.against}
-        return check_command(str(self.config_file), {**flags, "baseline": self.baseline_file})
+        return {**flags, "baseline": self.baseline_file}
 
     def reproducing(self, selection: Selection | None) -> str:
         """The command line that asks the same questions; by id where which they are depends on earlier runs."""
+        return " ".join([self.reproduce, *self._choosing(selection)])
+
+    def _choosing(self, selection: Selection | None) -> list[str]:
         if selection is None:
-            return self.reproduce
-        words = (naming(selection.asked) or selection.words) if self.choice.failed else selection.words
-        return f"{self.reproduce} {words}"
+            return []
+        return [(naming(selection.asked) or selection.words) if self.choice.failed else selection.words]
+
+    def resuming(self, command: str, directory: Path, selection: Selection | None = None, **more: object) -> str:
+        """The command line by which a run that ends too early goes on, from where people are.
+
+        Args:
+            command: the command that made it, `check` or `run`.
+            directory: where its answers are.
+            selection: the questions it asks; None for all of them.
+            more: further flags, without dashes, and their values.
+        """
+        flags = {**self._flags, **more, "out": self.out, "resume": os.path.relpath(directory)}
+        switches = {"--store-full-text": self.full_text, "--retry-failed": self.retry_failed}
+        words = [_command(command, str(self.config_file), flags), *(word for word, given in switches.items() if given)]
+        return " ".join([*words, *self._choosing(selection)])
 
     def diffing(self, base: str, head: str) -> str:
         """The command line that holds two builds against each other in the same way."""

@@ -14,7 +14,7 @@ from raggate.gate import waivers
 from raggate.gate.run_origin import OF_THE_SUITE
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.provenance import Checkout, Provenance, exact_image
+from raggate.models.provenance import Checkout, Provenance, commit_words, exact_image
 from raggate.models.run import Run
 from raggate.models.selection import EVERYTHING
 from raggate.pipeline import check, claimed_run, judging, measure, run_directory
@@ -83,11 +83,11 @@ def _refuse_other_command(origin: Provenance) -> None:
 
 
 def _refuse_other_commit(origin: Provenance, here: str | None) -> None:
-    """Refuse a run of another commit: its verdict would be taken for one on what is checked out here."""
+    """Refuse a run of another commit, or of none: its verdict would be taken for one on what is checked out here."""
     measured = origin.checkout.commit
-    if here and measured and measured != here:
+    if here and measured != here:
         raise CannotTell(
-            f"the run was measured at commit {cut(measured, limit=12)}, and {cut(here, limit=12)} is checked out here",
+            f"the run was measured at {commit_words(measured)}, and {cut(here, limit=12)} is checked out here",
             hint="Check out the commit that was measured, or measure again. `raggate compare` holds an older run "
             "against another baseline or policy.",
         )

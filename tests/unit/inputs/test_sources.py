@@ -481,6 +481,22 @@ def test_the_content_of_a_checkout_has_a_name(git: Git, tmp_path: Path) -> None:
     assert sources.tree_id(tmp_path) == first
 
 
+def test_a_file_may_be_left_out_of_that_name(git: Git, tmp_path: Path) -> None:
+    """Whatever becomes of that file, beside a changed one or not, the name stays; of another file it changes."""
+    (tmp_path / "gate").mkdir()
+    commit(git, tmp_path / "gate", replies="x", a_md="x")
+    root = tmp_path / "gate"
+    whole = sources.tree_id(root)
+    (root / "replies").write_text("y")
+    assert sources.tree_id(root, but="replies") == whole != sources.tree_id(root)
+    (root / "a.md").write_text("y")
+    changed = sources.tree_id(root, but="replies")
+    (root / "replies").write_text("z")
+    assert sources.tree_id(root, but="replies") == changed != whole
+    (root / "replies").unlink()
+    assert sources.tree_id(root, but="replies") == changed
+
+
 def test_content_without_git_has_no_name(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Outside git, and without git on the machine, nothing is said of the content."""
     assert sources.tree_id(tmp_path) == ""

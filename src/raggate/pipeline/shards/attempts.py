@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from itertools import chain
 from pathlib import Path
 
 from raggate.errors import CannotTell, UsageError
@@ -28,6 +29,7 @@ from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.service.ask import questions_of
 from raggate.text.dates import stamp
 from raggate.text.long_sequence import LongSequence
+from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
 SHOWN = 20
@@ -35,6 +37,8 @@ SHOWN = 20
 
 _STAMP = "%Y-%m-%dT%H:%M:%SZ"
 _MOST_SECONDS = 30 * 86_400.0
+_CLOCK_SECONDS = 1.0
+"""So much the time of an answer may exceed that of its shard, which a shard that went on has in part from its files."""
 
 HINT = (
     "Ask each shard that is named again (`raggate run --plan plan.json --shard i/n`) and merge one whole directory of "
@@ -172,10 +176,28 @@ class Due:
         if any(receipt.index.get(key) != values for key, values in index.items()):
             raise UsageError(f"{place}: what it says of the index is not what its answers say")
         moments(receipt, place)
+        _refuse_wild_times(shard, asking.retries, place)
         return shard
 
     def _probes_of(self, shard: int) -> Mapping[Probe, int]:
         return self.probes if self.plan.beside.probes == shard else {}
+
+
+def _refuse_wild_times(shard: ShardAnswers, retries: int, place: Path) -> None:
+    """Refuse answers that took less than no time, longer than their shard did, or more retries than there are.
+
+    Raises:
+        UsageError: naming the question.
+    """
+    most = 1000 * (shard.receipt.seconds + _CLOCK_SECONDS)
+    for result in chain(shard.results, shard.again, (answer.result for answer in shard.probes)):
+        # not a number is in no range
+        if not 0 <= result.elapsed_ms <= most or not 0 <= result.retries <= retries:
+            raise UsageError(
+                f"{place}: {cut(result.case_id)} ({cut(result.mode)}): {setting(result.elapsed_ms)} ms and "
+                f"{result.retries} retries, where the whole shard took {setting(shard.receipt.seconds)} s and at most "
+                f"{retries} retries are made"
+            )
 
 
 def moments(receipt: Receipt, place: Path) -> tuple[datetime, datetime]:

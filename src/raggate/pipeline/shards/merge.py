@@ -10,6 +10,7 @@ from pathlib import Path
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import commit_words
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import measure
 from raggate.pipeline.partial_run import PartialRun
@@ -95,9 +96,9 @@ def _plan(request: Request, inputs: Inputs, attempts: Sequence[Attempt], plan_fi
 
 
 def _refuse_other_commit(shards: Sequence[ShardAnswers], here: str | None) -> None:
-    others = [part.receipt for part in shards if here and part.receipt.commit and part.receipt.commit != here]
+    others = [part.receipt for part in shards if here and part.receipt.commit != here]
     if others:
-        lines = [f"shard {receipt.shard}: asked at commit {cut(receipt.commit, limit=12)}" for receipt in others]
+        lines = [f"shard {receipt.shard}: asked at {commit_words(receipt.commit)}" for receipt in others]
         raise CannotTell(
             [*lines[:SHOWN], f"they are merged at commit {cut(here, limit=12)}, which the run would be told to be of"],
             hint="Merge them at the commit that was measured.",

@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from raggate import __version__
-from raggate.config.service_settings import Api
+from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
@@ -136,18 +136,21 @@ def means(request: Request, inputs: Inputs) -> Means:
         golden=inputs.golden.hash,
         config=hashlib.sha256(dumps(settings.model_dump(mode="json"))).hexdigest(),
         vault=inputs.vault.hash,
-        api=_api(settings.api, request.root, request.remote),
+        api=_api(settings, request.root, request.remote),
         modes=tuple(settings.ask.modes),
         repeat=settings.ask.repeat,
     )
 
 
-def _api(api: Api, root: Path, remote: sources.Remote | None) -> PlannedApi:
+def _api(settings: Config, root: Path, remote: sources.Remote | None) -> PlannedApi:
+    api = settings.api
     if api.url is not None:
         return PlannedApi(kind="url")
     if api.container is not None and api.container.image is not None:
         return PlannedApi(kind="image", name=api.container.image, id=exact_image(api.container.image))
-    return PlannedApi(kind="source", id=sources.tree_id(root, remote))
+    # a run writes what its judges reply, which changes nothing of the API
+    replies = None if settings.judging is None else settings.judging.cassette
+    return PlannedApi(kind="source", id=sources.tree_id(root, remote, but=replies))
 
 
 def digest(unsigned: Plan) -> str:

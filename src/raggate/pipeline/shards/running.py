@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from raggate.errors import CannotTell, Interrupted, UsageError
@@ -46,10 +48,12 @@ def run(request: Request, plan_file: Path, shard: int, attempt: int = 1) -> Shar
     with load_inputs(request) as inputs:
         plan = planning.read(plan_file)
         planning.check(plan, request, inputs)
-        return ask(request, inputs, plan, shard, attempt)
+        return ask(request, inputs, plan, shard, attempt, plan_file)
 
 
-def ask(request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int = 1) -> ShardResult:
+def ask(
+    request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int = 1, plan_file: Path | None = None
+) -> ShardResult:
     """Ask the questions of one shard of a plan of these inputs; as `run`."""
     if request.out is None:
         run_directory.check_place(request.root, inputs.config.out)
@@ -66,7 +70,8 @@ def ask(request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int =
     with keeping as kept:
         request.created(directory)
         with failure_reports(directory, inputs.config):
-            receipt = _ask(request, inputs, plan, shard, kept, number)
+            way_on = partial(_way_on, request, kept, plan_file, f"{shard}/{len(plan.shards)}")
+            receipt = _ask(request, inputs, plan, shard, kept, number, way_on)
             kept.done()
             return ShardResult(directory=directory, receipt=receipt)
 
@@ -89,7 +94,22 @@ def _unfinished(request: Request, parent: Path, plan: Plan, shard: int) -> tuple
     return directory, attempt
 
 
-def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, kept: KeptAnswers, attempt: int) -> Receipt:
+def _way_on(request: Request, kept: KeptAnswers, plan_file: Path | None, shard: str, answers: PartialRun) -> str:
+    """Say how a shard that was interrupted is asked to its end."""
+    if plan_file is None or not kept.can_go_on(answers):
+        return f"Ask it again: --shard {shard}."
+    return f"To go on: {request.resuming('run', kept.directory, plan=plan_file, shard=shard)}"
+
+
+def _ask(
+    request: Request,
+    inputs: Inputs,
+    plan: Plan,
+    shard: int,
+    kept: KeptAnswers,
+    attempt: int,
+    way_on: Callable[[PartialRun], str],
+) -> Receipt:
     cases = plan.cases(shard, inputs.golden)
     answers, begin = PartialRun(), time.monotonic() - kept.asking.seconds
     kept.load(answers, cases)
@@ -110,7 +130,7 @@ def _ask(request: Request, inputs: Inputs, plan: Plan, shard: int, kept: KeptAns
     except KeyboardInterrupt:
         due = counts(cases, inputs.config.ask, answers.results).planned
         progress = f"interrupted after {len(answers.results)} of {due} questions of shard {shard}"
-        raise Interrupted(progress, hint=f"Ask it again: --shard {shard}/{len(plan.shards)}.") from None
+        raise Interrupted(progress, hint=way_on(answers)) from None
     kept.check_index(answers)
     started = kept.asking.started
     receipt = replace(
