@@ -113,15 +113,15 @@ class _Raggate(_OneFile):
 
     def load(self, path: Path) -> tuple[tuple[Case, ...], tuple[Note, ...]]:
         if not self.options.lenient:
-            return golden.load(read_bytes(path), str(path)).cases, ()
+            return tuple(golden.load(read_bytes(path), str(path)).cases), ()
         cases, notes = lenient_golden.load(read_bytes(path), str(path), rules=True)
-        return cases.cases, tuple(note("", "", "dropped", text) for text in notes)
+        return tuple(cases.cases), tuple(note("", "", "dropped", text) for text in notes)
 
     def decode(self, native: tuple[Case, ...]) -> tuple[Case, ...]:
         return native
 
     def encode(self, cases: Sequence[Case]) -> tuple[Case, ...]:
-        return golden.load(b"".join(map(golden.write_case, cases)), _TARGET).cases
+        return tuple(golden.load(b"".join(map(golden.write_case, cases)), _TARGET).cases)
 
     def rows(self, native: tuple[Case, ...]) -> Mapping[str, Row]:
         return rows_of(native)
@@ -136,7 +136,7 @@ class _Helloworld(_Raggate):
     def encode(self, cases: Sequence[Case]) -> tuple[Case, ...]:
         # an answerable case without a place in the notes is one that their scripts cannot score
         lines = [line for case in cases if (line := _seed_line(case))]
-        return golden.load(b"".join(lines), _TARGET).cases if lines else ()
+        return tuple(golden.load(b"".join(lines), _TARGET).cases) if lines else ()
 
     def save(self, native: tuple[Case, ...], path: Path) -> None:
         write_atomic(path, b"".join(map(_seed_line, native)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -66,10 +67,13 @@ class Case:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Golden:
-    """A golden set: the cases in file order, the file's name for messages, and the hash of its content."""
+    """A golden set: the cases in file order, the file's name for messages, and the hash of its content.
+
+    The cases of a long one lie on disk: each is made anew whenever it is looked at.
+    """
 
     name: str
-    cases: tuple[Case, ...]
+    cases: Sequence[Case]
     hash: str
 
 

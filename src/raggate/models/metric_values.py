@@ -6,6 +6,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from math import isfinite
+from typing import Self
 
 Values = Mapping[str, float | None]
 
@@ -25,6 +26,13 @@ class CompactValues(Mapping[str, float | None]):
     def __init__(self, places: Mapping[str, int], values: Iterable[float | None]) -> None:
         self.places = places
         self.numbers = array("d", (_NOTHING if value is None else value for value in values))
+
+    @classmethod
+    def of_bytes(cls, metrics: tuple[str, ...], data: bytes) -> Self:
+        """Give the values whose `numbers` have these bytes, for these metrics in their order."""
+        values = cls(_places(metrics), ())
+        values.numbers.frombytes(data)
+        return values
 
     def __getitem__(self, metric: str) -> float | None:
         value = self.numbers[self.places[metric]]

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import marshal
-from collections.abc import Callable, Sequence
-from dataclasses import fields
-from operator import attrgetter
-from typing import Any, Generic, TypeVar
+import pickle
+from typing import Any
 
-from raggate.models.golden import Case
+from raggate.models.case_packing import case_of, case_values
+from raggate.models.noun_packing import Noun
 from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Leak, Reference, Response, Result
 from raggate.text.long_sequence import Packing
 
-T = TypeVar("T")
-
-
-class _Noun(Generic[T]):
-    """A dataclass as a list of its values, in the order of its fields."""
-
-    def __init__(self, noun: Callable[..., T]) -> None:
-        self.names = tuple(field.name for field in fields(noun))  # type: ignore[arg-type]
-        self.values = attrgetter(*self.names)
-        # written out, as dataclasses do it themselves: every chunk is made again in every pass through a run
-        arguments = ", ".join(f"{name}=values[{place}]" for place, name in enumerate(self.names))
-        self.made: Callable[[Sequence[Any]], T] = eval(f"lambda values: noun({arguments})", {"noun": noun})  # noqa: S307
-
-
-_CHUNK, _RESPONSE, _RESULT = _Noun(Chunk), _Noun(Response), _Noun(Result)
-_LABELS, _LEAK, _REFERENCE, _FAILURE = _Noun(Labels), _Noun(Leak), _Noun(Reference), _Noun(Failure)
-_CHUNKS, _REFERENCES = map(_RESPONSE.names.index, ("chunks", "references"))
-_RESPONSE_OF, _FAILURE_OF = map(_RESULT.names.index, ("response", "failure"))
-_LEAKS = _LABELS.names.index("leaks")
+_CHUNK, _RESPONSE, _RESULT = Noun(Chunk), Noun(Response), Noun(Result)
+_LABELS, _LEAK, _REFERENCE, _FAILURE = Noun(Labels), Noun(Leak), Noun(Reference), Noun(Failure)
+_CHUNKS, _REFERENCES = _RESPONSE.places("chunks", "references")
+_RESPONSE_OF, _FAILURE_OF = _RESULT.places("response", "failure")
+(_LEAKS,) = _LABELS.places("leaks")
 
 
 def _result_out(result: Result) -> list[Any]:
@@ -56,25 +41,31 @@ def _result_in(values: list[Any]) -> Result:
     return _RESULT.made(values)
 
 
-def _labelled_out(item: LabelledResult) -> tuple[Any, bytes]:
+def _labelled_out(item: LabelledResult) -> bytes:
     labels = list(_LABELS.values(item.labels))
     labels[_LEAKS] = list(map(_LEAK.values, item.labels.leaks))
-    kept = (item.case, item.judgements) if item.judgements else item.case
-    return kept, marshal.dumps((_result_out(item.result), labels))
+    # few runs are judged, and what judges say has parts of many kinds
+    judgements = pickle.dumps(item.judgements) if item.judgements else None
+    return marshal.dumps((case_values(item.case), _result_out(item.result), labels, judgements))
 
 
-def _labelled_in(kept: Any, data: bytes) -> LabelledResult:
-    result, labels = marshal.loads(data)  # noqa: S302 - what this process wrote, into a file that only it has
+# what is read below this process wrote, into a file that only it has
+def _labelled_in(data: bytes) -> LabelledResult:
+    case, result, labels, judgements = marshal.loads(data)  # noqa: S302
     labels[_LEAKS] = tuple(map(_LEAK.made, labels[_LEAKS]))
-    case, judgements = (kept, ()) if isinstance(kept, Case) else kept
-    return LabelledResult(case=case, result=_result_in(result), labels=_LABELS.made(labels), judgements=judgements)
+    return LabelledResult(
+        case=case_of(case),
+        result=_result_in(result),
+        labels=_LABELS.made(labels),
+        judgements=pickle.loads(judgements) if judgements else (),  # noqa: S301
+    )
 
 
 RESULTS: Packing[Result] = Packing(
-    lambda result: (None, marshal.dumps(_result_out(result))),
-    lambda _, data: _result_in(marshal.loads(data)),  # noqa: S302 - as above
+    lambda result: marshal.dumps(_result_out(result)),
+    lambda data: _result_in(marshal.loads(data)),  # noqa: S302
 )
 """A result, all of it."""
 
 LABELLED: Packing[LabelledResult] = Packing(_labelled_out, _labelled_in)
-"""A labelled result, but for its case and its judgements, which stay in memory."""
+"""A labelled result with its case and its judgements."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -117,12 +118,15 @@ class Operations:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Scorecard:
-    """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`."""
+    """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`.
+
+    Of a long run `cases` lie on disk: each is made anew whenever it is looked at.
+    """
 
     suite: str
     run_id: str
     fingerprint: Fingerprint
-    cases: tuple[CaseScore, ...]
+    cases: Sequence[CaseScore]
     slices: dict[str, dict[str, dict[str, MetricValue]]]
     counts: dict[str, dict[str, int]]
     operations: Operations | None

@@ -187,4 +187,4 @@ def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:
         config=run.config,
         fingerprint=run.fingerprint,
     )
-    return score.score(alone, asking.inputs.config.score.k).cases
+    return tuple(score.score(alone, asking.inputs.config.score.k).cases)

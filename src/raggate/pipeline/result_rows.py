@@ -66,7 +66,7 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     """
     by_id = {case.id: case for case in cases.cases}
     items = LongSequence(LABELLED)
-    places: dict[int, array[int]] = {1: array("Q")}
+    places: dict[int, array[int]] = {1: array("I")}
     seen: dict[tuple[int, str], dict[str, int]] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
@@ -78,10 +78,10 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
             raise UsageError(f"{name}:{number}: {quoted(item.case.id)} is already in line {first}")
         if item.case.id not in seen.get((1, mode), ()):
             raise UsageError(f"{name}:{number}: an answer of {quoted(item.case.id)} before its first")
-        places.setdefault(repeat, array("Q")).append(len(items))
+        places.setdefault(repeat, array("I")).append(len(items))
         items.append(item)
     later = chain.from_iterable(places[repeat] for repeat in sorted(places) if repeat > 1)
-    return items.chosen(places[1]), items.chosen(later)
+    return items.chosen(places[1]), items.chosen(array("I", later))
 
 
 def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult:

@@ -67,4 +67,4 @@ def compared(inputs: Inputs, results: Sequence[Result], again: Sequence[Result])
     scores = score.score_answers(
         answered, cutoffs, retrieval_only=asking.retrieval_only, reads_abstention=asking.reads_abstention
     )
-    return replace(repeated, bands=noise.bands_of(scores))
+    return replace(repeated, bands=noise.bands_of([*scores]))

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 
 from raggate.config.imported import ImportedConfig
 from raggate.models.golden import Case, Support
 from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
-from raggate.models.metric_values import columns, compact
+from raggate.models.metric_values import compact
 from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
+from raggate.models.score_packing import SCORES
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.scoring import answer_fields, folder_counts, neighbours, noise, repeats
 from raggate.scoring.heading_reading import Reading
@@ -20,7 +21,9 @@ from raggate.scoring.list_entries import list_entries
 from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
+from raggate.scoring.slice_means import SliceMeans, Sums
 from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
+from raggate.text.long_sequence import LongSequence
 from raggate.text.titles import rule
 
 METRICS_VERSION = 1
@@ -75,25 +78,20 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
         cutoffs: the k of the ranked metrics, ascending.
     """
     retrieval_only = run.fingerprint.get("retrieval_only") is True
+    several = len(run.repeats) > 0
     seen = _Seen()
-    answers = score_answers(
-        repeats.groups(map(seen.add, run.answers), several=len(run.repeats) > 0),
+    answers: Iterable[list[CaseScore]] = score_answers(
+        repeats.groups(map(seen.add, run.answers), several=several),
         cutoffs,
         retrieval_only=retrieval_only,
         reads_abstention=isinstance(run.config, ImportedConfig) or run.config.ask.reads_abstention,
         judged=judged_scores(run.fingerprint),
     )
-    cases = tuple(repeats.averaged(first, again) for first, *again in answers)
-    measured = noise.measure(answers, run.started)
-    slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
-    counts: dict[str, dict[str, int]] = {}
-    for mode in dict.fromkeys(case.mode for case in cases):
-        members: dict[str, list[CaseScore]] = {}
-        for case in cases:
-            for name in case.slices if case.mode == mode else ():
-                members.setdefault(name, []).append(case)
-        slices[mode] = {name: means(members[name], cutoffs) for name in sorted(members)}
-        counts[mode] = {name: len(members[name]) for name in sorted(members)}
+    measured = noise.measure(answers := list(answers), run.started) if several else None
+    cases, slices = LongSequence(SCORES), SliceMeans(directions(cutoffs))
+    for first, *again in answers:
+        cases.append(case := repeats.averaged(first, again))
+        slices.add(case)
     return Scorecard(
         suite=run.suite,
         run_id=run.run_id,
@@ -106,9 +104,9 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
             **seen.reading.stored(),
             **({noise.KEY: measured.stored()} if measured is not None else {}),
         },
-        cases=cases,
-        slices=slices,
-        counts=counts,
+        cases=cases[:],
+        slices=slices.means(),
+        counts=slices.counts(),
         operations=seen.calls.summary(retrieval_only=retrieval_only),
     )
 
@@ -139,8 +137,8 @@ def score_answers(
     retrieval_only: bool,
     reads_abstention: bool,
     judged: AbstractSet[str] = frozenset(),
-) -> list[list[CaseScore]]:
-    """Score each answer by itself, per question and mode.
+) -> Iterator[list[CaseScore]]:
+    """Score each answer by itself, per question and mode, one question after the other.
 
     Args:
         groups: per question and mode its answers.
@@ -152,25 +150,24 @@ def score_answers(
     metrics = _functions(
         tuple(cutoffs), answers=not retrieval_only, abstention=reads_abstention, judged=frozenset(judged)
     )
-    return [[_score_case(item, metrics, max(cutoffs)) for item in items] for items in groups]
+    for items in groups:
+        yield [_score_case(item, metrics, max(cutoffs)) for item in items]
 
 
-def means(cases: Sequence[CaseScore], cutoffs: Sequence[int]) -> dict[str, MetricValue]:
+def means(cases: Sequence[CaseScore], cutoffs: Iterable[int]) -> dict[str, MetricValue]:
     """Average every metric over the cases it applies to; those of judges only where there are any."""
-    together = columns([case.values for case in cases])
-    known = {name for case in cases for name in case.values} if together is None else together.keys()
-    unjudged = {name for name, metric in METRICS.items() if metric.judged} - known
-    averaged = {}
-    for name, direction in directions(cutoffs).items():
-        if name in unjudged:
-            continue
-        if together is not None:
-            values = together.get(name, [])
-        else:
-            values = [value for case in cases if (value := case.values.get(name)) is not None]
-        mean = sum(values) / len(values) if values else None
-        averaged[name] = MetricValue(value=mean, n=len(values), unscored=len(cases) - len(values), direction=direction)
-    return averaged
+    sums = Sums()
+    sums.add(cases)
+    return sums.means(directions(cutoffs))
+
+
+def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
+    """Give all metric names at these cut-offs with the direction that is better."""
+    return {
+        name: metric.direction
+        for base, metric in METRICS.items()
+        for name in ([at_depth(base, k) for k in cutoffs] if metric.ranked else [base])
+    }
 
 
 def slices_of(case: Case) -> tuple[str, ...]:
@@ -190,15 +187,6 @@ def _slices(  # many questions are filed alike, and share the names
     placed = (f"vault={vault}" for vault in dict.fromkeys(vaults))
     answers = f"answerable={str(answerable).lower()}"
     return (OVERALL, answers, f"category={category}", f"difficulty={difficulty}", *tagged, *placed)
-
-
-def directions(cutoffs: Iterable[int]) -> dict[str, Direction]:
-    """Give all metric names at these cut-offs with the direction that is better."""
-    return {
-        name: metric.direction
-        for base, metric in METRICS.items()
-        for name in ([at_depth(base, k) for k in cutoffs] if metric.ranked else [base])
-    }
 
 
 @lru_cache(maxsize=8)

@@ -24,15 +24,19 @@ _WINDOW = 1 << 17
 """Bytes that are read at once."""
 
 
+_TOGETHER = 16
+"""Items of which one place in the file is kept; of each only its length is."""
+
+
 class Packing(Generic[T]):
     """How an item becomes bytes and is made of them again.
 
     Args:
-        pack: gives what stays in memory of an item, such as the question that others share with it, and the bytes.
-        unpack: makes an equal item of both.
+        pack: gives the bytes of an item, fewer than 4 GiB.
+        unpack: makes an equal item of them.
     """
 
-    def __init__(self, pack: Callable[[T], tuple[Any, bytes]], unpack: Callable[[Any, bytes], T]) -> None:
+    def __init__(self, pack: Callable[[T], bytes], unpack: Callable[[bytes], T]) -> None:
         self.pack = pack
         self.unpack = unpack
 
@@ -48,9 +52,7 @@ class LongSequence(Sequence[T]):
     def __init__(self, packing: Packing[T], items: Iterable[T] = ()) -> None:
         self._packing = packing
         self._first: list[T] = []
-        self._kept: list[Any] = []
-        self._file = _File()
-        self._places = array("Q")
+        self._rest = _Records()
         self.extend(items)
 
     def append(self, item: T) -> None:
@@ -62,15 +64,16 @@ class LongSequence(Sequence[T]):
         if len(self._first) < FEW:
             self._first.append(item)
             return
-        kept, data = self._packing.pack(item)
-        self._kept.append(kept)
-        self._places.append(self._file.add(data))
+        self._rest.append(self._packing.pack(item))
 
-    def chosen(self, positions: Iterable[int]) -> Sequence[T]:
-        """Give the items at these positions, in this order, without looking at any that is on disk."""
-        if not self._kept:
+    def chosen(self, positions: Sequence[int]) -> Sequence[T]:
+        """Give the items at these positions, in this order, without looking at any that is on disk.
+
+        The positions are kept as they are, and must not change afterwards.
+        """
+        if not self._rest:
             return tuple(map(self._first.__getitem__, positions))
-        return _Chosen(self, array("Q", positions))
+        return _Chosen(self, positions)
 
     def extend(self, items: Iterable[T]) -> None:
         """Add items."""
@@ -78,7 +81,7 @@ class LongSequence(Sequence[T]):
             self.append(item)
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._kept)
+        return len(self._first) + len(self._rest)
 
     def __iter__(self) -> Iterator[T]:
         return map(self._at, range(len(self)))
@@ -101,14 +104,13 @@ class LongSequence(Sequence[T]):
         place = position - len(self._first)
         if place < 0:
             return self._first[position]
-        end = self._places[place + 1] if place + 1 < len(self._places) else self._file.size
-        return self._packing.unpack(self._kept[place], self._file.read(self._places[place], end))
+        return self._packing.unpack(self._rest[place])
 
 
 class _Chosen(Sequence[T]):
     """Some items of a sequence in an order of their own."""
 
-    def __init__(self, whole: Sequence[T], positions: array[int]) -> None:
+    def __init__(self, whole: Sequence[T], positions: Sequence[int]) -> None:
         self._whole = whole
         self._positions = positions
 
@@ -139,6 +141,30 @@ def _equal(items: Sequence[Any], other: object) -> bool:
     return all(own == its for own, its in zip(items, other, strict=True))
 
 
+class _Records:
+    """Pieces of bytes, one behind the other in a file. Each takes some five bytes of memory."""
+
+    def __init__(self) -> None:
+        self._file = _File()
+        self._lengths = array("I")
+        self._begins = array("Q")
+
+    def append(self, data: bytes) -> None:
+        """Add a piece."""
+        if len(self._lengths) % _TOGETHER == 0:
+            self._begins.append(self._file.size)
+        self._lengths.append(len(data))
+        self._file.add(data)
+
+    def __len__(self) -> int:
+        return len(self._lengths)
+
+    def __getitem__(self, place: int) -> bytes:
+        first = place - place % _TOGETHER
+        begin = self._begins[place // _TOGETHER] + sum(self._lengths[first:place])
+        return self._file.read(begin, begin + self._lengths[place])
+
+
 class _File:
     """Bytes in a file that vanishes with the process, however that ends: it has no name."""
 
@@ -154,13 +180,11 @@ class _File:
         """Bytes so far."""
         return self._written + len(self._waiting)
 
-    def add(self, data: bytes) -> int:
-        """Add bytes; give where they begin."""
-        place = self.size
+    def add(self, data: bytes) -> None:
+        """Add bytes at the end."""
         self._waiting += data
         if len(self._waiting) >= _PIECE:
             self._flush()
-        return place
 
     def read(self, begin: int, end: int) -> bytes:
         """Give the bytes of a range."""

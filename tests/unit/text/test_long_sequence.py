@@ -14,8 +14,8 @@ from raggate.text import long_sequence
 from raggate.text.long_sequence import LongSequence, Packing
 
 PAIRS: Packing[tuple[str, int]] = Packing(
-    lambda item: (item[1], marshal.dumps(item[0])),
-    lambda number, data: (marshal.loads(data), number),  # noqa: S302
+    marshal.dumps,
+    marshal.loads,
 )
 
 

@@ -114,7 +114,7 @@ def truncated(row: dict[str, Any]) -> bool:
     return any(len(text) == STORED_TEXT + 3 and text.endswith("...") for text in texts)
 
 
-def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> tuple[Case, ...]:
+def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> Sequence[Case]:
     """Give the cases of the golden set that a run asked, in their order.
 
     A failed call has no row, and `--limit` asks the first cases only. So a case without a row was asked and failed if
