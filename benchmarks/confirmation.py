@@ -49,12 +49,12 @@ class Change:
 
 
 CHANGES = (
-    Change("noise 3 %", 0.03, 0.03),
-    Change("noise 6 %", 0.06, 0.06),
-    Change("noise 3 %, 5 points lost", 0.03, 0.03, 0.05),
-    Change("noise 3 %, 10 points lost", 0.03, 0.03, 0.1),
-    Change("noise 3 % becomes 12 %", 0.03, 0.12),
-    Change("noise 3 %, 10 points lost in the first process alone", 0.03, 0.03, 0.1, first_alone=True),
+    Change("noise 3%", 0.03, 0.03),
+    Change("noise 6%", 0.06, 0.06),
+    Change("noise 3%, 5 points lost", 0.03, 0.03, 0.05),
+    Change("noise 3%, 10 points lost", 0.03, 0.03, 0.1),
+    Change("noise 3% becomes 12%", 0.03, 0.12),
+    Change("noise 3%, 10 points lost in the first process alone", 0.03, 0.03, 0.1, first_alone=True),
 )
 
 

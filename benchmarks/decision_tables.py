@@ -30,12 +30,12 @@ Colouring = Callable[[int, int, int], str]
 
 NEUTRAL = {
     "same, noise 0": (0.0, 0.0),
-    "noise 1 %": (0.005, 0.005),
-    "noise 3 %": (0.015, 0.015),
-    "churn 2 %": (0.025, 0.025),
-    "churn 5 %": (0.055, 0.055),
+    "noise 1%": (0.005, 0.005),
+    "noise 3%": (0.015, 0.015),
+    "churn 2%": (0.025, 0.025),
+    "churn 5%": (0.055, 0.055),
 }
-"""Shares of questions lost and gained; where there is churn, with noise of 1 % on top."""
+"""Shares of questions lost and gained; where there is churn, with noise of 1% on top."""
 
 WORSE = {
     "2 pt": (0.045, 0.025),
@@ -44,11 +44,11 @@ WORSE = {
     "pure 5": (0.05, 0.0),
     "pure 10": (0.1, 0.0),
 }
-"""Shares of questions lost and gained: a drop on top of churn of 2 % each way; pure is losses alone."""
+"""Shares of questions lost and gained: a drop on top of churn of 2% each way; pure is losses alone."""
 
 GROUPED = {
-    "neutral churn 2 % + 1 % noise": (0.025, 0.025),
-    "neutral churn 5 %": (0.055, 0.055),
+    "neutral churn 2% + 1% noise": (0.025, 0.025),
+    "neutral churn 5%": (0.055, 0.055),
     "drop 5 pt": (0.075, 0.025),
     "drop 10 pt": (0.125, 0.025),
 }
@@ -143,7 +143,7 @@ def exact_tables(sizes: Sequence[int]) -> None:
             (name, [cell([share_of(rule, colours, n, *change) for n in sizes]) for change in changes.values()])
             for name, rule, colours in counted_rules()
         )
-        table(f"{title} %, one 0/1 metric, n = {'/'.join(map(str, sizes))}", list(changes), rows)
+        table(f"{title}%, one 0/1 metric, n = {'/'.join(map(str, sizes))}", list(changes), rows)
 
 
 def group_tables(suites: Sequence[tuple[int, int]]) -> None:

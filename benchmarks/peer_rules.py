@@ -106,7 +106,7 @@ def nel_compare(sample: Sample) -> Colour:
 
 
 def nel_gate(sample: Sample, *, by_note: bool = False) -> Colour:
-    """NeMo Evaluator `nel gate`: the 95 % t interval of the damage beside 1.5 points; given notes, clustered errors."""
+    """NeMo Evaluator `nel gate`: the 95% t interval of the damage beside 1.5 points; given notes, clustered errors."""
     if sample.n < 10:
         return "unsure"
     half = t_quantile(0.975, sample.n - 1) * sample.error
@@ -137,7 +137,7 @@ def retrieval_eval_gate(sample: Sample) -> Colour:
 
 
 def statgate(sample: Sample) -> Colour:
-    """The rule of statgate 0.1.1: the 95 % BCa interval beside a margin of 2 points."""
+    """The rule of statgate 0.1.1: the 95% BCa interval beside a margin of 2 points."""
     if not sample.moment(2):
         return "green" if sample.mean > -0.02 else "red"
     halves = [resampled_below(sample, sample.mean, inclusive=inclusive) for inclusive in (False, True)]

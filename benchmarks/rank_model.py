@@ -41,9 +41,9 @@ class Change:
 
 
 CHANGES = (
-    Change("noise .5 % each way", 0.005),
-    Change("churn 2.5 %", 0.025),
-    Change("churn 5.5 %", 0.055),
+    Change("noise .5% each way", 0.005),
+    Change("churn 2.5%", 0.025),
+    Change("churn 5.5%", 0.055),
     *(Change(f"soft {points} pt", 0.025, "soft", points / 100) for points in (2, 5, 10)),
     *(Change(f"hard {points} pt", 0.025, "hard", points / 100) for points in (2, 5, 10)),
 )

@@ -208,7 +208,7 @@ def test_a_mode_without_a_baseline_stands_in_every_table(promoted: Project) -> N
     assert done.code == 0, done.out + done.err
     everywhere(promoted, done.out, "mode bm25 has no baseline, so nothing of it is gated until a run is promoted")
     (line,) = [line for line in done.out.splitlines() if line.startswith("hit@5 (bm25)")]
-    assert "100.0 %" in line
+    assert "100.0%" in line
     assert "no baseline" in line
     summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
     assert "🆕&nbsp;hit@5 (bm25)" in summary

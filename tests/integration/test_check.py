@@ -207,7 +207,7 @@ def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour
     assert done.code == 3
     assert "raggate promote" not in done.out + done.err
     if behaviour == "error_500":
-        said = "24 of 24 calls failed (status), and gate.max_error_rate allows 2 %; most often: “HTTP 500"
+        said = "24 of 24 calls failed (status), and gate.max_error_rate allows 2%; most often: “HTTP 500"
         assert said in done.out
         assert said in project.verdict()["reasons"][0]["message"]
         assert "most often: " in (project.last_run() / "summary.md").read_text()
@@ -800,7 +800,7 @@ def test_floor_counts_questions_that_are_not_in_the_baseline(promoted: Project) 
     shown = f"{own['hit_at_5']:.4f}"
     assert f"hit_at_5 (hybrid) is {shown} over all 48 cases" in told
     summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
-    assert f"hit@5 100.0 % (=; {100 * own['hit_at_5']:.1f} % over all 48)" in summary
+    assert f"hit@5 100.0% (=; {100 * own['hit_at_5']:.1f}% over all 48)" in summary
     (row,) = (row for row in verdict["metrics"] if (row["metric"], row["slice"]) == ("hit_at_5", "overall"))
     assert (row["status"], row["current"], row["current_n"], row["whole_n"]) == ("below floor", 1.0, 24, 48)
 

@@ -72,7 +72,7 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     reword(project, slice(30))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
-    assert "hit@5 100.0 % (=; 50.0 % over all 60)" in done.out
+    assert "hit@5 100.0% (=; 50.0% over all 60)" in done.out
     over = "over the 30 questions relabelled since the baseline, where 1.0000 stands in for them"
     assert f"hit_at_5 (hybrid) is 0.0000 {over}: with the compared ones that is -0.5000, allowed 0.05" in done.out
     assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:30]}

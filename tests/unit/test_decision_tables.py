@@ -60,7 +60,7 @@ def test_raggate_is_where_it_was_designed_to_be(
 
 
 def test_groups_ruin_a_test_that_ignores_them() -> None:
-    """With four questions a note an ungrouped test cries wolf at 26 % of neutral changes, `evidence` at 1.4 %."""
+    """With four questions a note an ungrouped test cries wolf at 26% of neutral changes, `evidence` at 1.4%."""
     ungrouped = share_of(lambda n, lost, gained: margin_and_test(4 * n, 4 * lost, 4 * gained), RED, 25, *CHURN)
     assert 100 * ungrouped == pytest.approx(26, abs=0.5)
     assert 100 * share_of(raggate("evidence", 4), RED, 25, *CHURN) == pytest.approx(1.4, abs=0.06)

@@ -22,7 +22,7 @@ def shown(output: str) -> Iterator[tuple[str, str]]:
     """Give every metric over all questions with its value in the baseline, as an output shows it."""
     yield from ROW.findall(output.partition("Slices that got worse")[0])
     for part in UNCHANGED.findall(output)[0].split(", "):
-        yield re.fullmatch(r"(.*) ([\d.]+)(?: %)?(?: \(.*\))?", part).groups()  # type: ignore[union-attr,misc]
+        yield re.fullmatch(r"(.*) ([\d.]+)(?:%)?(?: \(.*\))?", part).groups()  # type: ignore[union-attr,misc]
 
 
 def test_the_run_of_the_baseline() -> None:

@@ -113,7 +113,7 @@ def estimate(
 
 
 def _interval(units: Sequence[float]) -> tuple[float, float] | None:
-    """Give the 95 % interval of a mean; where all that moved did so by one size, that of the counts."""
+    """Give the 95% interval of a mean; where all that moved did so by one size, that of the counts."""
     sizes = [abs(unit) for unit in units if abs(unit) > EPSILON]
     if not sizes:
         return None

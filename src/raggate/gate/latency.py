@@ -27,7 +27,7 @@ _ALPHA = 0.01
 
 
 def slower(base: Sequence[float], change: Sequence[float], allowed: float) -> bool:
-    """Say whether most questions take longer than allowed, by a one-sided sign test at 1 %.
+    """Say whether most questions take longer than allowed, by a one-sided sign test at 1%.
 
     Args:
         base: the milliseconds of each question on the base build.

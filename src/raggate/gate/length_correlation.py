@@ -65,7 +65,7 @@ def _ranks(values: Sequence[float]) -> list[float]:
 
 
 def interval(rho: float, n: int) -> tuple[float, float]:
-    """Give the 95 % interval of a rank correlation over n independent units, at least 4.
+    """Give the 95% interval of a rank correlation over n independent units, at least 4.
 
     Source: Bonett and Wright 2000, Psychometrika 65, 23-28: Fisher's z with the variance (1 + rho^2 / 2) / (n - 3).
     """

@@ -56,7 +56,7 @@ def explained(band: Band, asked: int) -> int:
     """Give the most that noise explains of the loss in a metric in one run, as a sum over its questions.
 
     Of what moves between equal runs half is lost. Taken is the least movement that the band shows, the lower end of
-    Wilson's 95 % interval, and with that the loss of the unluckiest run in a thousand, by the binomial distribution: a
+    Wilson's 95% interval, and with that the loss of the unluckiest run in a thousand, by the binomial distribution: a
     sum of values from 0 to 1 varies most where they are 0 or 1.
 
     Args:

@@ -1,7 +1,7 @@
 """Changes played through on a baseline's own questions -> how often each policy is red. Seeded: the same every time.
 
 A change that does no harm gives every fifth question the values of another one, drawn at random from all that the same
-metrics apply to, so that no mean is expected to move. With 85 % of questions hit, 2.5 % lose their hit by it and 2.5 %
+metrics apply to, so that no mean is expected to move. With 85% of questions hit, 2.5% lose their hit by it and 2.5%
 win one. A harmful one loses every twentieth question besides: each of its values is the worst. Questions of one group
 move together.
 """

@@ -125,7 +125,7 @@ def failures(operations: Operations, allowed: float) -> str:
     )
     parts += [f"{counted(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
     error, share = failing(operations.most_common_error), setting(rounded(100 * allowed, 10))
-    return f"{' and '.join(parts)}, and gate.max_error_rate allows {share} %{error}"
+    return f"{' and '.join(parts)}, and gate.max_error_rate allows {share}%{error}"
 
 
 def failing(message: str) -> str:

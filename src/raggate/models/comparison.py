@@ -51,7 +51,7 @@ class Delta:
     None if the baseline has one: the metric vanished. `binary` says that every case scores 0 or 1, so that counts tell
     more. `full_run` is the run's own value over all its cases but those waived, where those are more than were
     compared, and `uncompared` how the others among them stand. `fell` names the cases that got worse, compared or held
-    to a stand-in. `interval` is the 95 % interval of `delta`: Tango's of counts, else that of the t distribution.
+    to a stand-in. `interval` is the 95% interval of `delta`: Tango's of counts, else that of the t distribution.
     """
 
     mode: str

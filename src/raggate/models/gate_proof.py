@@ -100,7 +100,7 @@ class GateProof:
         min_caught: the share of the harmful faults that must be caught.
         planned: how many runs without a fault were asked for.
         repeats: those that were made.
-        alarm_limit: the share of such runs that are false alarms at most, with 95 % confidence.
+        alarm_limit: the share of such runs that are false alarms at most, with 95% confidence.
         trials: the faults that were tried.
         untried: those that were not, and why.
         unasked: the notes that no question is about, as `vault/rel_path`.

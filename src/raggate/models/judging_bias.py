@@ -55,7 +55,7 @@ class Estimate:
 
     Attributes:
         mean: in the unit of the score.
-        low: the lower end of its 95 % interval, `high` the upper one; None where the values have no spread to tell.
+        low: the lower end of its 95% interval, `high` the upper one; None where the values have no spread to tell.
         p: how likely chance alone gives as much, adjusted for all that was tested; None where it was not tested.
     """
 
@@ -77,7 +77,7 @@ class Shift:
         questions: that they are answers to: the independent units.
         not_judged: answers that lack one of the grades, by reason.
         moved: the share of answers whose grade is another one; None without answers.
-        moved_low: the lower end of its 95 % interval, `moved_high` the upper one.
+        moved_low: the lower end of its 95% interval, `moved_high` the upper one.
         shift: the grade of the variant minus that of the answer as it is.
         beyond: of another order, by how much more grades move than when the same is asked again, whatever the
             direction; None for other variants, or where nothing was asked again.
@@ -102,7 +102,7 @@ class Shift:
 class LengthCorrelation:
     """How far the stored grades of a judge go with the length of the answers, in characters, over the whole run.
 
-    `rho` is Spearman's, from -1 to 1, with its 95 % interval; None where it is not defined, or of too few questions.
+    `rho` is Spearman's, from -1 to 1, with its 95% interval; None where it is not defined, or of too few questions.
     """
 
     judge: str

@@ -115,7 +115,7 @@ class CanaryAgreement:
         judged: those that the judges graded too.
         answers: how many different answers are among those; 0 in runs from before they were counted.
         kappa: Cohen's, with quadratic weights; None where it is not defined.
-        low: the lower end of its 95 % interval, and `high` the upper one.
+        low: the lower end of its 95% interval, and `high` the upper one.
     """
 
     cases: int

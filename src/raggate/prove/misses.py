@@ -68,7 +68,7 @@ def _deciding(trial: Trial) -> tuple[CompositeTest, ...]:
 
 
 def alarm_limit(alarms: int, runs: int) -> float:
-    """Give the share of false alarms that so many runs leave possible with 95 % confidence.
+    """Give the share of false alarms that so many runs leave possible with 95% confidence.
 
     Source: the upper end of Clopper and Pearson 1934, Biometrika 26, 404-413, one-sided.
     """

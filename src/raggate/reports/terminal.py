@@ -105,7 +105,7 @@ def _metrics(review: Review, screen: Screen) -> None:
             _evidence(review, screen)
         return
     main = formatting.main_rows(review.verdict.rows)
-    wide = ["95 %"] if screen.width >= WIDE else []
+    wide = ["95%"] if screen.width >= WIDE else []
     moved = [row for row in main if row.status != "same"]
     # a part of the questions has no tolerances
     limits = any(row.allowed is not None for row in moved)
@@ -150,7 +150,7 @@ def _cells(row: GatedMetric, head: Sequence[str], *, several: bool) -> list[str]
         "questions": figures.moved(delta),
         "allowed": allowed,
         "status": status if "allowed" in head or row.allowed is None else f"{status} ({allowed})",
-        "95 %": figures.interval(delta),
+        "95%": figures.interval(delta),
     }
     return [cells[name] for name in head]
 

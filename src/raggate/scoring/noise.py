@@ -146,7 +146,7 @@ def kept(scorecard: Scorecard, fingerprint: Fingerprint) -> Scorecard:
 
 
 def share_not_seen(cases: int, runs: int) -> float:
-    """Give the largest share of questions that may differ although none did, at 95 % confidence.
+    """Give the largest share of questions that may differ although none did, at 95% confidence.
 
     Source: the exact (Clopper-Pearson) upper bound for no event in n trials, 1 - 0.05^(1/n); every run after the first
     is a trial of each question.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 PERSISTENCE = 0.9
-"""The chance that a reader looks at the next rank too: the first ten ranks then make up 86 % of the value."""
+"""The chance that a reader looks at the next rank too: the first ten ranks then make up 86% of the value."""
 
 
 def rank_biased_overlap(first: Sequence[Hashable], second: Sequence[Hashable], p: float = PERSISTENCE) -> float:

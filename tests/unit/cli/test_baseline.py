@@ -282,7 +282,7 @@ def test_log_html(repository: Path) -> None:
     output("log", "--html", "out/history.html")
     first = (repository / "out/history.html").read_bytes()
     text = Elements(first.decode()).visible
-    assert "Baseline hit@5 50.0 % of 2" in text
+    assert "Baseline hit@5 50.0% of 2" in text
     assert "maria: New chunker" in text
     assert "unreadable: not valid JSON" in text
     assert "20260104_000000 0.2500" in text

@@ -57,7 +57,7 @@ def test_policies_are_ordered() -> None:
 
 
 def test_level_of_the_test() -> None:
-    """A test alone, without a tolerance that anything exceeds, is red on about 5 % of harmless changes at most."""
+    """A test alone, without a tolerance that anything exceeds, is red on about 5% of harmless changes at most."""
     played = odds(*SUITE * 4, tolerance=1)
     assert played["evidence"].neutral == played["either"].neutral <= 0.07
     assert played["threshold"].neutral == 0.0

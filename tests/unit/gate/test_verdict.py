@@ -81,14 +81,14 @@ def test_failed_calls(operations: Any, expected: list[str]) -> None:
         pytest.param(
             {"aborted": 12, "status": 12},
             "gave up",
-            ["12 of 12 calls failed (status) and 12 questions were not asked, and gate.max_error_rate allows 2 %"],
+            ["12 of 12 calls failed (status) and 12 questions were not asked, and gate.max_error_rate allows 2%"],
             id="failed-until-it-stopped",
         ),
         pytest.param({"aborted": 23}, "the API exited", [], id="stopped-without-a-failed-call"),
         pytest.param(
             {"aborted": 1},
             None,
-            ["1 question was not asked, and gate.max_error_rate allows 2 %"],
+            ["1 question was not asked, and gate.max_error_rate allows 2%"],
             id="not-asked-though-it-did-not-stop",
         ),
     ],
@@ -106,10 +106,10 @@ def test_questions_that_were_not_asked_did_not_fail(
 @each_row(
     ("said", "expected"),
     [
-        pytest.param("", "3 of 3 calls failed (timeout), and gate.max_error_rate allows 2 %", id="not-known"),
-        pytest.param("HTTP 400: no\x1b[1m", "allows 2 %; most often: “HTTP 400: no\x1b[1m”", id="as-it-is"),
-        pytest.param("no”. All is well", 'allows 2 %; most often: “no". All is well”', id="never-out-of-its-quotes"),
-        pytest.param("x" * 400, f"allows 2 %; most often: “{'x' * 159}…”", id="cut"),
+        pytest.param("", "3 of 3 calls failed (timeout), and gate.max_error_rate allows 2%", id="not-known"),
+        pytest.param("HTTP 400: no\x1b[1m", "allows 2%; most often: “HTTP 400: no\x1b[1m”", id="as-it-is"),
+        pytest.param("no”. All is well", 'allows 2%; most often: “no". All is well”', id="never-out-of-its-quotes"),
+        pytest.param("x" * 400, f"allows 2%; most often: “{'x' * 159}…”", id="cut"),
     ],
 )
 def test_failed_calls_say_why(said: str, expected: str) -> None:

@@ -90,7 +90,7 @@ def test_failed_calls_by_kind() -> None:
         10, 4, failures={"timeout": 2, "http": 1, "aborted": 1}, most_common_error="no \u201croom\u201d"
     )
     assert wording.failures(operations, 0.02) == (
-        "3 of 9 calls failed (2 timeout, 1 http) and 1 question was not asked, and gate.max_error_rate allows 2 %; "
+        "3 of 9 calls failed (2 timeout, 1 http) and 1 question was not asked, and gate.max_error_rate allows 2%; "
         'most often: \u201cno "room"\u201d'
     )
 

@@ -66,7 +66,7 @@ def test_a_share_of_the_notes_is_gone_from_every_answer(size: str, count: int) -
 
 
 def test_sizes_of_a_fault_are_nested() -> None:
-    """What 5 % drop, 10 % drop too, so that a larger fault is never the milder one by luck."""
+    """What 5% drop, 10% drop too, so that a larger fault is never the milder one by luck."""
     sizes = [fault("notes dropped", f"{size} of the notes").notes(VAULT) for size in ("5%", "10%", "20%", "40%")]
     assert all(smaller < larger for smaller, larger in pairwise(sizes))
 

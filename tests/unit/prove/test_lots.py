@@ -10,7 +10,7 @@ KEYS = [f"case-{number}" for number in range(40)]
 
 
 def test_a_share_is_exact_and_at_least_one() -> None:
-    """Of 40 questions 5 % are 2, 10 % are 4 and 1 % is 1; no share is none, and of nothing there is none."""
+    """Of 40 questions 5% are 2, 10% are 4 and 1% is 1; no share is none, and of nothing there is none."""
     assert [len(struck(KEYS, share, "fault")) for share in (0.05, 0.1, 0.01, 0.0, 1.0)] == [2, 4, 1, 0, 40]
     assert struck([], 0.5, "fault") == frozenset()
 

@@ -24,7 +24,7 @@ def shown(*revisions: Revision, suite: str = "notes") -> badge.Badge:
 def test_the_newest_version_and_how_it_moved(before: float, now: float, color: str) -> None:
     """The badge has the first metric that ranks, over how many questions, in the colour of its change."""
     made = shown(revision(2, {"a": 1.0, "hit_at_5": now}), revision(1, {"a": 0.5, "hit_at_5": before}))
-    assert made == badge.Badge(label="notes", message=f"hit@5 {100 * now:.1f} % of 10", color=color)
+    assert made == badge.Badge(label="notes", message=f"hit@5 {100 * now:.1f}% of 10", color=color)
 
 
 def test_a_version_that_cannot_be_read() -> None:

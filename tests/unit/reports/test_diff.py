@@ -26,7 +26,7 @@ def test_the_matrix_has_a_column_for_each_mode() -> None:
     modes, rows = diff.matrix(both(review("several-modes")))
     assert modes[:2] == ["hybrid", "bm25"] or set(modes) >= {"bm25", "hybrid"}
     by_metric = {row[0]: dict(zip(modes, row[1:], strict=True)) for row in rows}
-    assert by_metric["hit@5"] == {"bm25": "96.0 %", "hybrid": "96.0 → 80.0 % (−16.0 pt)", "old": "96.0 % → –"}
+    assert by_metric["hit@5"] == {"bm25": "96.0%", "hybrid": "96.0 → 80.0% (−16.0 pt)", "old": "96.0% → –"}
 
 
 def test_the_terminal_shows_it_for_several_modes() -> None:

@@ -1,7 +1,7 @@
 """McNemar's test, exact and unconditional: n questions, so many lost and so many gained.
 
 Sources: Suissa & Shuster 1991 (the statistic and the unconditional p), Berger & Boos 1994 (the interval), Fagerland,
-Lydersen & Laake 2013 (why not the conditional test: with few questions that move it spends a fraction of its 5 %).
+Lydersen & Laake 2013 (why not the conditional test: with few questions that move it spends a fraction of its 5%).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Sequence
 
 PERSISTENCE = 0.9
-"""How likely a reader goes on from one rank to the next: the first ten ranks have 86 % of the weight."""
+"""How likely a reader goes on from one rank to the next: the first ten ranks have 86% of the weight."""
 
 Ranking = Sequence[Sequence[Hashable]]
 """Groups of tied items, best first; an item stands in one of them."""

@@ -98,7 +98,7 @@ def _shifts(bias: JudgeBias) -> Table:
         head=("judge", "score", "answer", "answers", "grades moved", "shift", "moved beyond asking again", "bias"),
         rows=tuple(map(_shift, bias.shifts)),
         notes=(
-            "Intervals are 95 % intervals. A bias is shown if p < 0.05 for a shift, or for grades that another order "
+            "Intervals are 95% intervals. A bias is shown if p < 0.05 for a shift, or for grades that another order "
             "moves by more than asking the same again does, by Holm's method for all that was tested.",
             *gaps,
         ),

@@ -53,7 +53,7 @@ def amount(metric: str, number: float | None, *, beside: float | None = None) ->
     share = is_share(metric)
     numbers = [number] if beside is None else [number, beside]
     text = _number(number, _digits(numbers, share=share), share=share)
-    return f"{text} %" if share else text
+    return f"{text}%" if share else text
 
 
 def measured(metric: str, number: MetricValue) -> str:
@@ -79,7 +79,7 @@ def change(delta: Delta) -> str:
 
 
 def course(delta: Delta) -> str:
-    """Write both values: `87.4 → 78.7 %`, of few cases `11 → 7 of 12`; one of them where they are the same."""
+    """Write both values: `87.4 → 78.7%`, of few cases `11 → 7 of 12`; one of them where they are the same."""
     before, now = delta.baseline, delta.current
     if before.value is None and now.value is None:
         return NONE
@@ -102,11 +102,11 @@ def side(delta: Delta, number: MetricValue) -> str:
 
 
 def both(metric: str, before: float, now: float) -> str:
-    """Write two values that differ, with their unit: `87.4 → 78.7 %`."""
+    """Write two values that differ, with their unit: `87.4 → 78.7%`."""
     share = is_share(metric)
     digits = _digits((before, now), share=share)
     values = " → ".join(_number(number, digits, share=share) for number in (before, now))
-    return f"{values} %" if share else values
+    return f"{values}%" if share else values
 
 
 def _counts(before: MetricValue, now: MetricValue) -> str:
@@ -130,11 +130,12 @@ def allowed(row: GatedMetric) -> str:
 
 def limit_of(metric: str, number: float, *, unit: str) -> str:
     """Write a number that somebody set, of a share in percent or points."""
-    return f"{setting(rounded(100 * number, 10))} {unit}" if is_share(metric) else setting(number)
+    space = "" if unit == "%" else " "
+    return f"{setting(rounded(100 * number, 10))}{space}{unit}" if is_share(metric) else setting(number)
 
 
 def interval(delta: Delta) -> str:
-    """Write the 95 % interval of a delta; a dash where there is none."""
+    """Write the 95% interval of a delta; a dash where there is none."""
     if delta.interval is None:
         return NONE
     share = is_share(delta.metric)

@@ -61,7 +61,7 @@ def offer(review: Review) -> Section:
 
 
 def _beyond_noise(row: GatedMetric) -> bool:
-    """Say whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5 %.
+    """Say whether a gain is more than chance: a one-sided sign test over the questions that moved, at 5%.
 
     Without single questions to count, a gain beyond the tolerance has to do.
     """

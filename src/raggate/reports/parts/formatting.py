@@ -171,7 +171,7 @@ def change(delta: Delta) -> str:
 
 
 def interval(delta: Delta) -> str:
-    """Write the 95 % interval of a delta; a dash where there is none."""
+    """Write the 95% interval of a delta; a dash where there is none."""
     return "–" if delta.interval is None else " to ".join(fixed(end, 3, sign=True) for end in delta.interval)
 
 

@@ -20,7 +20,7 @@ TOP = 3
 """Worst rows that every page keeps."""
 
 _COURSES = ("baseline&nbsp;→<br>this&nbsp;PR", "baseline&nbsp;→<br>now")
-_NUMBERS = ("change", *_COURSES, "95&nbsp;%", "value", "questions")
+_NUMBERS = ("change", *_COURSES, "95%", "value", "questions")
 
 
 def deltas(review: Review, *, now: str) -> Section:
@@ -73,7 +73,7 @@ def _place(row: GatedMetric) -> tuple[str, str, str]:
 
 def _table(rows: Sequence[GatedMetric], *, several: bool, now: str) -> str:
     intervals = any(row.delta.interval is not None for row in rows)
-    last = ["95&nbsp;%"] if intervals else []
+    last = ["95%"] if intervals else []
     limits = _limits(rows)
     head = ["metric", "change", _course_head(now), "questions", *limits, "status", *last]
     cells = [_row(row, several=several, limits=bool(limits))[: len(head)] for row in rows]

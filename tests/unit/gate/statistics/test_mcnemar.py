@@ -141,7 +141,7 @@ def test_table_of_fewest_losses(n: int, fewest: list[tuple[int | None, ...]]) ->
 
 @each_row(("n", "fewest"), [(0, None), (1, None), (3, None), (4, None), (5, 4), (34, 4), (35, 3), (40, 3), (100, 3)])
 def test_fewest_losses(n: int, fewest: int | None) -> None:
-    """Below five questions no comparison can reach 5 %; from 35 on three losses do."""
+    """Below five questions no comparison can reach 5%; from 35 on three losses do."""
     assert fewest_losses(n) == fewest
 
 
@@ -171,7 +171,7 @@ def test_more_losses_never_look_better(case: tuple[int, int, int]) -> None:
 
 @given(counts())
 def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None:
-    """What the exact test of the moved questions alone calls significant at 5 %, this one does too."""
+    """What the exact test of the moved questions alone calls significant at 5%, this one does too."""
     n, lost, gained = case
     if lost > gained and scipy.special.bdtrc(lost - 1, lost + gained, 0.5) < 0.05:
         assert unconditional(n, lost, gained) < 0.05

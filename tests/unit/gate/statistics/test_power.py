@@ -18,7 +18,7 @@ from tables import each_row
 
 @each_row(
     ("n", "drops"),
-    # at shares moving anyway of 0, 3 and 11 %; a second implementation
+    # at shares moving anyway of 0, 3 and 11%; a second implementation
     [
         (30, (0.192205, 0.218585, 0.270396)),
         (50, (0.118584, 0.143394, 0.187977)),
@@ -50,7 +50,7 @@ def test_the_drop_solves_connors_equation(n: int, moving: float, alpha: float, p
 @each_row("n", [20, 50, 100])
 @each_row("moving", [0.0, 0.03, 0.11])
 def test_the_drop_is_seen_four_times_out_of_five(n: int, moving: float) -> None:
-    """The exact test of counts really sees the drop that is stated, in 79 to 95 % of all runs: every table added up."""
+    """The exact test of counts really sees the drop that is stated, in 79 to 95% of all runs: every table added up."""
     lost = moving / 2 + visible_drop(n, moving)
     rows = [(b, c, n - b - c) for c in range(n // 2 + 1) for b in range(c + 1, n - c + 1)]
     chances = multinomial(np.array(rows), np.array([[lost, moving / 2, 1 - lost - moving / 2]]))[:, 0]

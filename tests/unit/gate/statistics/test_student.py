@@ -17,7 +17,7 @@ CHANGES = st.lists(st.floats(-1, 1).map(lambda x: round(x, 3)), min_size=2, max_
 
 @each_row(
     ("freedom", "quantile"),
-    # the two-sided 95 % column of every printed table
+    # the two-sided 95% column of every printed table
     [(1, 12.706), (2, 4.303), (5, 2.571), (10, 2.228), (29, 2.045), (120, 1.980)],
 )
 def test_printed_table(freedom: int, quantile: float) -> None:

@@ -46,7 +46,7 @@ def test_versions_and_runs() -> None:
         revision(1, {"hit_at_5": 0.75}, golden="h"),
     )
     text = Elements(rendered(past, run(3, 0.25), run(2, 0.5, questions="h"))).visible
-    assert "Baseline hit@5 50.0 % of 10" in text
+    assert "Baseline hit@5 50.0% of 10" in text
     assert "2026-01-03 33333333 10 * 0.5000 ▼ , worse run-3 maria: New chunker" in text
     assert "2026-01-02 22222222 unreadable: not valid JSON" in text
     assert "2026-01-01 11111111 10 0.7500 run-1 –" in text

@@ -322,11 +322,11 @@ def test_plots_are_from_worse_to_better() -> None:
 def test_values_have_units() -> None:
     """Shares are in percent, their changes in points, and what the run has over all its questions is said beside."""
     row = {row.metric: row for row in metrics.deciding(regression())}["hit_at_5"]
-    assert (row.baseline, row.now, row.change) == ("96.0 %", "80.0 %", "−16.0 pt")
+    assert (row.baseline, row.now, row.change) == ("96.0%", "80.0%", "−16.0 pt")
     assert row.interval.endswith(" pt")
     assert row.allowed == "5 pt"
     delta = make_delta(0.5, 0.5, full_run=make_metric(0.75, 44))
-    assert metrics.whole(delta) == "all 44: 75.0 %"
+    assert metrics.whole(delta) == "all 44: 75.0%"
     assert metrics.whole(replace(delta, full_run=None)) == ""
 
 

@@ -34,11 +34,11 @@ def test_title(metric: str, written: str) -> None:
 @each_row(
     ("metric", "value", "beside", "written"),
     [
-        pytest.param("hit_at_5", 0.8736, None, "87.4 %", id="share"),
+        pytest.param("hit_at_5", 0.8736, None, "87.4%", id="share"),
         pytest.param("mrr_at_10", 0.7345, None, "0.735", id="mean-of-ranks"),
         pytest.param("faithfulness", 0.7345, None, "0.735", id="grade"),
         pytest.param("of_another_tool", 12.5, None, "12.500", id="unknown"),
-        pytest.param("hit_at_5", 0.87361, 0.87362, "87.361 %", id="told-apart"),
+        pytest.param("hit_at_5", 0.87361, 0.87362, "87.361%", id="told-apart"),
         pytest.param("hit_at_5", None, None, "–", id="none"),
     ],
 )
@@ -50,13 +50,13 @@ def test_value(metric: str, value: float | None, beside: float | None, written: 
 @each_row(
     ("delta", "course", "change"),
     [
-        pytest.param(make_delta(0.875, 0.75), "87.5 → 75.0 %", "−12.5 pt", id="share"),
+        pytest.param(make_delta(0.875, 0.75), "87.5 → 75.0%", "−12.5 pt", id="share"),
         pytest.param(make_delta(0.75, 0.7, metric="mrr_at_10"), "0.750 → 0.700", "−0.050", id="number"),
-        pytest.param(make_delta(0.5, 0.5), "50.0 %", "=", id="same"),
-        pytest.param(make_delta(0.3, 0.1 + 0.2), "30.0 %", "=", id="float-noise"),
-        pytest.param(make_delta(0.5, 0.50001), "50.000 → 50.001 %", "+0.001 pt", id="small-but-moved"),
-        pytest.param(make_delta(None, 0.5), "– → 50.0 %", "–", id="nothing-before"),
-        pytest.param(make_delta(0.5, None), "50.0 % → –", "–", id="nothing-now"),
+        pytest.param(make_delta(0.5, 0.5), "50.0%", "=", id="same"),
+        pytest.param(make_delta(0.3, 0.1 + 0.2), "30.0%", "=", id="float-noise"),
+        pytest.param(make_delta(0.5, 0.50001), "50.000 → 50.001%", "+0.001 pt", id="small-but-moved"),
+        pytest.param(make_delta(None, 0.5), "– → 50.0%", "–", id="nothing-before"),
+        pytest.param(make_delta(0.5, None), "50.0% → –", "–", id="nothing-now"),
     ],
 )
 def test_course_and_change(delta: Delta, course: str, change: str) -> None:
@@ -82,7 +82,7 @@ def test_few_cases_are_counts() -> None:
     [
         pytest.param("hit_at_5", "higher", "5 pt", id="points"),
         pytest.param("mrr_at_5", "higher", "0.02, ≥ 0.8", id="tolerance-and-floor"),
-        pytest.param("false_abstention_rate", "lower", "0 pt, ≤ 10 %", id="tolerance-and-ceiling"),
+        pytest.param("false_abstention_rate", "lower", "0 pt, ≤ 10%", id="tolerance-and-ceiling"),
         pytest.param("other", "higher", "–", id="not-gated"),
     ],
 )

@@ -64,11 +64,11 @@ def test_advice_where_something_was_measured() -> None:
 
 def test_numbers_of_a_pass() -> None:
     """A pass has numbers too: what moved by how much, or that nothing did, and over how many questions."""
-    assert numbers.lines(review("pass")) == ["hit@5 96.0 % (=) · MRR@10 0.960 (=) · nDCG@10 0.960 (=) · 26 questions"]
+    assert numbers.lines(review("pass")) == ["hit@5 96.0% (=) · MRR@10 0.960 (=) · nDCG@10 0.960 (=) · 26 questions"]
     assert numbers.lines(review("slightly-worse")) == [
-        "hit@5 96.0 → 92.0 % (−4.0 pt) · MRR@10 0.960 → 0.920 (−0.040) · nDCG@10 0.960 → 0.920 (−0.040) · 26 questions"
+        "hit@5 96.0 → 92.0% (−4.0 pt) · MRR@10 0.960 → 0.920 (−0.040) · nDCG@10 0.960 → 0.920 (−0.040) · 26 questions"
     ]
-    assert numbers.lines(review("first-run")) == ["hit@5 96.0 % · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
+    assert numbers.lines(review("first-run")) == ["hit@5 96.0% · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
 
 
 def test_advice_names_the_first_question_inert() -> None:

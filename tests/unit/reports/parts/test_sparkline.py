@@ -91,7 +91,7 @@ def test_a_pass_shows_it_and_a_regression_does_not() -> None:
     points = [point(1, 0.8), point(2, 0.88), point(3, 0.96)]
     review = after(*points)
     (line,) = numbers.lines(review)
-    assert line.startswith("hit@5 96.0 % (=) ▁▅█ · MRR@10")
+    assert line.startswith("hit@5 96.0% (=) ▁▅█ · MRR@10")
     assert "▁▅█ · MRR" in terminal.render(review, width=80, color=False)
     assert "▁▅█ · MRR" in comment.render(review, Publication())
     assert "▁" not in numbers.lines(after(*points, review=regression()))[0]
