@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from heapq import nsmallest
-from itertools import chain, pairwise
+from itertools import pairwise
 
-from raggate.gate.asked import first_ranks
-from raggate.gate.folder_causes import KINDS, beyond
 from raggate.gate.index_change import IndexChange
-from raggate.gate.passages import note_of
+from raggate.gate.overview import Overview, by_question
 from raggate.gate.score_weights import fitted_weights
 from raggate.gate.shared_chunks import largest_shift, most_overtaking, of_questions, renumbered, rescored
-from raggate.models.cause import CauseEvidence, FolderKind, ListEvidence, Range, same_score
+from raggate.models.cause import CauseEvidence, ListEvidence, Range, same_score
 from raggate.models.comparison import NoteChange
 from raggate.models.fingerprint import notes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE
@@ -36,7 +34,9 @@ FEWEST_OF_EACH = 3
 """Answers of them that must abstain, and that must not: so many are not apart by their scores by accident."""
 
 
-def cause_evidence(run: Run, now: Scorecard, before: Scorecard, changes: Iterable[NoteChange]) -> CauseEvidence:
+def cause_evidence(
+    run: Run, now: Scorecard, before: Scorecard, changes: Iterable[NoteChange], overview: Overview | None = None
+) -> CauseEvidence:
     """Gather what causes are looked for in.
 
     Args:
@@ -44,59 +44,25 @@ def cause_evidence(run: Run, now: Scorecard, before: Scorecard, changes: Iterabl
         now: its scores.
         before: those of the baseline.
         changes: how the notes differ between the two.
+        overview: what the answers of the run show together; None to gather that here.
     """
+    overview = Overview.of(run, by_question(before)) if overview is None else overview
     modes = dict.fromkeys(case.mode for case in now.cases)
     sides = {mode: [[case for case in side.cases if case.mode == mode] for side in (before, now)] for mode in modes}
-    retrieved: dict[str, set[str]] = {}
-    for result in chain((item.result for item in run.answers), (item.result for item in run.probes.answers)):
-        for chunk in result.response.chunks if result.response else ():
-            retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
     index = IndexChange(before.fingerprint, now.fingerprint)
     return CauseEvidence(
         notes=frozenset(notes_of(run.fingerprint)),
         changes={change.note: change.kind for change in changes},
-        lists={mode: list_evidence(old, new, _least(run, mode)) for mode, (old, new) in sides.items()},
-        retrieved=retrieved,
-        gone=_gone(run, before, retrieved),
+        lists={mode: list_evidence(old, new, overview.least.get(mode)) for mode, (old, new) in sides.items()},
+        retrieved=overview.retrieved,
+        gone=overview.gone,
         recut=index.recut,
         documents=index.documents,
         folders={mode: (_folders(before, mode), _folders(now, mode)) for mode in modes},
-        beyond=_beyond(run),
+        beyond={
+            mode: kinds if mode in overview.filled else {*kinds, "selected"} for mode, kinds in overview.beyond.items()
+        },
     )
-
-
-def _gone(run: Run, before: Scorecard, retrieved: Collection[str]) -> frozenset[str]:
-    """Name the notes of passages that the baseline's lists hold, and of which nothing came back in any answer."""
-    listed = {(case.mode, case.case_id): case for case in before.cases if case.entries}
-    gone: set[str] = set()
-    for item in run.results:
-        case, old = item.case, listed.get((item.result.mode, item.case.id))
-        if item.result.response is None or old is None or old.hash != case.hash:
-            continue
-        supports = [case.gold_supports[index] for index in first_ranks(old.entries) if index < len(case.gold_supports)]
-        gone |= {
-            note_of(support, case) for support in supports if support.rel_path and support.rel_path not in retrieved
-        }
-    return frozenset(gone)
-
-
-def _beyond(run: Run) -> dict[str, set[FolderKind]]:
-    kinds: dict[str, set[FolderKind]] = {}
-    filled: set[str] = set()
-    for result in (item.result for item in run.answers):
-        known = kinds.setdefault(result.mode, set())
-        if result.response is not None and len(known) < len(KINDS):
-            known.update(beyond(result.response))
-        if result.response is not None and result.response.chunks:
-            filled.add(result.mode)
-    return {mode: known if mode in filled else {*known, "selected"} for mode, known in kinds.items()}
-
-
-def _least(run: Run, mode: str) -> float | None:
-    """Give the lowest final score of any chunk that came back, however far down a list."""
-    responses = (item.result.response for item in run.results if item.result.mode == mode)
-    scores = (chunk.score_final for response in responses for chunk in (response.chunks if response else ()))
-    return min((score for score in scores if score is not None), default=None)
 
 
 def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: float | None) -> ListEvidence:

@@ -13,6 +13,7 @@ from raggate.gate.completeness import idle, modes_without_past, not_asked, other
 from raggate.gate.flips import find_flips
 from raggate.gate.matchless import modes_without_match
 from raggate.gate.other_systems import restate
+from raggate.gate.overview import Overview, by_question
 from raggate.gate.paired_rows import PairedCases, mean_of
 from raggate.gate.reach import reaches
 from raggate.gate.stand_ins import uncompared
@@ -61,24 +62,23 @@ def compare(
     if baseline is not None:
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
-    bare = _bare(run, scorecard, baseline, incomparable)
+    before = by_question(baseline.scorecard) if baseline is not None and not incomparable else {}
+    overview = Overview.of(run, before)
+    bare = _bare(run, scorecard, baseline, incomparable, overview)
     if baseline is None or incomparable:
         return bare
-    before = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
     sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
     pairs = [(old, new) for old, new in sides if old is not None and baseline.same(old.hash, new.hash)]
     counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
     changes = _vault_changes(scorecard, baseline)
-    evidence = cause_evidence(run, scorecard, baseline.scorecard, changes)
+    evidence = cause_evidence(run, scorecard, baseline.scorecard, changes, overview)
+    flips = find_flips(run, pairs, flip_at, evidence, scorecard.cases)
     deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
     return replace(
         bare,
         baseline=theirs.baseline if theirs else baseline,
         deltas=tuple(deltas),
-        flips=tuple(
-            replace(flip, waived=(flip.mode, flip.case_id) in waived)
-            for flip in find_flips(run, pairs, flip_at, evidence)
-        ),
+        flips=tuple(replace(flip, waived=(flip.mode, flip.case_id) in waived) for flip in flips),
         golden=_golden_changes(run, scorecard, baseline, pairs),
         vault_changes=changes,
         config_changes=_config_changes(scorecard, baseline),
@@ -87,7 +87,9 @@ def compare(
     )
 
 
-def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparable: tuple[str, ...]) -> Comparison:
+def _bare(
+    run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparable: tuple[str, ...], overview: Overview
+) -> Comparison:
     """Say what was not asked of a run, and how far its answers come where nothing is compared or nothing matches."""
     questions, modes = idle(run)
     file = run.config.baseline_path
@@ -95,7 +97,7 @@ def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparabl
         baseline=baseline,
         scorecard=scorecard,
         incomparable=incomparable,
-        not_asked=not_asked(run),
+        not_asked=not_asked(run, overview.counts),
         idle=questions,
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
@@ -103,7 +105,7 @@ def _bare(run: Run, scorecard: Scorecard, baseline: Baseline | None, incomparabl
         keeps_none=next((name for name in _KEEP_NO_BASELINE if name == run.provenance.command), ""),
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))
-    return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(run)))
+    return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(overview)))
 
 
 def _paired(

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
 from raggate.gate import index_losses, judged_metrics, wording
+from raggate.gate.overview import AnswerCounts
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
@@ -34,18 +34,25 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
     return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
 
 
-def not_asked(run: Run) -> tuple[tuple[str, str], ...]:
+def not_asked(run: Run, counts: AnswerCounts | None = None) -> tuple[tuple[str, str], ...]:
     """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
 
     A case that names modes is expected in those of them only. A failed call is a result. A question that was to be
     asked several times needs as many results. A run that stopped early lacks questions for that reason; this does not
-    tell it from one whose results were lost.
+    tell it from one whose results were lost. `counts` are those of the run's answers, None to count them here.
     """
-    answers = Counter((item.result.mode, item.case.id) for item in run.answers)
+    if counts is None:
+        counts = AnswerCounts(run.golden.cases)
+        for item in run.answers:
+            counts.add(item)
     times = times_asked(run.fingerprint)
-    modes = dict.fromkeys([*modes_of(run.fingerprint), *(item.result.mode for item in run.results)])
-    expected = ((mode, case.id) for mode in modes for case in run.golden.cases if asked_in(case.modes, mode))
-    return tuple(question for question in expected if answers[question] < times)
+    return tuple(
+        (mode, case.id)
+        for mode in dict.fromkeys([*modes_of(run.fingerprint), *counts.by_mode])
+        for answers in [counts.by_mode.get(mode) or bytes(len(run.golden.cases))]
+        for case, number in zip(run.golden.cases, answers, strict=True)
+        if number < times and asked_in(case.modes, mode)
+    )
 
 
 def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:

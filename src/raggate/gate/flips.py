@@ -10,6 +10,7 @@ from raggate.gate.asked import Asked
 from raggate.gate.cause_evidence import cause_evidence
 from raggate.gate.cause_wording import sentence
 from raggate.gate.causes import find_cause
+from raggate.gate.first_answers import first_answers
 from raggate.gate.must_pass import first_miss
 from raggate.gate.passages import of_chunk, place, unmatched
 from raggate.models.cause import CauseEvidence
@@ -28,7 +29,6 @@ from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Verdict
 from raggate.scoring.metrics import METRICS
-from raggate.scoring.repeats import answers_by_question
 
 NO_EVIDENCE = CauseEvidence()
 """Nothing is known beside a question's own answer."""
@@ -39,22 +39,49 @@ def find_flips(
     pairs: Sequence[tuple[CaseScore, CaseScore]],
     flip_at: int,
     evidence: CauseEvidence = NO_EVIDENCE,
+    scores: Sequence[CaseScore] = (),
 ) -> tuple[Flip, ...]:
     """Find the cases found before and not now, or the other way round.
 
     A case counts as found when a gold support stands within `flip_at`; a case with support groups when a whole group
     does; an unanswerable one when the API abstains. A question that a run did not come to, as it stopped before, is
     neither. Broken ones come first, must-pass and largest falls on top.
+
+    Args:
+        run: the run, for the reasons.
+        pairs: the scores of the cases that are compared, before and now.
+        flip_at: rank within which a question counts as found.
+        evidence: what causes are looked for in.
+        scores: all of the run, by which answers are looked up.
     """
-    by_question = {(new.mode, new.case_id): (old, new) for old, new in pairs}
+    moved = {(new.mode, new.case_id): (old, new) for old, new in pairs if _may_flip(old, new, flip_at)}
     flips = []
-    for item in run.results:
-        sides = by_question.get((item.result.mode, item.case.id))
+    for item in first_answers(run, moved, scores):
         failure = item.result.failure
         left = run.stopped is not None and failure is not None and failure.kind == "aborted"
-        if sides is not None and not left and (flip := _flip(*sides, item, flip_at, evidence)) is not None:
+        flip = None if left else _flip(*moved[item.result.mode, item.case.id], item, flip_at, evidence)
+        if flip is not None:
             flips.append(flip)
     return tuple(sorted(flips, key=_order))
+
+
+def _may_flip(old: CaseScore, new: CaseScore, flip_at: int) -> bool:
+    """Say whether anything moved by which a question may flip: the others are not looked up."""
+    return any(was != now for was, now in zip(_standing(old, flip_at), _standing(new, flip_at), strict=True))
+
+
+def _standing(case: CaseScore, flip_at: int) -> tuple[bool, ...]:
+    return (
+        _within(case.rank, flip_at),
+        _within(case.rank_all, flip_at),
+        mostly(case.values.get(ABSTENTION_ACCURACY)),
+        _not_refused(case),
+    )
+
+
+def _not_refused(case: CaseScore) -> bool:
+    value = case.values.get(FALSE_ABSTENTION_RATE)
+    return value is not None and not mostly(value)
 
 
 def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int) -> tuple[Flip, ...]:
@@ -70,17 +97,15 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     """
     if comparison.baseline is None or run.stopped is not None:
         return ()
-    before = {(case.mode, case.case_id): case for case in comparison.baseline.scorecard.cases}
-    now = {(case.mode, case.case_id): case for case in comparison.scorecard.cases}
     broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     relabelled = frozenset(comparison.golden.relabelled)
     metrics = {**_worse(decided.rows), **decided.fell, **decided.missed}
-    answers = answers_by_question(run) if decided.missed else {}
+    metrics = {key: metric for key, metric in metrics.items() if key not in broken}
+    before, now = (_of_questions(side, metrics) for side in (comparison.baseline.scorecard, comparison.scorecard))
+    answers = _several_answers(run, {key for key in decided.missed if key in now and now[key].answers})
     flips = []
-    for item in run.results:
+    for item in first_answers(run, metrics, comparison.scorecard.cases):
         key = (item.result.mode, item.case.id)
-        if key not in metrics or key in broken:
-            continue
         old, own, answer = before.get(key), now[key], item
         # ranks of a question that asked or expected something else tell no cause
         same = old if old is not None and comparison.baseline.same(old.hash, own.hash) else None
@@ -106,21 +131,37 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
 
 
+def _of_questions(side: Scorecard, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], CaseScore]:
+    return {key: case for case in side.cases if (key := (case.mode, case.case_id)) in wanted}
+
+
+def _several_answers(run: Run, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], list[LabelledResult]]:
+    answers: dict[tuple[str, str], list[LabelledResult]] = {key: [] for key in wanted}
+    for item in run.answers if wanted else ():
+        if (key := (item.result.mode, item.case.id)) in answers:
+            answers[key].append(item)
+    return answers
+
+
 def absent(run: Run, scorecard: Scorecard, modes: Collection[str], flip_at: int) -> Iterator[Flip]:
     """Describe the questions of some modes whose passage is not within a rank, compared with nothing."""
-    scores = {(case.mode, case.case_id): case for case in scorecard.cases}
+    below = {
+        (case.mode, case.case_id): case
+        for case in scorecard.cases
+        if case.mode in modes and not all(_within(rank, flip_at) for rank in (case.rank, case.rank_all))
+    }
     nothing = replace(scorecard, cases=(), slices={}, fingerprint={})
     evidence = replace(cause_evidence(run, scorecard, nothing, ()), lists={})
-    for item in run.results:
-        own = scores.get((item.result.mode, item.case.id))
-        if own is None or item.result.mode not in modes or not item.case.gold_supports:
+    for item in first_answers(run, below, scorecard.cases):
+        if not item.case.gold_supports:
             continue
+        own = below[item.result.mode, item.case.id]
         metric = at_depth(RECALL_ALL if item.case.required_support_groups else HIT, flip_at)
         rank = _rank(own, metric)
         if not _within(rank, flip_at):
             flip = _described("absent", Asked(item=item, metric=metric, before=None, after=rank, evidence=evidence))
-            below = f"is below rank {flip_at}, within which a question counts as found"
-            yield flip if rank is None else replace(flip, cause=None, why=below)
+            why = f"is below rank {flip_at}, within which a question counts as found"
+            yield flip if rank is None else replace(flip, cause=None, why=why)
 
 
 def _values(before: CaseScore | None, now: CaseScore, metric: str) -> tuple[float, float] | None:
@@ -171,8 +212,7 @@ def _flip(old: CaseScore, new: CaseScore, item: LabelledResult, flip_at: int, ev
     if was and now and case.answerable:
         # found as before, but refused: the user sees the refusal
         metric = FALSE_ABSTENTION_RATE
-        refused = (side.values.get(metric) for side in (old, new))
-        was, now = (value is not None and not mostly(value) for value in refused)
+        was, now = map(_not_refused, (old, new))
     if was == now:
         return None
     asked = Asked(item=item, metric=metric, before=before, after=after, old=old, evidence=evidence)

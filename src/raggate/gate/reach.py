@@ -24,7 +24,7 @@ Stage = tuple[LabelledResult, Support, Ranked]
 def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
     """Say how far the answers come, mode by mode, by the first answer to each question that was asked."""
     by_mode: dict[str, list[LabelledResult]] = {mode: [] for mode in modes}
-    for item in run.results:
+    for item in run.results if by_mode else ():
         # what was never asked, as the run stopped before it, was lost at no step
         asked = item.result.failure is None or item.result.failure.kind != "aborted"
         if asked and item.result.mode in by_mode and item.case.gold_supports:

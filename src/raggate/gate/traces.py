@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
+from raggate.gate.first_answers import first_answers
 from raggate.models.comparison import Flip
 from raggate.models.run import Run
+from raggate.models.scorecard import CaseScore
 
 
-def with_traces(run: Run, *several: Iterable[Flip]) -> list[tuple[Flip, ...]]:
-    """Add to questions the trace id of their first answer, where one was sent; gives each group back."""
+def with_traces(run: Run, scores: Sequence[CaseScore], *several: Iterable[Flip]) -> list[tuple[Flip, ...]]:
+    """Add to questions the trace id of their first answer, where one was sent; gives each group back.
+
+    `scores` are those of the run.
+    """
     groups = [tuple(flips) for flips in several]
     shown = {(flip.mode, flip.case_id) for flips in groups for flip in flips}
-    results = (item.result for item in run.results) if shown else ()
-    ids = {key: result.trace_id for result in results if (key := (result.mode, result.case_id)) in shown}
+    results = (item.result for item in first_answers(run, shown, scores))
+    ids = {(result.mode, result.case_id): result.trace_id for result in results}
     return [tuple(replace(flip, trace_id=ids.get((flip.mode, flip.case_id))) for flip in flips) for flips in groups]

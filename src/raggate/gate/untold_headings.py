@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
+from raggate.gate.overview import Overview
 from raggate.models.comparison import Comparison, UntoldHeadings
-from raggate.models.run import Run
 from raggate.models.verdict import Reason
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 
-def untold_headings(run: Run) -> Iterator[UntoldHeadings]:
+def untold_headings(overview: Overview) -> Iterator[UntoldHeadings]:
     """Give the modes in which no chunk has a heading, with the questions that are labelled by headings alone."""
-    labelled: Counter[str] = Counter()
-    by_heading: Counter[str] = Counter()
-    has_heading: dict[str, bool] = {}
-    for item in run.results:
-        mode, supports = item.result.mode, item.case.gold_supports
-        if supports:
-            labelled[mode] += 1
-            by_heading[mode] += all(support.heading_path is not None for support in supports)
-        for chunk in item.result.response.chunks if item.result.response else ():
-            has_heading[mode] = has_heading.get(mode, False) or bool(chunk.heading_path.strip())
-    for mode, any_heading in has_heading.items():
-        if not any_heading and by_heading[mode]:
-            yield UntoldHeadings(mode=mode, questions=by_heading[mode], of=labelled[mode])
+    for mode, any_heading in overview.has_heading.items():
+        if not any_heading and overview.by_heading[mode]:
+            yield UntoldHeadings(mode=mode, questions=overview.by_heading[mode], of=overview.labelled[mode])
 
 
 def warnings(comparison: Comparison) -> Iterator[Reason]:

@@ -231,7 +231,8 @@ def _explained(review: Review, flip_at: int) -> Review:
     fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
     diagnosis = diagnose(review.comparison, review.verdict, fallen)
     misses = find_misses(review.run, review.comparison, flip_at)
-    flipped, fallen, misses = with_traces(review.run, review.comparison.flips, fallen, misses)
+    scores, flipped = review.scorecard.cases, review.comparison.flips
+    flipped, fallen, misses = with_traces(review.run, scores, flipped, fallen, misses)
     comparison = replace(review.comparison, flips=flipped)
     return replace(review, comparison=comparison, fallen=fallen, diagnosis=diagnosis, misses=misses)
 

@@ -21,6 +21,6 @@ def test_each_question_gets_its_own() -> None:
     run = make_run(asked(ID, "hybrid"), asked(None, "bm25"))
     first = make_flip("q1", mode="hybrid")
     second, third = make_flip("q1", mode="bm25"), make_flip("q2", mode="hybrid")
-    broke, fell = with_traces(run, [first, second], [third])
+    broke, fell = with_traces(run, (), [first, second], [third])
     assert [flip.trace_id for flip in (*broke, *fell)] == [ID, None, None]
     assert broke == (replace(first, trace_id=ID), second)

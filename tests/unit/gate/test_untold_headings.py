@@ -7,6 +7,7 @@ import pytest
 from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
 from raggate.config.schema import Gate
 from raggate.gate.compare import compare
+from raggate.gate.overview import Overview
 from raggate.gate.untold_headings import untold_headings, warnings
 from raggate.gate.verdict import decide
 from raggate.models.comparison import UntoldHeadings
@@ -39,7 +40,7 @@ def told(run: Run) -> list[str]:
 )
 def test_questions_that_cannot_match(heading: str, cases: tuple[object, ...], expected: list[UntoldHeadings]) -> None:
     """They are those whose labels all name a heading, in a mode in which no chunk has one."""
-    assert [*untold_headings(run_of(heading, *cases))] == expected
+    assert [*untold_headings(Overview.of(run_of(heading, *cases)))] == expected
 
 
 def test_a_run_that_is_green_otherwise_says_so() -> None:
@@ -54,4 +55,4 @@ def test_a_run_that_is_green_otherwise_says_so() -> None:
 
 def test_a_run_without_chunks_tells_nothing() -> None:
     """Where nothing comes back, nobody knows whether headings would."""
-    assert [*untold_headings(make_run(make_labelled(HEADED, make_result("headed"))))] == []
+    assert [*untold_headings(Overview.of(make_run(make_labelled(HEADED, make_result("headed")))))] == []

@@ -1,0 +1,139 @@
+"""What all answers of a run show together, in one pass: those of a long run lie on disk. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Self
+
+from raggate.gate.asked import first_ranks
+from raggate.gate.folder_causes import KINDS, beyond
+from raggate.gate.passages import note_of
+from raggate.models.cause import FolderKind
+from raggate.models.golden import Case
+from raggate.models.run import LabelledResult, Result, Run
+from raggate.models.scorecard import CaseScore, Scorecard
+
+Before = Mapping[tuple[str, str], CaseScore]
+"""The scores of a baseline by mode and case id."""
+
+_MOST = 255
+
+
+def by_question(scorecard: Scorecard) -> Before:
+    """Give the scores of a scorecard by mode and case id."""
+    return {(case.mode, case.case_id): case for case in scorecard.cases}
+
+
+class AnswerCounts:
+    """How many answers there are to each question of a golden set, by mode and place in it: a byte for each.
+
+    Attributes:
+        by_mode: the counts, for every mode that has an answer.
+    """
+
+    def __init__(self, cases: Sequence[Case]) -> None:
+        self.by_mode: dict[str, bytearray] = {}
+        self._cases = cases
+        self._place = -1
+        self._places: dict[str, int] | None = None
+
+    def add(self, item: LabelledResult) -> None:
+        """Count an answer."""
+        counts = self.by_mode.setdefault(item.result.mode, bytearray(len(self._cases)))
+        place = self._place_of(item.case.id)
+        if place is not None and counts[place] < _MOST:
+            counts[place] += 1
+
+    def _place_of(self, case_id: str) -> int | None:
+        # mostly the one after the last, so that the places of all are seldom worth their memory
+        place = self._place + 1 if self._place + 1 < len(self._cases) else 0
+        if place >= len(self._cases) or self._cases[place].id != case_id:
+            if self._places is None:
+                self._places = {case.id: at for at, case in enumerate(self._cases)}
+            if (known := self._places.get(case_id)) is None:
+                return None
+            place = known
+        self._place = place
+        return place
+
+
+class Overview:
+    """What is gathered of a run.
+
+    Attributes:
+        counts: how often each question was answered, or failed to be.
+        retrieved: path -> headings that came back under it, in answers of probes too.
+        least: mode -> the lowest final score of any chunk that came back, however far down a list.
+        beyond: mode -> the kinds of folders that chunks came from outside of; see `folder_causes`.
+        filled: the modes in which any chunk came back.
+        labelled: mode -> questions with gold supports.
+        by_heading: mode -> those of them whose supports all name a heading.
+        has_heading: mode -> whether any chunk has one; modes in which no chunk came back are left out.
+    """
+
+    def __init__(self, run: Run, before: Before) -> None:
+        self.counts = AnswerCounts(run.golden.cases)
+        self.retrieved: dict[str, set[str]] = {}
+        self.least: dict[str, float] = {}
+        self.beyond: dict[str, set[FolderKind]] = {}
+        self.filled: set[str] = set()
+        self.labelled: Counter[str] = Counter()
+        self.by_heading: Counter[str] = Counter()
+        self.has_heading: dict[str, bool] = {}
+        self._before = before
+        self._listed: set[tuple[str, str]] = set()
+
+    @classmethod
+    def of(cls, run: Run, before: Before | None = None) -> Self:
+        """Go through the answers of a run, and of its probes.
+
+        Args:
+            run: the run.
+            before: the scores of the baseline, None without one.
+        """
+        overview = cls(run, before or {})
+        for item in run.results:
+            overview._add(item.result, item)
+            overview._add_first(item)
+        for item in run.repeats:
+            overview._add(item.result, item)
+        for answer in run.probes.answers:
+            overview._retrieve(answer.result)
+        return overview
+
+    @property
+    def gone(self) -> frozenset[str]:
+        """The notes of passages that the baseline's lists hold, and of which nothing came back in any answer."""
+        return frozenset(note for path, note in self._listed if path not in self.retrieved)
+
+    def _add(self, result: Result, item: LabelledResult) -> None:
+        self.counts.add(item)
+        self._retrieve(result)
+        outside = self.beyond.setdefault(result.mode, set())
+        if result.response is not None and len(outside) < len(KINDS):
+            outside.update(beyond(result.response))
+        if result.response is not None and result.response.chunks:
+            self.filled.add(result.mode)
+
+    def _retrieve(self, result: Result) -> None:
+        for chunk in result.response.chunks if result.response else ():
+            self.retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
+
+    def _add_first(self, item: LabelledResult) -> None:
+        mode, case, response = item.result.mode, item.case, item.result.response
+        if case.gold_supports:
+            self.labelled[mode] += 1
+            self.by_heading[mode] += all(support.heading_path is not None for support in case.gold_supports)
+        if response is None:
+            return
+        for chunk in response.chunks:
+            self.has_heading[mode] = self.has_heading.get(mode, False) or bool(chunk.heading_path.strip())
+        scores = [chunk.score_final for chunk in response.chunks if chunk.score_final is not None]
+        if scores:
+            self.least[mode] = min([self.least.get(mode, scores[0]), *scores])
+        old = self._before.get((mode, case.id))
+        if old is not None and old.hash == case.hash:
+            places = [index for index in first_ranks(old.entries) if index < len(case.gold_supports)]
+            supports = [case.gold_supports[index] for index in places]
+            self._listed |= {(support.rel_path, note_of(support, case)) for support in supports if support.rel_path}
