@@ -111,6 +111,10 @@ def _perform(runner: Runner, state: StepState) -> int:
     opted_in = inputs["allow-pull-request-target"] == "true"
     started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
     gitea_limits.check(started_by, inputs)
+    # the pages that it renders are not loaded for the other commands
+    from raggate.action import suites
+
+    listed = suites.listed(inputs)
     with steps.opened_repository(inputs, started_by) as repository:
         if inputs["command"] == "comment":
             return steps.comment(inputs, started_by, repository, runner, state)
@@ -124,7 +128,8 @@ def _perform(runner: Runner, state: StepState) -> int:
             from raggate.action.respond import respond
 
             return respond(inputs, started_by, repository, runner, state)
-        code = steps.gate(inputs, started_by, repository, runner, state)
+        gate = suites.gate if listed else steps.gate
+        code = gate(inputs, started_by, repository, runner, state)
         steps.leave_artifact(inputs, started_by, runner, state)
         return code
 
@@ -172,6 +177,10 @@ def _hand_over(runner: Runner, state: StepState, code: int, *, waived: bool) -> 
 def _summary(state: StepState, code: int, *, room: int, lenient: bool) -> str:
     if state.summary:
         return commands.bounded(state.summary, room)
+    if state.suites is not None:
+        for line in state.suites.annotate(lenient=lenient):
+            print(line)  # noqa: T201 - a log command
+        return commands.bounded(state.suites.summary(limit=room), room)
     if state.reporter is None or state.review is None or state.review.verdict.exit_code != code:
         return results.summary(state.directory, state.error, code)
     outcome = state.outcome(code)
@@ -209,7 +218,8 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
     inputs = step_inputs.read(environment)
     started_by = event.read(environment, allow_pull_request_target=True)
     with steps.opened_repository(inputs, started_by) as repository:
-        settings = Settings(check_run=steps.check_name(inputs, started_by))
+        name = environment.get("STATE_CHECK_NAME") or steps.check_name(inputs, started_by)
+        settings = Settings(check_run=name)
         reporter = GitHubReporter(started_by, repository, settings, console.say)
         reporter.check = int(check)
         reporter.complete(StepState().outcome(int(ExitCode.INTERRUPTED)))

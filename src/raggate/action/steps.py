@@ -44,16 +44,16 @@ def gate(
     from raggate.github.publish import GitHubReporter, Settings
     from raggate.pipeline import report_files
 
-    request = _request(inputs, event, repository, runner, state)
+    asked = request(inputs, event, repository, runner, state)
     settings = Settings(
         comment=inputs["comment"],
         check_run=check_name(inputs, event),
-        issue=_tells_issue(inputs, event),
+        issue=tells_issue(inputs, event),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
         secrets=(inputs["github-token"],),
         login=inputs["token-login"],
     )
-    reporter = state.reporter = GitHubReporter(event, repository, settings, _warn_not_shown)
+    reporter = state.reporter = GitHubReporter(event, repository, settings, warn_not_shown)
     if repository is None and settings.comment != "never" and event.comments:
         say("no comment: the input github-token is empty")
     check = reporter.begin()
@@ -63,17 +63,15 @@ def gate(
     def evaluate() -> int:
         # told like every other way to end, on the pull request too
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
-        files = report_files.parsed(inputs["reports"].splitlines(), "input 'reports'")
-        _check_inside("reports", files.formats, runner.workspace)
-        result = report_files.check(request, files, _path(inputs, "run"))
+        files = report_files.parsed(step_inputs.entries(inputs, "reports"), "input 'reports'")
+        check_inside("reports", files.formats, runner.workspace)
+        result = report_files.check(asked, files, _path(inputs, "run"))
         state.review = result.review
-        console.show_review(
-            result.review, result.directory, runner.environment, fence=fence, promoting=request.promoting
-        )
+        console.show_review(result.review, result.directory, runner.environment, fence=fence, promoting=asked.promoting)
         return result.review.verdict.exit_code
 
     code, state.error = console.guarded(evaluate, runner.environment, fence)
-    state.outputs = reporter.finish(state.outcome(code, _suite(request, inputs, runner, state)))
+    state.outputs = reporter.finish(state.outcome(code, _suite(asked, inputs, runner, state)))
     if check is not None and reporter.check is None:
         commands.set_values(runner.state, {"CHECK_RUN": ""})
     return code
@@ -93,7 +91,7 @@ def comment(
     run = fork_comment.ForkRun(event=event, config_file=config, workspace=runner.workspace, **about, systems=SYSTEMS)
     shown = {"when": inputs["comment"], "token": inputs["github-token"], "login": inputs["token-login"]}
     failed = False
-    for result in fork_comment.comment(repository, run, _warn_not_shown, **shown):
+    for result in fork_comment.comment(repository, run, warn_not_shown, **shown):
         verdict = results.name_of(result.outcome.code)
         state.outputs = {"verdict": verdict, "exit-code": str(result.outcome.code), "comment-url": result.url}
         state.summary += result.summary
@@ -112,11 +110,13 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
     Raises:
         UsageError: naming the input whose path leads out of the workspace.
     """
-    for name in ("config", "baseline", "out", "run"):
-        _check_inside(name, [inputs[name]], workspace)
+    check_inside("config", step_inputs.entries(inputs, "config"), workspace)
+    for name in ("baseline", "out", "run"):
+        check_inside(name, [inputs[name]], workspace)
 
 
-def _check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> None:
+def check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> None:
+    """Refuse files of an input that lie outside the workspace; see `check_places`."""
     for file in files:
         if not (workspace / file).resolve().is_relative_to(workspace.resolve()):
             raise UsageError(
@@ -126,7 +126,7 @@ def _check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> No
             )
 
 
-def _request(
+def request(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> Request:
     """Say what is to be checked. Where no commit is named, the event chooses the one that the trusted inputs are of."""
@@ -137,7 +137,7 @@ def _request(
             hint="Leave `against` out: the base commit judges.",
         )
     by_event = not inputs["against"] and event.base is not None
-    request = request_of(
+    asked = request_of(
         inputs,
         runner,
         state,
@@ -148,7 +148,7 @@ def _request(
         replayed=event.from_fork,
     )
     return replace(
-        request,
+        asked,
         baseline_file=_path(inputs, "baseline"),
         full_text=inputs["store-full-text"] == "true",
         introducing=by_event,
@@ -219,7 +219,7 @@ def check_name(inputs: Mapping[str, str], event: Event) -> str:
     return bases.check_name(inputs["check-run"], event.base_ref, event.default_branch, itself=itself)
 
 
-def _tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
+def tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
     """Say whether an issue is told of this run: only of the default branch, as it judges itself."""
     if inputs["issue"] != "on-regression" or inputs["against"] not in {"", WORKING_TREE}:
         return False
@@ -257,23 +257,23 @@ def opened_repository(inputs: Mapping[str, str], event: Event) -> Iterator[Repos
 
 def leave_artifact(inputs: Mapping[str, str], event: Event, runner: Runner, state: StepState) -> None:
     """Leave the run directory as an artifact where actions/upload-artifact refuses. Failing is said, and no more."""
+    left = state.artifacts or ({inputs["artifact"]: state.directory} if state.directory is not None else {})
     from raggate.github.runner import artifact_upload
 
-    wanted = inputs["leave-artifact"] == "elsewhere" and artifact_upload.is_needed(event.server_url)
-    if state.directory is None or not wanted:
+    if not left or inputs["leave-artifact"] != "elsewhere" or not artifact_upload.is_needed(event.server_url):
         return
     service = artifact_upload.ArtifactService.of(runner.environment)
-    name = inputs["artifact"]
-    if service is None:
-        say(f"no artifact {quoted(name)}: the runner offers no place for artifacts")
-        return
     ca_file = Path(inputs["ca-file"]) if inputs["ca-file"] else None
-    try:
-        count = artifact_upload.upload(service, name, state.directory, ca_file=ca_file)
-    except (RaggateError, OSError) as error:
-        warn("no artifact", str(error))
-    else:
-        say(f"left the run directory as the artifact {quoted(name)} ({count} files)")
+    for name, directory in left.items():
+        if service is None:
+            say(f"no artifact {quoted(name)}: the runner offers no place for artifacts")
+            continue
+        try:
+            count = artifact_upload.upload(service, name, directory, ca_file=ca_file)
+        except (RaggateError, OSError) as error:
+            warn("no artifact", str(error))
+        else:
+            say(f"left the run directory as the artifact {quoted(name)} ({count} files)")
 
 
 def fence() -> AbstractContextManager[None]:
@@ -281,7 +281,8 @@ def fence() -> AbstractContextManager[None]:
     return commands.stopped(lambda line: print(line, file=sys.stderr))  # noqa: T201 - a log command
 
 
-def _warn_not_shown(text: str) -> None:
+def warn_not_shown(text: str) -> None:
+    """Warn of what could not be shown."""
     warn("not shown", text)
 
 

@@ -27,10 +27,14 @@ from raggate.text.numbers import fixed, often
 if TYPE_CHECKING:
     from raggate.cli.results.measuring import Measured
     from raggate.cli.results.stored import MetricRow
+    from raggate.inputs.suite_list import SuiteFile
     from raggate.models.run import Result
     from raggate.models.scorecard import MetricValue
+    from raggate.models.suites import SuiteOutcome
     from raggate.models.verdict import Review
-    from raggate.pipeline.result import RunResult
+    from raggate.pipeline.report_files import Files
+    from raggate.pipeline.request import Request
+    from raggate.pipeline.result import CheckResult, RunResult
 
 CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
@@ -117,6 +121,28 @@ def show_review(
     click.echo(f"report:  {log_line(str(short_path((reports or directory) / 'report.html')))}, and summary.md")
     if comparison.baseline is None and not comparison.uncommitted and rerun.promotable(review):
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
+
+
+def judged(request: Request, suite: SuiteFile, files: Files, *, fence: Fence = nullcontext) -> SuiteOutcome:
+    """Check one suite, print how it ended, and give that; whatever it is, nothing is raised."""
+    from raggate.models.suites import SuiteOutcome
+    from raggate.pipeline import report_files, suites
+
+    results: list[CheckResult] = []
+
+    def evaluate() -> int:
+        result = report_files.check(request, files)
+        results.append(result)
+        show_review(result.review, result.directory, request.environment, fence=fence, promoting=request.promoting)
+        return result.review.verdict.exit_code
+
+    code, error = guarded(evaluate, request.environment, fence)
+    if results and results[0].review.verdict.exit_code == code:
+        result = results[0]
+        return SuiteOutcome(
+            config=suite.config, suite=suite.suite, code=code, review=result.review, directory=result.directory
+        )
+    return suites.ended(suite, code, error)
 
 
 def show_run(result: RunResult) -> Answer[Measured]:

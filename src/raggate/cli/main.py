@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import click
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output, shards, watching
+from raggate.cli import choosing, console, options, output, shards, suites, watching
 from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
 from raggate.cli.options import API, PATH
 from raggate.cli.requests import request_of
@@ -26,7 +26,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Calibrated, Measured, ShardAsked
+    from raggate.cli.results.measuring import Calibrated, Measured, ShardAsked, SuitesChecked
     from raggate.cli.results.stored import Promoted, Reported, Scored
     from raggate.models.public_verdict import Verdict
     from raggate.models.verdict import Review
@@ -90,7 +90,7 @@ def cli() -> None:
 
 
 @cli.command()
-@options.gate("config", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
+@options.gate("configs", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
 @options.resuming()
 @choosing.options
 @click.option(
@@ -98,16 +98,24 @@ def cli() -> None:
 )
 @click.option("--run", "stored", type=RUN, help="Judge this run, which was measured before, and ask nothing.")
 @options.reports()
-def check(*, watch: bool, stored: Path | None, reports: tuple[str, ...], **flags: Any) -> Answer[Verdict]:
+def check(
+    *, config_files: tuple[str, ...], watch: bool, stored: Path | None, reports: tuple[str, ...], **flags: Any
+) -> Answer[Verdict] | Answer[SuitesChecked]:
     """Start the API, ask the questions, compare with the baseline, and give the verdict.
 
     With -k, --case, --tag, --slice, --failed or --limit it asks a part of them, and says of each whether it got worse:
     that is never a pass (exit 5), and cannot be promoted.
+
+    Several configurations (-c 'services/*/raggate.yml') are checked one after another, and the exit code is that of
+    the worst: 130, 70, 2, 3, 4, 1, 0.
     """
+    from raggate.inputs import suite_list
     from raggate.pipeline import report_files
 
+    request = request_of(choosing.taken(flags), config_file=Path(config_files[0]), **flags)
+    if suite_list.several(config_files):
+        return suites.check(request, config_files, reports, watch=watch, stored=stored)
     files = report_files.parsed(reports, "--report")
-    request = request_of(choosing.taken(flags), **flags)
     if request.resume is not None and (watch or stored is not None):
         raise UsageError("--resume goes on with one run: expected neither --watch nor --run beside it")
     if watch and stored is not None:

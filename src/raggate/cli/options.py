@@ -28,6 +28,21 @@ def config(help: str = "The configuration file.") -> Callable[[Any], Any]:  # no
     )
 
 
+def configs() -> Callable[[Any], Any]:
+    """Make the option that names one configuration or several; its parameter is `config_files`."""
+    meaning = "The configuration file. Repeatable, and `*` is any text of a name: then each suite has its own verdict."
+    return click.option(
+        "--config",
+        "-c",
+        "config_files",
+        multiple=True,
+        default=("raggate.yml",),
+        show_default=True,
+        help=meaning,
+        is_eager=True,
+    )
+
+
 API = ("api-image", "api-build", "api-url")
 """The options that say what API is asked."""
 
@@ -47,6 +62,7 @@ def gate(*names: str) -> Callable[[Any], Any]:
     """Make the options of these names, which commands of the gate share."""
     by_name: dict[str, Callable[[Any], Any]] = {
         "config": config(),
+        "configs": configs(),
         "against": click.option(
             "--against",
             metavar="REF",

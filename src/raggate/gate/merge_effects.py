@@ -24,6 +24,9 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
         Reason("breaks-gate", f"merging this change would break the gate for everyone: {problem}")
         for problem in preview.breaks
     ]
+    if preview.retired:
+        message = "merging this change takes this suite off the list: nothing asks its questions any more"
+        breaks.append(Reason("retires-suite", message))
     # first, so that no number of others hides what makes the gate weaker
     warnings = (*_warnings(preview), *decided.warnings)
     if breaks and decided.outcome == "pass":

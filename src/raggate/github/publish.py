@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from raggate.errors import ExitCode, RaggateError
-from raggate.github import branch_issue, sticky
+from raggate.github import branch_issue, pull_comment
 from raggate.github.branch_issue import BranchRun
 from raggate.github.rest import checks, statuses
 from raggate.github.rest.repository import Repository
@@ -125,10 +125,9 @@ class GitHubReporter:
         self.complete(outcome)
         if self.settings.issue:
             self._tell_branch(self.repository, outcome)
-        number = self.event.number
-        if self.settings.comment != "never" and self.event.comments and number is not None:
+        if self.settings.comment != "never" and self.event.comments and self.event.number is not None:
             try:
-                outputs["comment-url"] = self._comment(self.repository, number, outcome) or ""
+                outputs["comment-url"] = self._comment(self.repository, outcome) or ""
             except (RaggateError, ValueError) as error:
                 self._could_not("comment on the pull request", error)
         return outputs
@@ -157,7 +156,7 @@ class GitHubReporter:
                     conclusion=conclusion,
                     title=title,
                     summary=self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
-                    annotations=self._annotations(outcome),
+                    annotations=self.annotations(outcome),
                 )
             self.check = None
         except (RaggateError, ValueError) as error:
@@ -182,20 +181,15 @@ class GitHubReporter:
             outcome: how it ended.
             lenient: whether the step is green all the same: then none is an error, and a warning says so already.
         """
-        notes = self._annotations(outcome)
-        if lenient:
-            notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
         # what could not be shown has been said by warnings too
-        kept = for_log(notes, taken={"warning": self.warnings + int(lenient)})
-        return [
-            commands.annotation(note.level, note.title, note.message, path=note.path, line=note.line) for note in kept
-        ]
+        return log_commands(self.annotations(outcome), lenient=lenient, warnings=self.warnings)
 
-    def _annotations(self, outcome: StepOutcome) -> list[Annotation]:
+    def annotations(self, outcome: StepOutcome) -> list[Annotation]:
+        """Give the annotations of a run, most important first."""
         review = outcome.review
         if review is None:
             return []
-        notes = annotated(review, self._links(outcome), changed=frozenset(review.run.provenance.ignored))
+        notes = annotated(review, self.links(outcome), changed=frozenset(review.run.provenance.ignored))
         return [replace(note, message=self._clean(note.message)) for note in notes]
 
     def _tell_branch(self, repository: Repository, outcome: StepOutcome) -> None:
@@ -204,7 +198,7 @@ class GitHubReporter:
             branch=event.head_ref,
             suite=outcome.suite,
             push=Push(head=event.head, verdict=name_of(outcome.code), run=event.run_id, attempt=event.attempt),
-            links=self._links(outcome),
+            links=self.links(outcome),
             report=lambda: self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
         )
         try:
@@ -212,47 +206,42 @@ class GitHubReporter:
         except (RaggateError, ValueError) as error:
             self._could_not("write the issue about the branch", error)
 
-    def _comment(self, repository: Repository, number: int, outcome: StepOutcome) -> str | None:
-        event = self.event
+    def _comment(self, repository: Repository, outcome: StepOutcome) -> str | None:
         publication = self._publication(outcome)
-        push = Push(head=event.head, verdict=name_of(outcome.code), run=event.run_id, attempt=event.attempt)
-        room = COMMENT_LIMIT
+        review = outcome.review
 
         def render(pushes: Sequence[Push]) -> str:
             current = replace(publication, pushes=tuple(pushes))
-            if outcome.review is not None:
-                return self._clean(comment.render(outcome.review, current, limit=room))
-            return self._clean(comment.render_failure(outcome.reason, current, limit=room))
+            if review is not None:
+                return self._clean(comment.render(review, current, limit=COMMENT_LIMIT))
+            return self._clean(comment.render_failure(outcome.reason, current, limit=COMMENT_LIMIT))
 
-        def alert(url: str, passed: Push) -> str:
-            rerun = passed.head == push.head
-            if outcome.review is not None:
-                return self._clean(comment.render_alert(outcome.review, publication, sticky=url, rerun=rerun))
+        def alert(url: str, rerun: bool) -> str:  # noqa: FBT001 - as it is called
+            if review is not None:
+                return self._clean(comment.render_alert(review, publication, sticky=url, rerun=rerun))
             return self._clean(comment.render_failure_alert(outcome.reason, publication, sticky=url, rerun=rerun))
 
-        update = sticky.Update(
-            suite=outcome.suite,
-            push=push,
-            render=render,
-            alert=alert,
-            begins=self.settings.comment != "on-change" or outcome.notable,
+        words = pull_comment.Words(
+            key=outcome.suite, verdict=name_of(outcome.code), notable=outcome.notable, render=render, alert=alert
+        )
+        return pull_comment.publish(
+            repository,
+            self.event,
+            words,
+            when=self.settings.comment,
             # a run that could comment itself has done so, with all that only its own workspace tells
             again=not self.settings.relayed,
+            login=self.settings.login or None,
+            say=self._say,
         )
-        login = self.settings.login or None
-        published = sticky.publish(repository, number=number, update=update, login=login)
-        for note in published.notes:
-            self._say(note)
-        if published.state in {"stale", "closed"}:
-            self._say(f"did not comment on pull request {number}: {_WHY_NOT[published.state]}")
-        return published.url
 
     def _publication(self, outcome: StepOutcome) -> Publication:
         # where nothing was judged, no policy was applied
         relayed = self.settings.relayed and outcome.review is not None
-        return Publication(links=self._links(outcome), relayed=relayed, notes=outcome.notes, base=self.event.base_ref)
+        return Publication(links=self.links(outcome), relayed=relayed, notes=outcome.notes, base=self.event.base_ref)
 
-    def _links(self, outcome: StepOutcome) -> Links:
+    def links(self, outcome: StepOutcome) -> Links:
+        """Say what the links about a run are made of."""
         event = self.event
         review = outcome.review
         trusted = review.run.provenance.against if review is not None and not review.context.first_run else None
@@ -279,7 +268,15 @@ class GitHubReporter:
         self.say(text)
 
 
-_WHY_NOT: Mapping[str, str] = {
-    "stale": "a newer push is being judged, or has been",
-    "closed": "it is not open any more",
-}
+def log_commands(notes: Sequence[Annotation], *, lenient: bool, warnings: int) -> list[str]:
+    """Write annotations of a step as log commands, as many as the runner shows.
+
+    Args:
+        notes: the annotations, most important first.
+        lenient: whether the step is green all the same: then none is an error, and a warning says so already.
+        warnings: how many other warnings the step prints.
+    """
+    if lenient:
+        notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
+    kept = for_log(notes, taken={"warning": warnings + int(lenient)})
+    return [commands.annotation(note.level, note.title, note.message, path=note.path, line=note.line) for note in kept]

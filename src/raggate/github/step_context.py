@@ -16,6 +16,7 @@ from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.github.publish import GitHubReporter, StepOutcome
+    from raggate.github.publish_suites import SuitesReporter
     from raggate.github.rest.repository import Repository
     from raggate.models.verdict import Review
 
@@ -86,6 +87,8 @@ class StepState:
         outputs: more outputs than the run directory tells.
         reporter: what shows it on GitHub, once the event is known.
         summary: the step summary, where it is not of a run directory.
+        suites: what shows the suites of a step that lists several, once they are judged.
+        artifacts: their run directories, by the name of the artifact that each would be.
     """
 
     directory: Path | None = None
@@ -95,6 +98,8 @@ class StepState:
     outputs: dict[str, str] = field(default_factory=dict)
     reporter: GitHubReporter | None = None
     summary: str = ""
+    suites: SuitesReporter | None = None
+    artifacts: Mapping[str, Path] = field(default_factory=dict)
 
     def outcome(self, code: int, suite: str = "") -> StepOutcome:
         """Give the outcome of a step that ends with this exit code; `suite` is told where there is no review."""

@@ -54,6 +54,18 @@ class Commit:
         if not is_id(self.commit):
             raise UsageError(f"{quoted(self.commit)} is not the full id of a commit", hint=_FETCH)
 
+    def names(self, path: str) -> Mapping[str, bool]:
+        """Give what stands directly in a directory; see `Source`.
+
+        Raises:
+            UsageError: when it cannot be read, or is not what its id says.
+        """
+        entry = self._find(path)
+        if entry is None or entry.kind != "tree":
+            return {}
+        inner = self.objects.tree(entry.id).items()
+        return {name: part.kind == "tree" for name, part in inner if part.kind in {"file", "tree"}}
+
     def describe(self, path: str) -> str:
         """Name a file with the commit; see `Source`."""
         return f"{path}@{self.commit[:12]}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -39,6 +39,12 @@ class Source(Protocol):
 
     def directory(self, path: str) -> Path:
         """Give a directory on disk with the content of `path`; it may not exist when `path` does not."""
+
+    def names(self, path: str) -> Mapping[str, bool]:
+        """Give what stands directly in a directory, by name: whether it is a directory. Links are left out.
+
+        Empty for what is no directory.
+        """
 
     def describe(self, path: str) -> str:
         """Name a file for messages."""
@@ -86,6 +92,14 @@ class WorkTree:
     def directory(self, path: str) -> Path:
         """Give the directory itself; see `Source`."""
         return self._at(path).resolve()
+
+    def names(self, path: str) -> Mapping[str, bool]:
+        """Give what stands directly in a directory; see `Source`."""
+        try:
+            with os.scandir(self._at(path)) as entries:
+                return {entry.name: entry.is_dir() for entry in entries if not entry.is_symlink()}
+        except (FileNotFoundError, NotADirectoryError):
+            return {}
 
     def _at(self, path: str) -> Path:
         target = self.root / path

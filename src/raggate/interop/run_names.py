@@ -40,7 +40,8 @@ class RunName(click.ParamType[Path]):
             return path
 
         given = ctx.params if ctx is not None else {}
-        configs = (given.get(name) for name in ("config_file", "policy_file"))
+        configs = [given.get(name) for name in ("config_file", "policy_file")]
+        configs += map(Path, given.get("config_files") or ())
         # an option that was not given may hold a stand-in by now
         config_file = next((path for path in configs if isinstance(path, Path)), Path("raggate.yml"))
         return named(str(value), out_of(config_file))

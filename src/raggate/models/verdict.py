@@ -197,6 +197,7 @@ class Preview:
         graded: the same of the answers that people graded, by which judges are known.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
+        retired: whether it takes the suite off the list that the step asks.
         problems: what of it could not be looked at or measured.
     """
 
@@ -215,6 +216,7 @@ class Preview:
     graded: tuple[int, int] = (0, 0)
     rows: tuple[Delta, ...] = ()
     breaks: tuple[str, ...] = ()
+    retired: bool = False
     problems: tuple[str, ...] = ()
 
     @property

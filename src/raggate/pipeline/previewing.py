@@ -51,6 +51,8 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
         return None
     if not inputs.ignored:
         return Preview()
+    if request.matched and not (request.root / request.config_name).exists():
+        return Preview(retired=True)
     change = load_worktree(
         replace(source_of(request), baseline_file=None),
         lambda settings, name: check_names(request.overrides.apply(settings), name),

@@ -287,7 +287,7 @@ def _last(review: Review, screen: Screen) -> None:
         screen.line(line, style="bold")
     cause = reasons.first_cause(review)
     headline = verdict.headline if cause is None else reasons.sentence(cause)
-    sign = "⛔ " if reasons.breaks_alone(review) else ""
+    sign = "⛔ " if formatting.breaks_alone(review) else ""
     screen.line(" ".join(filter(None, (headline, causes.likely(review)))), first=sign)
     _next(review, screen)
     screen.line(f"verdict: {verdict.outcome} (exit {verdict.exit_code})", style=style)

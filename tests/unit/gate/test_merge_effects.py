@@ -31,6 +31,14 @@ def test_a_pass_that_would_break_the_gate_is_none() -> None:
     assert [reason.code for reason in found.reasons] == ["breaks-gate"]
 
 
+def test_a_suite_off_the_list_is_no_pass() -> None:
+    """A change after which nothing asks the suite's questions cannot pass, and is not told that others break too."""
+    found = foreseen(verdict(), Preview(retired=True), make_comparison())
+    assert (found.outcome, [reason.code for reason in found.reasons]) == ("cannot tell", ["retires-suite"])
+    assert "takes this suite off the list" in found.headline
+    assert "everyone" not in found.headline
+
+
 @each_row(("outcome", "code"), [("regression", 1), ("cannot tell", 3), ("invariant broken", 4), ("interrupted", 130)])
 def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     """What was decided of the API stays as it is, and the reason is told after its own."""

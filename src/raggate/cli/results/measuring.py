@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.models.outcome import VerdictKind
+from raggate.models.public_verdict import Verdict
 from raggate.models.run import Failure
 from raggate.models.shards import PlannedBy, ShardCounts
 from raggate.models.side_by_side import DiffDocument
@@ -49,6 +50,42 @@ class Measured:
     partial: Part | None
     resumed: int
     asked_again: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuiteChecked:
+    """One suite of several.
+
+    Attributes:
+        suite: its name; its configuration where that gives none.
+        config: its configuration.
+        verdict: the verdict, or the label of what came instead, such as `usage error`.
+        exit_code: its exit code.
+        headline: one sentence of why.
+        run_directory: its run directory; null where nothing was started.
+        result: its verdict as of a suite alone; null where there is none.
+    """
+
+    suite: str
+    config: str
+    verdict: str
+    exit_code: int
+    headline: str
+    run_directory: Path | None
+    result: Verdict | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuitesChecked:
+    """Several suites, each with its own verdict.
+
+    Attributes:
+        verdict: that of the worst of them.
+        suites: each of them, in the order they were asked.
+    """
+
+    verdict: str
+    suites: tuple[SuiteChecked, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

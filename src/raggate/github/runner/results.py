@@ -43,6 +43,7 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
         "metrics-file": path_from_workspace(directory and directory / "metrics.json", workspace) if questions else "",
         "summary-file": path_from_workspace(directory and directory / "summary.md", workspace),
         "verdict-file": path_from_workspace(directory and directory / "verdict.json", workspace),
+        "suites": "",
         "questions": str(questions),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),

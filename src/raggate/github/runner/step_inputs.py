@@ -60,6 +60,9 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("allow-command", "allow-regression", "dry-run", "direct-commit"), ("true", "false")),
 }
 
+LISTS = frozenset(("config", "reports"))
+"""Inputs with an entry a line."""
+
 _PREFIX = "INPUT_"
 _SECRET = "github-token"  # noqa: S105 - its name, not its value
 
@@ -89,6 +92,11 @@ def read(environment: Mapping[str, str]) -> dict[str, str]:
         _check(name, value)
     workflow_files.check_name(values.get(workflow_files.INPUT, workflow_files.DEFAULT))
     return {**DEFAULTS, **values}
+
+
+def entries(inputs: Mapping[str, str], name: str) -> list[str]:
+    """Give the entries of an input of `LISTS`, without white space around them and without empty ones."""
+    return [line.strip() for line in inputs[name].splitlines() if line.strip()]
 
 
 def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
@@ -126,7 +134,8 @@ def _value_text(name: str, value: str) -> str:
 def _check(name: str, value: str) -> None:
     if not value and DEFAULTS[name]:
         raise UsageError(f"input {name!r} is empty", hint=f"Leave it out for its default, {DEFAULTS[name]!r}.")
-    if not value.isprintable():
+    lines = value.splitlines() if name in LISTS else [value]
+    if not all(line.isprintable() for line in lines):
         raise UsageError(f"input {name!r}: expected one line of printable text; found {_value_text(name, value)}")
     if name in CHOICES and value not in CHOICES[name]:
         raise UsageError(f"input {name!r}: expected one of {', '.join(CHOICES[name])}; found {quoted(value)}")

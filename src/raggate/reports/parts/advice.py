@@ -29,6 +29,7 @@ _BY_CODE = {
     "not-asked": "run the job again; the questions that were left out are in results.jsonl of the run directory.",
     "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
     "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
+    "retires-suite": "put the configuration back; if the suite is to end, whoever may merges against this check.",
     "fewer-cases": "`raggate lint` says which questions are gone; if they are meant to be, promote a run without them.",
     "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
     "run.",

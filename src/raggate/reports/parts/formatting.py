@@ -31,11 +31,17 @@ MARKS = {
 }
 
 
+def breaks_alone(review: Review) -> bool:
+    """Say whether nothing but what merging would end is why a change does not pass."""
+    codes = {reason.code for reason in review.verdict.reasons}
+    return bool(codes) and codes <= {"breaks-gate", "retires-suite"}
+
+
 def undecided(review: Review) -> bool:
     """Say whether there is no verdict though values were compared: they say nothing of the change then."""
     verdict = review.verdict
     # what merging would break is told of a change that was measured as well as any
-    measured = {reason.code for reason in verdict.reasons} == {"breaks-gate"}
+    measured = breaks_alone(review)
     return verdict.outcome in {"cannot tell", "interrupted"} and bool(verdict.rows) and not measured
 
 

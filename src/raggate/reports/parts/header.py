@@ -8,7 +8,7 @@ from functools import partial
 from raggate.models.publication import Publication
 from raggate.models.verdict import Reason, Review
 from raggate.models.waiver import WaiverStatus
-from raggate.reports.parts import causes, numbers, reasons as reasons_of
+from raggate.reports.parts import causes, formatting, numbers, reasons as reasons_of
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, commit_link, folded, heading_alert, inert
 from raggate.text.escape import markdown as safe
@@ -98,7 +98,7 @@ def _decision(review: Review, length: int) -> str:
     verdict = review.verdict
     if cause := reasons_of.first_cause(review):
         return f"**{inert(reasons_of.sentence(cause), limit=length, middle=True)}**"
-    sign_of_merge = "⛔ " if reasons_of.breaks_alone(review) else ""
+    sign_of_merge = "⛔ " if formatting.breaks_alone(review) else ""
     first, *others = verdict.sentences[1:] if review.run.selection is not None else verdict.sentences
     headline = " ".join([first, *others])
     if others and len(headline) <= length:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
 
-_MERGING = frozenset(("breaks-gate", "baseline-removed"))
+_MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-removed"))
 """What stands above any good news, because a merge ends the gate."""
 
 
@@ -18,21 +18,16 @@ def greeted(review: Review) -> bool:
     return bool(codes) and codes <= {"first-run", "no-baseline"} and review.run.selection is None
 
 
-def breaks_alone(review: Review) -> bool:
-    """Say whether nothing but what merging would break is why a change does not pass."""
-    return {reason.code for reason in review.verdict.reasons} == {"breaks-gate"}
-
-
 def merging(review: Review) -> list[Reason]:
     """Give what a merge would break, where the verdict's own sentence does not say it."""
-    reasons = () if breaks_alone(review) else review.verdict.reasons
+    reasons = () if formatting.breaks_alone(review) else review.verdict.reasons
     return [reason for reason in (*reasons, *review.verdict.warnings) if reason.code in _MERGING]
 
 
 def first_cause(review: Review) -> Reason | None:
     """Give why there is no verdict, to be said before anything else; None where there is one."""
     deciding = formatting.deciding(review)
-    untold = review.verdict.outcome != "cannot tell" or breaks_alone(review) or not deciding
+    untold = review.verdict.outcome != "cannot tell" or formatting.breaks_alone(review) or not deciding
     return None if untold else deciding[0]
 
 

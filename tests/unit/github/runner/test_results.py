@@ -47,6 +47,7 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "pull-request-url": "",
         "commit": "",
         "verified": "",
+        "suites": "",
     }
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import Reason, Review
-from raggate.reports.parts import advice, numbers, reasons
+from raggate.reports.parts import advice, formatting, numbers, reasons
 from reviews import beside, review
 
 
@@ -29,7 +29,7 @@ def test_what_a_merge_breaks_stands_above_a_pass() -> None:
     found = replace(found, verdict=replace(found.verdict, warnings=(removed,)))
     assert reasons.merging(found) == [removed]
     assert reasons.further_warnings(found) == []
-    assert reasons.breaks_alone(review("breaks-the-gate"))
+    assert formatting.breaks_alone(review("breaks-the-gate"))
     assert [reason.code for reason in reasons.merging(review("breaks-the-gate"))] == ["baseline-removed"]
 
 

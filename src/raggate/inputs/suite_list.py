@@ -1,0 +1,133 @@
+"""Names and patterns of configurations -> the suites of a step. What a change takes away its base still lists."""
+
+from __future__ import annotations
+
+import posixpath
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from raggate.errors import UsageError
+from raggate.inputs import sources, suite_names
+from raggate.text.quote import quoted
+
+MOST = 100
+"""Configurations of one step."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteFile:
+    """One suite that is to be judged.
+
+    Attributes:
+        config: its configuration, relative to the working directory unless it was named otherwise.
+        suite: its name; the configuration where that gives none that can be read.
+        matched: whether a pattern names it, so that without the file there is no such suite.
+    """
+
+    config: str
+    suite: str
+    matched: bool = False
+
+
+def several(names: Sequence[str]) -> bool:
+    """Say whether these name a list of suites: more than one, or a pattern, however many files that matches."""
+    return len(names) > 1 or any("*" in name for name in names)
+
+
+def find(
+    names: Sequence[str], *, against: str | None = None, remote: sources.Remote | None = None
+) -> tuple[SuiteFile, ...]:
+    """List the suites that paths and patterns name, in their order; those of a pattern by path.
+
+    A pattern is matched at the trusted revision and in the working tree, and no link is followed: so a change can add a
+    suite, and can take none away.
+
+    Args:
+        names: paths, and patterns in which `*` is any text within one name of a path.
+        against: the revision that is trusted; None for the working tree.
+        remote: opens that revision where the local repository does not have it.
+
+    Raises:
+        UsageError: for a pattern that matches nothing or cannot be used, for too many files, for two suites of one
+            name, and when the revision cannot be read.
+    """
+    configs: dict[str, bool] = {}
+    for name in names:
+        for path in _matching(name, against, remote):
+            configs[path] = "*" in name and configs.get(path, True)
+    if len(configs) > MOST:
+        raise UsageError(
+            f"more than {MOST} configurations for one step: found {len(configs)}",
+            hint="Give the step fewer of them, and the others to another job.",
+        )
+    suites = tuple(
+        SuiteFile(config=config, suite=_name(config, against, remote), matched=matched)
+        for config, matched in configs.items()
+    )
+    _check_names(suites)
+    return suites
+
+
+def _matching(name: str, against: str | None, remote: sources.Remote | None) -> list[str]:
+    path = posixpath.normpath(name)
+    if "*" not in path:
+        return [path]
+    if "**" in path:
+        raise UsageError(
+            f"{quoted(name)}: `**` is no pattern here", hint="A `*` is any text within one name; name several patterns."
+        )
+    parts = path.split("/")
+    plain = next(place for place, part in enumerate(parts) if "*" in part)
+    # a change can delete the directory too: its base is asked from the one above
+    while plain and not Path("/".join(parts[:plain]) or "/").is_dir():
+        plain -= 1
+    top, wanted = "/".join(parts[:plain]), parts[plain:]
+    root = Path(top or ("/" if path.startswith("/") else "."))
+    listed = set(_below(sources.WorkTree(root), wanted))
+    if against is not None:
+        with sources.at(root, against, remote) as source:
+            listed.update(_below(source, wanted))
+    if not listed:
+        where = f" at {quoted(against)} or here" if against is not None else ""
+        raise UsageError(f"{quoted(name)}: no configuration{where} has such a path", hint="Correct the pattern.")
+    return sorted(posixpath.join(top, inner) for inner in listed)
+
+
+def _below(source: sources.Source, wanted: Sequence[str], folder: str = ".") -> Iterator[str]:
+    """Give the files below a folder whose path fits, name by name."""
+    pattern, *others = wanted
+    for name, is_folder in source.names(folder).items():
+        if is_folder != bool(others) or not _fits(name, pattern):
+            continue
+        path = posixpath.normpath(posixpath.join(folder, name))
+        if others:
+            yield from _below(source, others, path)
+        else:
+            yield path
+
+
+def _fits(name: str, pattern: str) -> bool:
+    # as in a shell, what is hidden has to be named
+    if name.startswith(".") and not pattern.startswith("."):
+        return False
+    return re.fullmatch(re.escape(pattern).replace(r"\*", ".*"), name, re.DOTALL) is not None
+
+
+def _name(config: str, against: str | None, remote: sources.Remote | None) -> str:
+    path = Path(config)
+    return suite_names.find(path.absolute().parent, path.name, against=against, remote=remote) or config
+
+
+def _check_names(suites: Sequence[SuiteFile]) -> None:
+    by_name: Mapping[str, list[str]] = {suite.suite: [] for suite in suites}
+    for suite in suites:
+        by_name[suite.suite].append(suite.config)
+    doubled = [
+        f"suite {quoted(name)} is named by {len(files)} configurations: {', '.join(map(quoted, files[:5]))}"
+        for name, files in by_name.items()
+        if len(files) > 1
+    ]
+    if doubled:
+        raise UsageError(doubled, hint="Give each a `suite:` of its own: comments and check runs are known by it.")

@@ -1,0 +1,77 @@
+"""The suites of one step: how each of them ended, and how all of them together did. Frozen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from raggate.errors import ExitCode
+from raggate.models.publication import RunFailure
+from raggate.models.verdict import Review
+
+WORST_FIRST: tuple[int, ...] = (
+    ExitCode.INTERRUPTED,
+    ExitCode.INTERNAL,
+    ExitCode.USAGE,
+    ExitCode.CANNOT_TELL,
+    ExitCode.INVARIANT,
+    ExitCode.REGRESSION,
+    ExitCode.PASS,
+)
+"""How suites are ranked. What nobody could measure stands before what got worse: a leniency of the step may let a
+regression through, and must not let through with it what was not measured."""
+
+
+def severity(code: int) -> int:
+    """Give the place of an exit code among `WORST_FIRST`; of one that nobody knows, that of an internal error."""
+    return WORST_FIRST.index(code if code in WORST_FIRST else ExitCode.INTERNAL)
+
+
+def worst(codes: Iterable[int]) -> int:
+    """Give the exit code of a step by those of its suites.
+
+    Raises:
+        ValueError: when there are none: nothing was measured, and no code says so.
+    """
+    return min(codes, key=severity)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuiteOutcome:
+    """How one suite of a step ended.
+
+    Attributes:
+        config: its configuration, as the step names it; a foreign text where a change brings it.
+        suite: its name, or its configuration where that gives none.
+        code: its exit code.
+        review: its verdict; None where there is none.
+        failure: why there is none.
+        directory: its run directory; None where nothing was started.
+    """
+
+    config: str
+    suite: str
+    code: int
+    review: Review | None = None
+    failure: RunFailure | None = None
+    directory: Path | None = None
+
+    @property
+    def verdict(self) -> str:
+        """The verdict in words, or the label of what came instead."""
+        if self.review is not None:
+            return self.review.verdict.outcome
+        return self.failure.label if self.failure is not None else "internal error"
+
+    @property
+    def headline(self) -> str:
+        """One sentence of why, not escaped."""
+        if self.review is not None:
+            return self.review.verdict.headline
+        return self.failure.lines[0] if self.failure is not None else ""
+
+
+def ranked(outcomes: Sequence[SuiteOutcome]) -> list[SuiteOutcome]:
+    """Order suites from worst to best; of equals as they were named."""
+    return sorted(outcomes, key=lambda outcome: severity(outcome.code))

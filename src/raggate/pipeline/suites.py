@@ -1,0 +1,95 @@
+"""Several suites of one request: each is its own, one after another, and what is about one of them is refused."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.inputs.suite_list import SuiteFile
+from raggate.models.publication import RunFailure
+from raggate.models.suites import SuiteOutcome
+from raggate.pipeline import report_files
+from raggate.pipeline.report_files import Files
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import RunFailed
+from raggate.text.quote import quoted
+
+SUITE = "{suite}"
+"""What stands for the name of a suite in the name of a report."""
+
+_UNSAID = {
+    int(ExitCode.INTERRUPTED): ("interrupted", "It was cancelled before there was a verdict."),
+    int(ExitCode.INTERNAL): ("internal error", "raggate itself failed, which is a bug. The log has the details."),
+}
+
+
+def request_of(request: Request, suite: SuiteFile) -> Request:
+    """Give what is asked of one suite of a list."""
+    return replace(request, config_file=Path(suite.config), matched=suite.matched)
+
+
+def refuse_single(given: Mapping[str, object], beside: str) -> None:
+    """Refuse what is about one suite where there may be several.
+
+    Raises:
+        UsageError: naming the first of these that has a value.
+    """
+    name = next((name for name, value in given.items() if value), None)
+    if name is not None:
+        raise UsageError(
+            f"{name} is for one suite: expected it not beside {beside}",
+            hint="Name one configuration with it, or leave it out.",
+        )
+
+
+def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) -> dict[str, Files]:
+    """Give the files for the reports of each suite, by its name.
+
+    Args:
+        wanted: `FORMAT=FILE` texts, each with `{suite}` in it.
+        suites: the suites.
+        name: what messages call where the texts stand.
+
+    Raises:
+        UsageError: for one without `{suite}`, which all suites would write, and as `report_files.parsed`.
+    """
+    for text in wanted:
+        if SUITE not in text:
+            raise UsageError(
+                f"{name}: {quoted(text)}: all suites would write this file",
+                hint=f"Put {SUITE} where the name of the suite is to stand, as in junit=rag-{SUITE}.xml.",
+            )
+    slugs = {suite.suite: re.sub(r"[^A-Za-z0-9._-]+", "-", suite.suite) for suite in suites}
+    return {
+        suite: report_files.parsed([text.replace(SUITE, slug) for text in wanted], name)
+        for suite, slug in slugs.items()
+    }
+
+
+def judge_each(
+    suites: Sequence[SuiteFile], judge: Callable[[SuiteFile], SuiteOutcome], say: Callable[[str], None]
+) -> tuple[SuiteOutcome, ...]:
+    """Judge suites one after another. How one of them ends keeps none from being asked, but for a signal."""
+    outcomes: list[SuiteOutcome] = []
+    for place, suite in enumerate(suites, 1):
+        if outcomes and outcomes[-1].code == ExitCode.INTERRUPTED:
+            outcomes.append(ended(suite, int(ExitCode.INTERRUPTED), None))
+            continue
+        say(f"suite {suite.suite} ({suite.config}), {place} of {len(suites)}")
+        outcomes.append(judge(suite))
+    return tuple(outcomes)
+
+
+def ended(suite: SuiteFile, code: int, error: RaggateError | None) -> SuiteOutcome:
+    """Tell of a suite without a verdict: with the error that ended it, or what its exit code says."""
+    if error is None:
+        label, sentence = _UNSAID.get(code, _UNSAID[ExitCode.INTERNAL])
+        failure = RunFailure(label=label, exit_code=code, lines=(sentence,), suite=suite.suite)
+    else:
+        waivers = error.failure.waivers if isinstance(error, RunFailed) else ()
+        failure = RunFailure.of(error, suite.suite, waivers)
+    directory = error.directory if isinstance(error, RunFailed) else None
+    return SuiteOutcome(config=suite.config, suite=suite.suite, code=code, failure=failure, directory=directory)

@@ -1,0 +1,294 @@
+"""Several suites in one command and in one step: each has its own verdict, and none hides behind another."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import pytest
+
+from e2e import grammar
+from fakes.github_api import BOT, FakeGitHub, Repository
+from project import Project, make_project
+from raggate.action import suites
+from raggate.errors import CannotTell, UsageError
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.github.runner import step_inputs
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState
+from raggate.pipeline import check as pipeline
+from raggate.pipeline.request import Request
+from raggate.pipeline.result import CheckResult
+from rendered import visible
+from reviews import review
+
+PATTERN = "services/*/raggate.yml"
+HEAD = "1" * 40
+
+
+@pytest.fixture(scope="module")
+def monorepo(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a repository with two suites: one that passes, and one whose API does not start."""
+    root = tmp_path_factory.mktemp("mono")
+    for name in ("good", "broken"):
+        folder = root / "services" / name
+        folder.mkdir(parents=True)
+        project = make_project(folder)
+        project.edit("suite: small", f"suite: {name}")
+    Project(root / "services" / "good").promote()
+    Project(root / "services" / "broken").edit("process_api.py", "nothing.py")
+    return Project(root)
+
+
+def test_one_that_cannot_start_stops_no_other(monorepo: Project) -> None:
+    """Each suite is measured where it stands, with its own run directory, and the worst decides the exit code."""
+    done = monorepo.command("check", "-c", PATTERN, "--json", "--report", "junit=rag-{suite}.xml")
+    assert done.code == 3, done.err
+    told = json.loads(done.out)["result"]
+    assert told["verdict"] == "cannot tell"
+    ends = {each["suite"]: (each["verdict"], each["exit_code"], each["config"]) for each in told["suites"]}
+    assert ends == {
+        "broken": ("cannot tell", 3, "services/broken/raggate.yml"),
+        "good": ("pass", 0, "services/good/raggate.yml"),
+    }
+    for each in told["suites"]:
+        stored = json.loads((monorepo.root / each["run_directory"] / "verdict.json").read_text())
+        assert (stored["suite"], stored["verdict"]) == (each["suite"], each["verdict"])
+        assert each["run_directory"].startswith(f"{monorepo.root}/services/{each['suite']}/")
+        assert each["suite"] in (monorepo.root / f"rag-{each['suite']}.xml").read_text()
+
+
+def test_a_change_that_takes_a_suite_away_is_no_pass(monorepo: Project, tmp_path: Path) -> None:
+    """The suite is measured by its base all the same, and the verdict says that nothing would ask it any more."""
+    changed = monorepo.copied(tmp_path / "changed")
+    changed.commit()
+    (changed.root / "services/good/raggate.yml").unlink()
+    done = changed.command("check", "-c", "services/g*/raggate.yml", "--against", "HEAD", "--json")
+    (suite,) = json.loads(done.out)["result"]["suites"]
+    assert (done.code, suite["suite"]) == (3, "good")
+    assert [reason["code"] for reason in suite["result"]["reasons"]] == ["retires-suite"]
+
+
+REFUSED = {
+    "a part of the questions": ("-k x", "a choice of questions is for one suite"),
+    "a baseline": ("--baseline b.json", "--baseline is for one suite"),
+    "a name": ("--suite good", "--suite is for one suite"),
+    "a stored run": ("--run x/y", "--run is for one suite"),
+    "to go on": ("--resume x", "--resume is for one suite"),
+    "to watch": ("--watch", "--watch is for one suite"),
+    "one file for all reports": ("--report junit=x.xml", "all suites would write this file"),
+    "a pattern that matches nothing": ("-c nowhere/*.yml", "no configuration has such a path"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_is_for_one_suite_is_refused(monorepo: Project, name: str) -> None:
+    """What names one run, one file or some questions says so before anything is started."""
+    words, sentence = REFUSED[name]
+    done = monorepo.command("check", "-c", PATTERN, *words.split())
+    assert (done.code, "starting" in done.err) == (2, False)
+    assert sentence in done.err
+
+
+@dataclass
+class Step:
+    """A step on a pull request, whose pipeline is replaced by what each suite ends with."""
+
+    root: Path
+    fake: FakeGitHub
+    repository: Repository
+    base: str
+    runner: Runner
+    ends: dict[str, Callable[[], CheckResult]] = field(default_factory=dict)
+    asked: list[Request] = field(default_factory=list)
+    state: StepState = field(default_factory=StepState)
+
+    def check(self, request: Request) -> CheckResult:
+        """Stand for the pipeline."""
+        self.asked.append(request)
+        directory = self.root / request.config_file.parent / "run"
+        directory.mkdir(parents=True, exist_ok=True)
+        return replace(self.ends[request.config_file.parent.name](), directory=directory)
+
+    def gate(self, *, number: int = 5, **inputs: str) -> int:
+        """Run the step for a push to the pull request."""
+        self.asked.clear()
+        self.state = StepState()
+        event = Event(
+            name="pull_request",
+            repository="octo/notes",
+            run_id=number,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            triggering_actor="someone",
+            default_branch="main",
+            head=HEAD,
+            head_ref="change",
+            number=7,
+            base=self.base,
+            base_ref="main",
+            open=True,
+        )
+        given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
+        token = self.fake.token({"contents": "read", "pull-requests": "write", "checks": "write"})
+        with GitHub(
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            token=token,
+            sleep=lambda _: None,
+            clock=lambda: 0.0,
+        ) as github:
+            return suites.gate(given, event, GitHubRepository(github, "octo/notes"), self.runner, self.state)
+
+    def comment(self) -> str:
+        """Give the text of the one comment."""
+        (comment,) = [comment for comment in self.repository.comments_of(7) if comment.login == BOT]
+        return comment.body
+
+
+def ends_with(kind: str) -> Callable[[], CheckResult]:
+    """Give what a suite ends with, by the name of a review."""
+    return lambda: CheckResult(review=review(kind), directory=Path())
+
+
+def fails(error: BaseException) -> Callable[[], CheckResult]:
+    """Give a suite that ends without a verdict."""
+
+    def end() -> CheckResult:
+        raise error
+
+    return end
+
+
+@pytest.fixture
+def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
+    """Give a step in a committed repository with three suites, two of which pass."""
+    for name in ("docs", "pay", "web"):
+        folder = tmp_path / "services" / name
+        folder.mkdir(parents=True)
+        (folder / "raggate.yml").write_text(f"suite: {name}\n")
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+    for words in (["init", "-q"], ["add", "services"], [*identity, "commit", "-qm", "base"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    base = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True)
+    monkeypatch.chdir(tmp_path)
+    files = {name: tmp_path / name for name in ("output", "state", "summary")}
+    runner = Runner(workspace=tmp_path, environment={}, **files)
+    with FakeGitHub("api.github.com") as fake:
+        repository = fake.add_repository("octo/notes")
+        first = repository.add_commit({"a.txt": "a"}, branch="main", sha="2" * 40)
+        repository.add_commit({"a.txt": "b"}, [first], sha=HEAD)
+        repository.add_pull(7, head_sha=HEAD, base_sha="2" * 40, head_ref="change")
+        made = Step(tmp_path, fake, repository, base.stdout.strip(), runner)
+        made.ends = {"docs": ends_with("pass"), "pay": ends_with("placed"), "web": ends_with("pass")}
+        monkeypatch.setattr(pipeline, "check", made.check)
+        yield made
+        fake.assert_clean()
+
+
+def names(step: Step) -> list[str]:
+    """Name the suites that were asked."""
+    return [request.config_file.parent.name for request in step.asked]
+
+
+def test_one_comment_and_a_check_run_for_each(step: Step) -> None:
+    """All suites stand in one comment, each has a check run with its own verdict, and outputs name each."""
+    assert step.gate(**{"check-run": "raggate"}) == 1
+    read = visible(step.comment())
+    assert "3 suites: 1 regression, 2 pass" in read
+    checks = {check["name"]: check["conclusion"] for check in step.repository.check_runs.values()}
+    assert checks == {"raggate / docs": "success", "raggate / pay": "failure", "raggate / web": "success"}
+    told = json.loads(step.state.outputs["suites"])
+    assert [(each["suite"], each["verdict"], each["exit-code"]) for each in told] == [
+        ("docs", "pass", 0),
+        ("pay", "regression", 1),
+        ("web", "pass", 0),
+    ]
+    directories = [f"services/{name}/run" for name in ("docs", "pay", "web")]
+    assert step.state.outputs["run-directory"].splitlines() == directories
+    assert [request.against for request in step.asked] == [step.base] * 3
+    assert step.state.suites is not None
+    log = grammar.Log().feed("\n".join(step.state.suites.annotate(lenient=False)))
+    assert log.annotations
+    assert "3 suites: 1 regression, 2 pass" in visible(step.state.suites.summary(limit=1 << 20))
+
+
+def test_the_comment_is_kept_up_to_date(step: Step) -> None:
+    """The next push is told in the same comment, and a pass that was lost by one suite is told loudly."""
+    step.ends["pay"] = ends_with("pass")
+    assert step.gate() == 0
+    step.ends["web"] = fails(CannotTell("the API was not ready"))
+    assert step.gate(number=6) == 3
+    first, loud = [comment.body for comment in step.repository.comments_of(7) if comment.login == BOT]
+    assert "3 suites: 1 cannot tell, 2 pass" in visible(first)
+    assert "web: cannot tell. the API was not ready" in visible(loud)
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(CannotTell("not ready"), 3), (UsageError("no golden set"), 2), (KeyError("a bug"), 70)]
+)
+def test_nothing_hides_under_the_green_of_others(step: Step, error: Exception, code: int) -> None:
+    """A suite that could not be measured makes the step red, in its words, and the others are measured all the same."""
+    step.ends |= {"docs": fails(error), "pay": ends_with("placed")}
+    assert step.gate() == code
+    assert names(step) == ["docs", "pay", "web"]
+    assert "1 regression, 1 pass" in visible(step.comment())
+
+
+def test_a_change_that_deletes_a_configuration(step: Step) -> None:
+    """It is judged by its base's list: the suite is asked for, at the base's commit, whatever stands there now."""
+    (step.root / "services/pay/raggate.yml").unlink()
+    assert step.gate() == 1
+    assert names(step) == ["docs", "pay", "web"]
+
+
+def test_a_change_that_adds_a_configuration(step: Step) -> None:
+    """A suite that the base does not have is a first run, as for a step with one suite."""
+    folder = step.root / "services/new"
+    folder.mkdir()
+    (folder / "raggate.yml").write_text("suite: new\n")
+    step.ends["new"] = ends_with("introduced")
+    step.ends["pay"] = ends_with("pass")
+    assert step.gate() == 3
+    assert names(step) == ["docs", "new", "pay", "web"]
+    assert all(request.introducing for request in step.asked)
+
+
+def test_two_suites_of_one_name(step: Step) -> None:
+    """Nothing is asked, and the comment says which files they are."""
+    folder = step.root / "services/two"
+    folder.mkdir()
+    (folder / "raggate.yml").write_text("suite: web\n")
+    assert step.gate() == 2
+    assert names(step) == []
+    assert "services/two/raggate.yml" in visible(step.comment())
+
+
+def test_an_interrupt_ends_the_step(step: Step) -> None:
+    """After a signal no other suite is begun, and each that was not asked says so."""
+    step.ends["docs"] = fails(KeyboardInterrupt())
+    assert step.gate() == 130
+    assert names(step) == ["docs"]
+    assert "3 suites: 3 interrupted" in visible(step.comment())
+
+
+@pytest.mark.parametrize("name", ["suite", "baseline", "run"])
+def test_inputs_for_one_suite_are_refused(step: Step, name: str) -> None:
+    """What can be true of one suite only is refused beside a list."""
+    with pytest.raises(UsageError, match=f"input '{name}' is for one suite"):
+        step.gate(**{name: "x"})
+
+
+@pytest.mark.parametrize("command", ["comment", "promote", "respond"])
+def test_commands_for_one_suite_are_refused(command: str) -> None:
+    """They work on one suite, and say so; with its configuration alone they are as they were."""
+    with pytest.raises(UsageError, match=f"command: {command} is for one suite"):
+        suites.listed({"command": command, "config": "a.yml\nb.yml"})
+    assert not suites.listed({"command": command, "config": "a.yml"})
+    assert suites.listed({"command": "check", "config": PATTERN})

@@ -1,0 +1,134 @@
+"""Which suites a step has: named, matched at the trusted commit too, no two of one name."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from raggate.errors import UsageError
+from raggate.inputs import suite_list
+from tables import each_row
+
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a committed repository with a configuration for each of three services, as the working directory."""
+    for name in ("a", "b", "c"):
+        write(tmp_path / "services" / name / "raggate.yml", f"suite: {name}\n")
+    write(tmp_path / "services" / ".hidden" / "raggate.yml", "suite: hidden\n")
+    write(tmp_path / "services" / "d" / "other.yml", "suite: d\n")
+    for words in (["init", "-q"], ["add", "."], [*IDENTITY, "commit", "-qm", "base"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def write(file: Path, content: str) -> None:
+    """Write a file, with the directories above it."""
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(content)
+
+
+def configs(*names: str, against: str | None = None) -> list[str]:
+    """List the configurations that these name."""
+    return [suite.config for suite in suite_list.find(names, against=against)]
+
+
+ALL = ["services/a/raggate.yml", "services/b/raggate.yml", "services/c/raggate.yml"]
+PATTERNS = {
+    "a name for a directory": (["services/*/raggate.yml"], ALL),
+    "a part of a name": (["services/*/ragg*.yml"], ALL),
+    "two levels": (["*/*/raggate.yml"], ALL),
+    "paths in the order they are named": (ALL[::-1], ALL[::-1]),
+    "no file twice": ([ALL[1], "./services/*/raggate.yml"], [ALL[1], ALL[0], ALL[2]]),
+    "what is hidden is named": (["services/.*/raggate.yml"], ["services/.hidden/raggate.yml"]),
+    "a path that nothing is at": (["nothing.yml"], ["nothing.yml"]),
+}
+
+
+@pytest.mark.parametrize("name", PATTERNS)
+def test_patterns(repository: Path, name: str) -> None:
+    """A star is any text within one name, and a path is taken as it is; the same at a commit as on disk."""
+    del repository
+    names, expected = PATTERNS[name]
+    assert configs(*names) == configs(*names, against="HEAD") == expected
+
+
+@pytest.mark.parametrize("gone", ["services/a/raggate.yml", "services/a", "services"])
+def test_a_change_takes_no_suite_away(repository: Path, gone: str) -> None:
+    """What a change deletes or renames is still listed by its base, also where a whole directory is gone."""
+    (repository / gone).rename(repository / "elsewhere")
+    assert configs("services/*/raggate.yml", against="HEAD") == ALL
+
+
+def test_a_link_takes_no_suite_away(repository: Path) -> None:
+    """Where a change puts a link in the place of a directory, the base's suite is listed, and nothing behind it."""
+    (repository / "services/a").rename(repository / "elsewhere")
+    write(repository / "more" / "z" / "raggate.yml", "suite: z\n")
+    (repository / "services/a").symlink_to(repository / "elsewhere")
+    (repository / "services/z").symlink_to(repository / "more/z")
+    assert configs("services/*/raggate.yml", against="HEAD") == ALL
+    assert configs("services/*/raggate.yml") == ALL[1:]
+
+
+def test_a_change_can_add_a_suite(repository: Path) -> None:
+    """A configuration that the base does not have is listed beside those it has."""
+    write(repository / "services/new/raggate.yml", "suite: new\n")
+    assert configs("services/*/raggate.yml", against="HEAD") == [*ALL, "services/new/raggate.yml"]
+
+
+def test_the_base_names_the_suites(repository: Path) -> None:
+    """A change that renames a suite in its configuration does not rename the one that judges it."""
+    write(repository / ALL[0], "suite: b\n")
+    names = [suite.suite for suite in suite_list.find(["services/*/raggate.yml"], against="HEAD")]
+    assert names == ["a", "b", "c"]
+
+
+def test_two_suites_of_one_name(repository: Path) -> None:
+    """They would share a comment and a check run: both files are named, whoever brings the second."""
+    write(repository / "services/z/raggate.yml", "suite: b\n")
+    with pytest.raises(UsageError) as refused:
+        suite_list.find(["services/*/raggate.yml"], against="HEAD")
+    assert refused.value.lines == (
+        "suite 'b' is named by 2 configurations: 'services/b/raggate.yml', 'services/z/raggate.yml'",
+    )
+
+
+def test_a_configuration_that_cannot_be_read_is_known_by_its_path(repository: Path) -> None:
+    """What is wrong with it is for its own check to say, and keeps no other suite from being listed."""
+    write(repository / ALL[0], "suite: [\n")
+    assert [suite.suite for suite in suite_list.find(["services/*/raggate.yml"])] == [ALL[0], "b", "c"]
+
+
+REFUSED = {
+    "services/*/nothing.yml": "no configuration has such a path",
+    "nowhere/*/raggate.yml": "no configuration has such a path",
+    "services/**/raggate.yml": "`**` is no pattern here",
+}
+
+
+@pytest.mark.parametrize("pattern", REFUSED)
+def test_what_lists_nothing_is_refused(repository: Path, pattern: str) -> None:
+    """A pattern that matches nothing is a usage error: a step with no suite would be green for nothing."""
+    del repository
+    with pytest.raises(UsageError, match=REFUSED[pattern].replace("*", r"\*")):
+        configs(pattern)
+
+
+def test_too_many_are_refused(repository: Path) -> None:
+    """A change that brings hundreds of configurations keeps no runner busy with them."""
+    for number in range(suite_list.MOST):
+        write(repository / f"services/n{number}/raggate.yml", f"suite: n{number}\n")
+    with pytest.raises(UsageError, match="more than 100 configurations for one step: found 103"):
+        configs("services/*/raggate.yml")
+
+
+@each_row("names", {"a": ["a.yml"], "b": ["a.yml", "b.yml"], "c": ["*.yml"]})
+def test_what_is_a_list(names: str) -> None:
+    """One path is one suite; a pattern is a list, however many files it matches today."""
+    named = {"a": ["a.yml"], "b": ["a.yml", "b.yml"], "c": ["*.yml"]}[names]
+    assert suite_list.several(named) is (names != "a")

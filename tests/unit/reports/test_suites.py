@@ -1,0 +1,114 @@
+"""Several suites on one page and on one screen: a line for each, worst first, and nothing lost without a word."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from syrupy.assertion import SnapshotAssertion
+
+from comments import LINKED, LINKS, NOT_READY, OURS, PUSHED, STICKY
+from raggate.models.publication import Links, RunFailure
+from raggate.models.suites import SuiteOutcome
+from raggate.reports import suites, suites_terminal
+from raggate.reports.parts.budget import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
+from rendered import problems, visible
+from reviews import HOSTILE, hostile_everywhere, review
+
+
+def outcome(suite: str, kind: str) -> SuiteOutcome:
+    """Give how a suite ended, by the name of a review."""
+    found = review(kind)
+    return SuiteOutcome(config=f"services/{suite}/raggate.yml", suite=suite, code=found.verdict.exit_code, review=found)
+
+
+def failed(suite: str, failure: RunFailure = NOT_READY) -> SuiteOutcome:
+    """Give a suite that ended without a verdict."""
+    return SuiteOutcome(config=f"services/{suite}/raggate.yml", suite=suite, code=failure.exit_code, failure=failure)
+
+
+FEW = (
+    outcome("search", "pass"),
+    outcome("payments", "placed"),
+    failed("billing"),
+    outcome("docs", "slightly-worse"),
+)
+
+
+def links_of(_: SuiteOutcome) -> Links:
+    """Give the same links for every suite."""
+    return LINKS
+
+
+def forty(kind: str) -> list[SuiteOutcome]:
+    """Give forty suites that all ended as a review did."""
+    return [outcome(f"service-{number:02}", kind) for number in range(40)]
+
+
+def test_comment(page: SnapshotAssertion) -> None:
+    """The comment: counts, a line for each suite, and what each has to say, folded."""
+    assert suites.render(FEW, PUSHED, links_of) == page
+
+
+def test_screen(screen: SnapshotAssertion) -> None:
+    """The last lines of the command: a line for each suite, worst first, and the verdict of the worst."""
+    assert suites_terminal.render(FEW) == screen
+
+
+def test_alert(page: SnapshotAssertion) -> None:
+    """The loud comment names the suites that do not pass."""
+    assert suites.render_alert(FEW, LINKED, sticky=STICKY, rerun=False) == page
+
+
+@pytest.mark.parametrize("kind", ["pass", "placed"])
+def test_forty_suites_fit(kind: str) -> None:
+    """The comment about forty suites is one that GitHub takes, has a line for each, and names what was cut."""
+    many = [*forty(kind), failed("broken")]
+    text = suites.render(many, LINKED, links_of)
+    assert utf16_units(text) <= COMMENT_LIMIT < COMMENT_UNITS
+    read = visible(text)
+    assert [each.suite for each in many if each.suite not in read] == []
+    folded = {each.suite for each in many if f" {each.suite}: " in text}
+    cut = read.partition("Shortened to fit: ")[2]
+    assert [each.suite for each in many if each.suite not in folded and f"suite {each.suite}" not in cut] == []
+
+
+def test_the_worst_is_shortened_last() -> None:
+    """Where there is no room for all, a suite that got worse keeps its tables before those that pass."""
+    many = [*forty("pass"), outcome("worse", "placed")]
+    text = suites.render(many, LINKED, links_of, limit=40_000)
+    assert "❌ worse: regression</summary>" in text
+    assert "suite worse" not in visible(text).partition("Shortened to fit: ")[2]
+
+
+def test_a_hundred_hostile_suites_fit() -> None:
+    """As many suites as a step can have, with names and messages that are all markup, still fit, each in a row."""
+    hostile = hostile_everywhere()
+    many = [
+        SuiteOutcome(
+            config=HOSTILE * 9,
+            suite=f"{number}{HOSTILE * 9}",
+            code=2,
+            failure=replace(NOT_READY, lines=(HOSTILE * 50,)),
+        )
+        for number in range(99)
+    ]
+    many.append(SuiteOutcome(config=HOSTILE, suite=HOSTILE, code=hostile.verdict.exit_code, review=hostile))
+    text = suites.render(many, LINKED, links_of)
+    assert utf16_units(text) <= COMMENT_UNITS
+    assert [found for found in problems(text, links=(OURS,)) if found != "more than the one fence"] == []
+    assert text.count("🔧") + text.count("❔") >= 100
+
+
+def test_the_summary_fits() -> None:
+    """The step summary keeps to its bytes, whatever is left of them."""
+    for limit in (1 << 20, 20_000):
+        text = suites.render_summary(forty("placed")[:10], LINKED, links_of, limit=limit)
+        assert utf8_bytes(text) <= limit
+        assert "10 suites: 10 regression" in text
+
+
+def test_nothing_is_live() -> None:
+    """No link leads anywhere but into the repository."""
+    for text in (suites.render(FEW, PUSHED, links_of), suites.render_alert(FEW, LINKED, sticky=STICKY, rerun=True)):
+        assert [found for found in problems(text, links=(OURS,)) if found != "more than the one fence"] == []
