@@ -11,7 +11,7 @@ from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_confi
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import bare_metrics, baseline_integrity
+from raggate.gate import bare_metrics, baseline_integrity, baseline_lines
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
@@ -75,6 +75,7 @@ class _Stored(TypedDict):
 
 
 _ADAPTER = TypeAdapter(_Stored)
+_CASE = TypeAdapter(_StoredCase)
 
 
 def write(
@@ -145,6 +146,8 @@ def read(
     """
     if len(data) > MAX_BYTES:
         raise FileError(source, f"larger than {MAX_BYTES} bytes")
+    if (baseline := _read_by_lines(data, source, directions, systems)) is not None:
+        return baseline
     try:
         value = loads(data)
     except ValueError as error:
@@ -163,10 +166,29 @@ def read(
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     if problem := baseline_integrity.problem(value):
         raise FileError(source, problem, hint=_WHOLE)
+    return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
+
+
+def _read_by_lines(
+    data: bytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem]
+) -> Baseline | None:
+    """Read a baseline file that is as raggate writes it; None for any other, whatever it is."""
+    parts = baseline_lines.read(data, lambda line: _case(_CASE.validate_json(line)))
+    foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in systems)}
+    if parts is None or parts.content.get("schema") != SCHEMA or parts.content.keys() & foreign:
+        return None
+    try:
+        stored = _ADAPTER.validate_python(parts.content)
+    except ValidationError:
+        return None
+    return _baseline(stored, parts.cases, source, directions)
+
+
+def _baseline(stored: _Stored, cases: Sequence[CaseScore], source: str, directions: dict[str, Direction]) -> Baseline:
     return Baseline(
         source=source,
         provenance=stored["provenance"],
-        scorecard=_scorecard(stored, directions),
+        scorecard=_scorecard(stored, cases, directions),
         early="digest" not in stored,
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
@@ -214,26 +236,27 @@ _REPAIR = "Restore the file from git, or promote a run with `raggate promote`."
 _WHOLE = f"{_REPAIR} After a merge conflict take the whole file of one side, then promote."
 
 
-def _scorecard(stored: _Stored, directions: dict[str, Direction]) -> Scorecard:
+def _case(stored: _StoredCase) -> CaseScore:
+    return CaseScore(
+        case_id=stored["id"],
+        mode=stored["mode"],
+        hash=stored["hash"],
+        values=compact(stored["values"]),
+        rank=stored["rank"],
+        rank_all=stored["rank_all"],
+        failure=stored["failure"],
+        slices=(OVERALL, *stored["slices"]),
+        must_pass=stored["must_pass"],
+        entries=tuple(ListEntry(*entry) for entry in stored.get("entries", ())),
+    )
+
+
+def _scorecard(stored: _Stored, cases: Sequence[CaseScore], directions: dict[str, Direction]) -> Scorecard:
     return Scorecard(
         suite=stored["suite"],
         run_id=stored["run_id"],
         fingerprint=stored["fingerprint"],
-        cases=tuple(
-            CaseScore(
-                case_id=case["id"],
-                mode=case["mode"],
-                hash=case["hash"],
-                values=compact(case["values"]),
-                rank=case["rank"],
-                rank_all=case["rank_all"],
-                failure=case["failure"],
-                slices=(OVERALL, *case["slices"]),
-                must_pass=case["must_pass"],
-                entries=tuple(ListEntry(*entry) for entry in case.get("entries", ())),
-            )
-            for case in stored["cases"]
-        ),
+        cases=cases,
         slices={
             mode: {
                 name: {

@@ -22,8 +22,12 @@ Means = dict[tuple[str, str, str], tuple[float | None, int]]
 def digest(content: Mapping[str, Any]) -> str:
     """Give the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
     kept = {key: value for key, value in content.items() if key != "digest"}
-    # other JSON tools write 1.0 as 1, which changes nothing
-    return hashlib.sha256(_WHOLE.sub(b"", dumps(kept))).hexdigest()
+    return hashlib.sha256(digested(dumps(kept))).hexdigest()
+
+
+def digested(document: bytes) -> bytes:
+    """Give what the digest is of: other JSON tools write 1.0 as 1, which changes nothing."""
+    return _WHOLE.sub(b"", document)
 
 
 def problem(content: Mapping[str, Any]) -> str | None:

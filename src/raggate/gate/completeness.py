@@ -49,9 +49,10 @@ def not_asked(run: Run, counts: AnswerCounts | None = None) -> tuple[tuple[str, 
     return tuple(
         (mode, case.id)
         for mode in dict.fromkeys([*modes_of(run.fingerprint), *counts.by_mode])
-        for answers in [counts.by_mode.get(mode) or bytes(len(run.golden.cases))]
-        for case, number in zip(run.golden.cases, answers, strict=True)
-        if number < times and asked_in(case.modes, mode)
+        for place, answers in enumerate(counts.by_mode.get(mode) or bytes(len(run.golden.cases)))
+        if answers < times
+        for case in [run.golden.cases[place]]
+        if asked_in(case.modes, mode)
     )
 
 

@@ -10,7 +10,6 @@ from raggate.gate.asked import Asked
 from raggate.gate.cause_evidence import cause_evidence
 from raggate.gate.cause_wording import sentence
 from raggate.gate.causes import find_cause
-from raggate.gate.first_answers import first_answers
 from raggate.gate.must_pass import first_miss
 from raggate.gate.passages import of_chunk, place, unmatched
 from raggate.models.cause import CauseEvidence
@@ -28,6 +27,7 @@ from raggate.models.metric_names import (
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Verdict
+from raggate.scoring.first_answers import first_answers
 from raggate.scoring.metrics import METRICS
 
 NO_EVIDENCE = CauseEvidence()

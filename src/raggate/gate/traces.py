@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from raggate.gate.first_answers import first_answers
 from raggate.models.comparison import Flip
 from raggate.models.run import Run
 from raggate.models.scorecard import CaseScore
+from raggate.scoring.first_answers import first_answers
 
 
 def with_traces(run: Run, scores: Sequence[CaseScore], *several: Iterable[Flip]) -> list[tuple[Flip, ...]]:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from builders import make_case, make_case_score, make_labelled, make_result, make_run
-from raggate.gate.first_answers import first_answers
 from raggate.models.run import LabelledResult
+from raggate.scoring.first_answers import first_answers
 
 NAMES = ("q1", "q2", "q3")
 ITEMS = tuple(make_labelled(make_case(name), make_result(name)) for name in NAMES)
