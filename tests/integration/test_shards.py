@@ -31,7 +31,7 @@ from raggate.models.provenance import Checkout
 from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState, ProcessExit
-from raggate.models.shards import Plan
+from raggate.models.shards import Beside, Plan
 from raggate.pipeline import asking, check, stored_check
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.latency import compare_latency
@@ -300,13 +300,17 @@ def test_answers_of_a_process_that_is_killed_are_there(
 
 
 def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp_path: Path) -> None:
-    """A plan that was changed, or that is of another golden set or configuration, is refused with exit 2."""
+    """A plan that was changed, leaves something out, or is of another golden set or configuration ends with exit 2."""
     stored = json.loads((asked / "plan.json").read_text())
     stored["shards"][0].append(stored["shards"][1].pop())
     changed = tmp_path / "plan.json"
     changed.write_text(json.dumps(stored))
     failed = refusal(suite, asked / "shards", plan_file=changed)
     assert (failed.exit_code, "it was changed" in failed.message) == (ExitCode.USAGE, True)
+    unasked = replace(planning.read(asked / "plan.json"), beside=Beside(probes=0, again=False))
+    changed.write_bytes(planning.plan_bytes(replace(unasked, hash=planning.digest(unasked))))
+    failed = refusal(suite, asked / "shards", plan_file=changed)
+    assert (failed.exit_code, "nobody ask questions twice" in failed.message) == (ExitCode.USAGE, True)
     other = suite.copied(tmp_path / "other")
     other.edit("sample: 4", "sample: 5")
     other.write_cases(other.cases()[:-1])

@@ -128,6 +128,10 @@ def _perform(runner: Runner, state: StepState) -> int:
             from raggate.action.respond import respond
 
             return respond(inputs, started_by, repository, runner, state)
+        if inputs["command"] in {"plan", "shard", "merge"}:
+            from raggate.action import shards
+
+            return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)
         gate = suites.gate if listed else steps.gate
         code = gate(inputs, started_by, repository, runner, state)
         steps.leave_artifact(inputs, started_by, runner, state)

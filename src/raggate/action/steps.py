@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +21,7 @@ from raggate.text.escape import plain
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
+    from raggate.github.publish import Settings
     from raggate.github.rest.repository import Repository
     from raggate.inputs import sources
     from raggate.pipeline.request import Request
@@ -34,25 +35,26 @@ _BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
 
 
 def gate(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
+    inputs: Mapping[str, str],
+    event: Event,
+    repository: Repository | None,
+    runner: Runner,
+    state: StepState,
+    *,
+    measured: Callable[[Request], Path | None] = lambda asked: None,
 ) -> int:
     """Gate, and show on GitHub how it went. Returns the exit code of the verdict.
+
+    `measured` gives the run directory that is judged in place of asking, where there is one beside that of the inputs.
 
     Raises:
         UsageError: for inputs that cannot be used.
     """
-    from raggate.github.publish import GitHubReporter, Settings
+    from raggate.github.publish import GitHubReporter
     from raggate.pipeline import report_files
 
     asked = request(inputs, event, repository, runner, state)
-    settings = Settings(
-        comment=inputs["comment"],
-        check_run=check_name(inputs, event),
-        issue=tells_issue(inputs, event),
-        prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
-        secrets=(inputs["github-token"],),
-        login=inputs["token-login"],
-    )
+    settings = _shown(inputs, event, runner)
     reporter = state.reporter = GitHubReporter(event, repository, settings, warn_not_shown)
     if repository is None and settings.comment != "never" and event.comments:
         say("no comment: the input github-token is empty")
@@ -65,7 +67,7 @@ def gate(
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
         files = report_files.parsed(step_inputs.entries(inputs, "reports"), "input 'reports'")
         check_inside("reports", files.formats, runner.workspace)
-        result = report_files.check(asked, files, _path(inputs, "run"))
+        result = report_files.check(asked, files, measured(asked) or _path(inputs, "run"))
         state.review = result.review
         console.show_review(result.review, result.directory, runner.environment, fence=fence, promoting=asked.promoting)
         return result.review.verdict.exit_code
@@ -75,6 +77,20 @@ def gate(
     if check is not None and reporter.check is None:
         commands.set_values(runner.state, {"CHECK_RUN": ""})
     return code
+
+
+def _shown(inputs: Mapping[str, str], event: Event, runner: Runner) -> Settings:
+    """Say what of a verdict is shown on GitHub."""
+    from raggate.github.publish import Settings
+
+    return Settings(
+        comment=inputs["comment"],
+        check_run=check_name(inputs, event),
+        issue=tells_issue(inputs, event),
+        prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
+        secrets=(inputs["github-token"],),
+        login=inputs["token-login"],
+    )
 
 
 def comment(
@@ -111,7 +127,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
         UsageError: naming the input whose path leads out of the workspace.
     """
     check_inside("config", step_inputs.entries(inputs, "config"), workspace)
-    for name in ("baseline", "out", "run"):
+    for name in ("baseline", "out", "run", "plan", "parts"):
         check_inside(name, [inputs[name]], workspace)
 
 

@@ -154,10 +154,10 @@ def test_a_change_cannot_lead_a_report_elsewhere(
     assert ((tmp_path / "kept").read_text(), (tmp_path / "rag.json").read_text()) == ("x", "{}")
 
 
-@pytest.mark.parametrize("name", ["config", "baseline", "out", "run"])
+@pytest.mark.parametrize("name", ["config", "baseline", "out", "run", "plan", "parts"])
 def test_files_outside_the_workspace_are_refused(tmp_path: Path, name: str) -> None:
     """A file that the other steps of the job do not see is refused, by the name of its input."""
-    inputs = {"config": "raggate.yml", "baseline": "", "out": "", "run": ""}
+    inputs = {**step_inputs.DEFAULTS}
     steps.check_places(inputs, tmp_path)
     (tmp_path / "link").symlink_to("/")
     for outside in ("../x", "/etc/x", "link/x"):

@@ -23,6 +23,12 @@ DEFAULTS: Mapping[str, str] = {
     "baseline": "",
     "out": "",
     "run": "",
+    "shards": "",
+    "shard": "",
+    "plan": "plan.json",
+    "plan-hash": "",
+    "parts": "parts",
+    "jobs": "",
     "github-token": "",
     "token-login": "",
     "comment": "always",
@@ -50,7 +56,7 @@ DEFAULTS: Mapping[str, str] = {
 """Name -> default, as in action.yml. An input whose default is empty may be left empty."""
 
 CHOICES: Mapping[str, tuple[str, ...]] = {
-    "command": ("check", "comment", "promote", "respond"),
+    "command": ("check", "plan", "shard", "merge", "comment", "promote", "respond"),
     "fail-on": ("regression", "cannot-tell", "never"),
     "store-full-text": ("true", "false"),
     "comment": ("always", "on-change", "never"),

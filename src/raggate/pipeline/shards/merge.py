@@ -49,13 +49,16 @@ class Merged:
     left_out: tuple[str, ...]
 
 
-def merge(request: Request, directories: Sequence[Path], plan_file: Path | None = None) -> Merged:
+def merge(
+    request: Request, directories: Sequence[Path], plan_file: Path | None = None, *, objections: Sequence[str] = ()
+) -> Merged:
     """Merge the directories of all shards into one run directory.
 
     Args:
         request: what the front end asks for, as it did of the shards.
         directories: those of the shards, in any order, or directories that they lie in.
         plan_file: the plan; None for one by hash, which is made again of the inputs.
+        objections: why they are not merged though each of them is whole, one line each.
 
     Raises:
         RunFailed: exit 2 for a plan of other inputs; exit 3 for shards that are missing, doubled, half, changed, or of
@@ -70,6 +73,8 @@ def merge(request: Request, directories: Sequence[Path], plan_file: Path | None 
         _refuse_other_commit(shards, sources.head(request.root, request.remote).commit)
         answers = joined(shards)
         _refuse_missing_samples(inputs, answers)
+        if objections:
+            raise CannotTell([*objections, "each shard is whole for all that"], hint=HINT)
         for line in left_out:
             request.say(f"left out, as another attempt asked everything: {line}")
         directory, run, _ = measure.of_answers(request, inputs, answers)

@@ -44,18 +44,19 @@ _KNOWN = (
 there are, and where it begins to count."""
 
 
-def shard_of(flag: str | None, environment: Mapping[str, str], shards: int) -> int:
+def shard_of(flag: str | None, environment: Mapping[str, str], shards: int, name: str = "--shard") -> int:
     """Say which shard of a plan this process is, from 1.
 
     Args:
-        flag: the value of --shard; None without it.
+        flag: what somebody wrote; None without it.
         environment: raggate's own.
         shards: how many the plan has.
+        name: what messages call where it was written.
 
     Raises:
         UsageError: when nothing says it, two say otherwise, or it is no shard of the plan.
     """
-    named = None if flag is None else _written(flag, "--shard")
+    named = None if flag is None else _written(flag, name)
     others = [*_of_variables(environment)]
     if named is not None:
         # one that counts other things says nothing of this plan, as of an array that is run again in part

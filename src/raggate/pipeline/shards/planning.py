@@ -223,6 +223,8 @@ def check(made: Plan, request: Request, inputs: Inputs) -> None:
     dealt = sorted(name for part in made.shards for name in part)
     if dealt != sorted(case.id for case in inputs.golden.cases):
         raise UsageError("the plan does not deal every question of the golden set once", hint=_AGAIN)
+    if made.beside != Beside():
+        raise UsageError("the plan has nobody ask questions twice, or those of invariants", hint=_AGAIN)
 
 
 def differences(before: Means, here: Means) -> list[str]:

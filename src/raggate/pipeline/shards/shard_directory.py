@@ -280,14 +280,20 @@ def places(directory: Path) -> list[Path]:
     """
     if not directory.is_dir():
         raise UsageError(f"{directory}: no such directory", hint=_MERGED)
-    levels = [directory]
+    below = places_below(directory)
+    if not below:
+        raise UsageError(f"{directory}: no directory of a shard, and none lies in it", hint=_MERGED)
+    return below
+
+
+def places_below(directory: Path) -> list[Path]:
+    """Give them as `places` does; none where there are none, or no such directory."""
+    levels = [directory] if directory.is_dir() else []
     below = []
     for _ in range(3):
         below += [path for path in levels if of_shard(path)]
         others = [path for path in levels if not of_shard(path)]
         levels = [path for parent in others for path in sorted(parent.iterdir()) if _is_folder(path)]
-    if not below:
-        raise UsageError(f"{directory}: no directory of a shard, and none lies in it", hint=_MERGED)
     return below
 
 
