@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
 import posixpath
 import shutil
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -91,6 +92,10 @@ class Commit:
         content = self._content(path, entry, limit)
         self._check_pointer(path, content)
         return content
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Read a file line by line; it is in memory as a whole meanwhile. See `Source`."""
+        return iter(io.BytesIO(self.read(path)))
 
     def directory(self, path: str) -> Path:
         """Write out a directory byte by byte as it was committed, whatever its attributes say; see `Source`.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Annotated, Any, Literal
 
@@ -13,6 +14,7 @@ from raggate.errors import Problem, UsageError
 from raggate.inputs.golden_problems import SHOWN_PROBLEMS, refuse
 from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
+from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden, Support
 from raggate.text import yamlio
 from raggate.text.dataclass_fields import as_dict
@@ -20,9 +22,9 @@ from raggate.text.jsonio import dumps, loads
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import quoted
 
-MAX_BYTES = 128 << 20
+MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 1 << 20
-MAX_CASES = 100_000
+MAX_CASES = 1_000_000
 
 _CONFLICT = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
 
@@ -88,40 +90,48 @@ class _CaseRow(_Row):
 _INNER: dict[str, type[_Row]] = {"gold_supports": _SupportRow, "not_relevant": _PlaceRow}
 
 
-def load(data: bytes, name: str, *, rules: bool = True) -> Golden:
+def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True) -> Golden:
     """Read a golden set.
 
     Args:
-        data: JSON Lines, one case per line; blank lines are allowed.
+        data: JSON Lines, one case per line; blank lines are allowed. As a whole, or line by line with their ends.
         name: the file's name for messages.
         rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
 
     Raises:
         UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
     """
-    if len(data) > MAX_BYTES:
+    if isinstance(data, bytes) and len(data) > MAX_BYTES:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
     problems: list[Problem] = []
-    cases: list[Case] = []
-    seen: dict[str, int] = {}
-    for number, line in enumerate(data.removeprefix(b"\xef\xbb\xbf").split(b"\n"), 1):
-        if not line.strip():
-            continue
+    cases = by_id(())
+    for number, line in _lines(io.BytesIO(data) if isinstance(data, bytes) else data, name):
         try:
             case = read_case(line, number, rules=rules)
         except ValueError as error:
             problems += [Problem(name, number, problem) for problem in problems_of(error)]
             continue
-        if case.id in seen:
-            problems.append(Problem(name, number, f"id {quoted(case.id)} is already in line {seen[case.id]}"))
-        seen[case.id] = number
+        if (known := cases.find(case.id)) is not None:
+            problems.append(Problem(name, number, f"id {quoted(case.id)} is already in line {known[1].line}"))
         cases.append(case)
     if not cases and not problems:
         raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
     if len(cases) > MAX_CASES:
         problems.append(Problem(name, 0, f"{len(cases)} cases, expected at most {MAX_CASES}"))
     refuse("invalid-golden", problems)
-    return Golden(name=name, cases=tuple(cases), hash=digest(cases))
+    return Golden(name=name, cases=cases if cases.on_disk else tuple(cases), hash=digest(cases))
+
+
+def _lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
+    """Give the lines that are not blank, without their ends, each with its number."""
+    size = 0
+    for number, line in enumerate(lines, 1):
+        size += len(line)
+        if size > MAX_BYTES:
+            raise UsageError(f"{name}: expected at most {MAX_BYTES} bytes")
+        own = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).removesuffix(b"\n")
+        if own.strip():
+            yield number, own
 
 
 def write_case(case: Case) -> bytes:

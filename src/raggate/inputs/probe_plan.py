@@ -6,14 +6,17 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
+from heapq import nsmallest
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.inputs.headings import headings_with_text
 from raggate.inputs.nonsense import nonsense
 from raggate.inputs.spellings import spellings, unicode_form
+from raggate.models.case_packing import with_id
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.probe import Probe, ProbeKind
+from raggate.models.questions import Question
 from raggate.text.anchors import Elements, fold, inside_place, written
 from raggate.text.lots import lot
 
@@ -38,10 +41,8 @@ def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -
         private: those that are private, as `vault/rel_path`.
     """
     levels, sample = config.invariants, config.ask.probes.sample
-    asked = [(case, mode) for mode in config.ask.modes for case in golden.cases if asked_in(case.modes, mode)]
-    asked.sort(key=lambda question: lot(question[1], question[0].id))
     kinds = {kind for name, kind in _LIST_HELD_AGAINST.items() if getattr(levels, name) != "off"}
-    probes = list(_of_questions(asked, kinds, sample))
+    probes = list(_of_questions(config, golden, kinds)) if kinds else []
     if levels.headings_findable != "off":
         probes += _of_headings(config, vault, private)
     if levels.nonsense_abstains != "off":
@@ -52,7 +53,7 @@ def plan(config: Config, golden: Golden, vault: Vault, private: Sequence[str]) -
     if levels.private_withheld != "off" and config.api.program is None:
         probes += _of_private_notes(config, vault, private)
     if levels.principals_isolated != "off":
-        probes += _of_principals(config, asked)
+        probes += _of_principals(config, golden)
     return tuple(probes)
 
 
@@ -64,7 +65,7 @@ def question_of(probe: Probe, golden: Golden, config: Config) -> Case:
         golden: the questions of the suite, one of which it may be made of.
         config: how many chunks are asked for, and which vaults a principal asks.
     """
-    case = next((case for case in golden.cases if case.id == probe.case_id), None)
+    case = with_id(golden.cases, probe.case_id)
     if case is None:
         name = sha256(f"{probe.note}|{probe.question}".encode("utf-8", "surrogatepass")).hexdigest()[:8]
         return Case(id=name, question=probe.question, answerable=True)
@@ -80,14 +81,23 @@ def fewer(k: int) -> int:
     return (k + 1) // 2
 
 
-def _of_questions(asked: Sequence[tuple[Case, str]], kinds: set[ProbeKind], sample: int) -> Iterator[Probe]:
+def _asked(config: Config, golden: Golden) -> Iterator[Question]:
+    return ((case, mode) for mode in config.ask.modes for case in golden.cases if asked_in(case.modes, mode))
+
+
+def _lot(question: Question) -> bytes:
+    return lot(question[1], question[0].id)
+
+
+def _of_questions(config: Config, golden: Golden, kinds: set[ProbeKind]) -> Iterator[Probe]:
     """Ask the same few questions otherwise; each once as it is too, where it is held against its own answer."""
-    chosen = asked[:sample] if kinds else []
-    # questions of ASCII alone have one Unicode form
-    other_forms = [item for item in asked[sample:] if any(unicode_form(item[0].question))]
-    accented = other_forms[: max(0, sample - sum(any(unicode_form(case.question)) for case, _ in chosen))]
-    if "spelling" not in kinds:
-        accented = []
+    sample = config.ask.probes.sample
+    chosen = nsmallest(sample, _asked(config, golden), key=_lot)
+    accented: list[Question] = []
+    if "spelling" in kinds:
+        # questions of ASCII alone have one Unicode form
+        other_forms = (item for item in _asked(config, golden) if any(unicode_form(item[0].question)))
+        accented = [item for item in nsmallest(sample, other_forms, key=_lot) if item not in chosen]
     for case, mode in (*chosen, *accented):
         yield Probe(kind="control", mode=mode, question=case.question, case_id=case.id)
     for case, mode in chosen:
@@ -132,13 +142,16 @@ def _of_private_notes(config: Config, vault: Vault, private: Sequence[str]) -> I
         yield Probe(kind="private", mode=_mode(config, position), question=(headings or [name])[-1], note=note)
 
 
-def _of_principals(config: Config, asked: Sequence[tuple[Case, str]]) -> Iterator[Probe]:
+def _of_principals(config: Config, golden: Golden) -> Iterator[Probe]:
     """Ask every principal the same questions, those first whose answer somebody must not see."""
     principals = config.ask.probes.principals
     if not principals:
         return
-    kept = sorted(asked, key=lambda question: not _kept_from_somebody(question[0], config))
-    for case, mode in kept[: config.ask.probes.sample]:
+
+    def order(question: Question) -> tuple[bool, bytes]:
+        return not _kept_from_somebody(question[0], config), _lot(question)
+
+    for case, mode in nsmallest(config.ask.probes.sample, _asked(config, golden), key=order):
         for name in principals:
             yield Probe(kind="principal", mode=mode, question=case.question, case_id=case.id, principal=name)
 

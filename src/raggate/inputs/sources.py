@@ -9,7 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from raggate.errors import UsageError
 from raggate.inputs import git
@@ -36,6 +36,9 @@ class Source(Protocol):
         Raises:
             FileNotFoundError: when it is not there.
         """
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Read a file line by line, each with its end. What `read` raises comes before the first of them."""
 
     def directory(self, path: str) -> Path:
         """Give a directory on disk with the content of `path`; it may not exist when `path` does not."""
@@ -81,11 +84,22 @@ class WorkTree:
 
     def read(self, path: str) -> bytes:
         """Read a file; see `Source`."""
+        with self._opened(path) as stream:
+            return stream.read()
+
+    def lines(self, path: str) -> Iterator[bytes]:
+        """Read a file line by line; see `Source`."""
+        with self._opened(path) as stream:
+            yield from stream
+
+    @contextmanager
+    def _opened(self, path: str) -> Iterator[BinaryIO]:
         place = self._at(path)
         try:
             if kind := special(place):
                 raise UsageError(f"{path}: {kind}, where a file is expected")
-            return place.read_bytes()
+            with place.open("rb") as stream:
+                yield stream
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error
 

@@ -141,7 +141,7 @@ def load_without_notes(source: sources.Source, where: InputSource, accept: Accep
         UsageError: for the first of them that is missing or wrong.
     """
     settings = _settings(source, where, accept)
-    cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    cases = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
 
 
@@ -155,7 +155,7 @@ _NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` w
 
 def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_run_at: str | None = None) -> Inputs:
     settings = _settings(source, where, accept)
-    cases = golden.load(_read(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    cases = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
     seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
@@ -241,9 +241,20 @@ def _read(source: sources.Source, path: str, hint: str) -> bytes:
     try:
         return source.read(path)
     except FileNotFoundError:
-        if source.directory(path).is_dir():
-            raise _a_directory(source, path, hint) from None
-        raise UsageError(f"{source.describe(path)}: no such file", hint=hint) from None
+        raise _missing(source, path, hint) from None
+
+
+def _lines(source: sources.Source, path: str, hint: str) -> Iterator[bytes]:
+    try:
+        yield from source.lines(path)
+    except FileNotFoundError:
+        raise _missing(source, path, hint) from None
+
+
+def _missing(source: sources.Source, path: str, hint: str) -> UsageError:
+    if source.directory(path).is_dir():
+        return _a_directory(source, path, hint)
+    return UsageError(f"{source.describe(path)}: no such file", hint=hint)
 
 
 def _a_directory(source: sources.Source, path: str, hint: str) -> UsageError:

@@ -3,16 +3,31 @@
 from __future__ import annotations
 
 import hashlib
+import marshal
 from collections.abc import Iterable
 from dataclasses import replace
 
 from raggate.models.golden import Case
 from raggate.text.jsonio import dumps
+from raggate.text.long_sequence import Packing
+from raggate.text.long_sorting import in_order
+
+_NAMES: Packing[tuple[str, str]] = Packing(marshal.dumps, marshal.loads)
 
 
-def digest(cases: list[Case]) -> str:
+def digest(cases: Iterable[Case]) -> str:
     """Hash a golden set by content: the order of its lines and the layout of its JSON do not count."""
-    return _hash(sorted((case.id, case.hash) for case in cases))
+    return hash_of_list(in_order(((case.id, case.hash) for case in cases), _NAMES))[:16]
+
+
+def hash_of_list(items: Iterable[object]) -> str:
+    """Give the SHA-256 of a JSON array of these items, which is never in memory as a whole."""
+    hashed, comma = hashlib.sha256(b"["), b""
+    for item in items:
+        hashed.update(comma + dumps(item))
+        comma = b","
+    hashed.update(b"]")
+    return hashed.hexdigest()
 
 
 def hash_of_questions(hashes: Iterable[tuple[str, str]]) -> str:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import marshal
+from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from raggate.models.golden import Case, Support
 from raggate.models.noun_packing import Noun
+from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import Packing
 
 _CASE, _SUPPORT = Noun(Case), Noun(Support)
@@ -33,3 +36,16 @@ CASES: Packing[Case] = Packing(
     lambda data: case_of(marshal.loads(data)),  # noqa: S302 - what this process wrote, into a file that only it has
 )
 """A question with all its labels."""
+
+
+def by_id(cases: Sequence[Case]) -> KeyedSequence[Case]:
+    """Give cases, which may lie on disk already, so that they can be found by their ids."""
+    return cases if isinstance(cases, KeyedSequence) else KeyedSequence(CASES, attrgetter("id"), cases)
+
+
+def with_id(cases: Sequence[Case], case_id: str) -> Case | None:
+    """Give the case of an id, None where there is none. To look up many, see `by_id`."""
+    if isinstance(cases, KeyedSequence):
+        known = cases.find(case_id)
+        return None if known is None else known[1]
+    return next((case for case in cases if case.id == case_id), None)

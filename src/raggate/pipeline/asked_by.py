@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from typing import Self
 
@@ -13,6 +12,8 @@ from pydantic import TypeAdapter, ValidationError
 from raggate.errors import UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
+from raggate.models.case_hash import hash_of_list
+from raggate.models.case_packing import by_id
 from raggate.models.golden import Case
 from raggate.models.kept_answers import Asking
 from raggate.models.shards import Plan
@@ -21,6 +22,7 @@ from raggate.pipeline.shards import planning
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
+from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.problems import first_problem
 
 SCHEMA = "raggate/asking/1"
@@ -53,7 +55,7 @@ def asking(
         means=planning.means(request, inputs) if plan is None else plan.means,
         command=command,
         plan="" if plan is None else plan.hash,
-        questions=sha256(dumps([case.id for case in cases])).hexdigest(),
+        questions=hash_of_list(case.id for case in cases),
         commit=sources.head(request.root, request.remote).commit or "",
         against=inputs.against or "",
         started=started,
@@ -104,7 +106,7 @@ def written(kept: Asking) -> bytes:
 class Questions:
     """Gives each question, for each time that it is asked, a number from 0."""
 
-    cases: Mapping[str, int]
+    cases: KeyedSequence[Case]
     modes: Mapping[str, int]
     repeat: int
 
@@ -112,15 +114,14 @@ class Questions:
     def of(cls, asking: Asking, cases: Sequence[Case]) -> Self:
         """Number these cases, in the modes and as often as they are asked."""
         modes = dict.fromkeys(asking.means.modes)
-        numbers = {case.id: number for number, case in enumerate(cases)}
-        return cls(numbers, {mode: number for number, mode in enumerate(modes)}, asking.means.repeat)
+        return cls(by_id(cases), {mode: number for number, mode in enumerate(modes)}, asking.means.repeat)
 
     def __len__(self) -> int:
         return len(self.cases) * len(self.modes) * self.repeat
 
     def place(self, case_id: str, mode: str, repeat: int) -> int | None:
         """Give the number of one; None for one that is not asked."""
-        case, at = self.cases.get(case_id), self.modes.get(mode)
-        if case is None or at is None or not 1 <= repeat <= self.repeat:
+        known, at = self.cases.find(case_id), self.modes.get(mode)
+        if known is None or at is None or not 1 <= repeat <= self.repeat:
             return None
-        return ((repeat - 1) * len(self.modes) + at) * len(self.cases) + case
+        return ((repeat - 1) * len(self.modes) + at) * len(self.cases) + known[0]

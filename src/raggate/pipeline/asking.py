@@ -63,7 +63,7 @@ class Part:
     def asks_anything(self) -> bool:
         """Say whether there is anything to ask, so that an API has to be there."""
         modes = self.inputs.config.ask.modes
-        questions = bool(suite.questions_of(self.cases, modes))
+        questions = any(asked_in(case.modes, mode) for case in self.cases for mode in modes)
         return questions or (self.probes and bool(Prober.of(self.inputs, self.request.environment).probes))
 
     def ask(self, answers: PartialRun) -> tuple[str | None, tuple[str, ...]]:
@@ -160,7 +160,11 @@ def check_modes(request: Request, inputs: Inputs) -> None:
         CannotTell: when nothing would be asked.
     """
     modes, cases = inputs.config.ask.modes, inputs.golden.cases
-    idle = sum(not any(asked_in(case.modes, mode) for mode in modes) for case in cases)
+    idle, asked = 0, set[str]()
+    for case in cases:
+        own = [mode for mode in modes if asked_in(case.modes, mode)]
+        idle += not own
+        asked.update(own)
     if idle == len(cases):
         raise CannotTell(
             f"no question is for the modes that are asked ({', '.join(modes)}): nothing was measured",
@@ -169,5 +173,5 @@ def check_modes(request: Request, inputs: Inputs) -> None:
     if idle:
         request.say(f"{idle} of {len(cases)} questions are for other modes and are not asked")
     for mode in modes:
-        if not any(asked_in(case.modes, mode) for case in cases):
+        if mode not in asked:
             request.say(f"no question is for mode {mode}")

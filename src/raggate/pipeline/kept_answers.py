@@ -132,9 +132,12 @@ class KeptAnswers:
         Raises:
             UsageError: when they are to others, or twice to one.
         """
+        self._sections = [0] * len(self.asking.boots)
+        if not self.goes_on:
+            return
         path, questions = self.directory / self.file, Questions.of(self.asking, cases)
         last, failed = array("q", [-1]) * len(questions), bytearray(len(questions))
-        for line, result in enumerate(shard_directory.lines_of(path), 1) if self.goes_on else ():
+        for line, result in enumerate(shard_directory.lines_of(path), 1):
             place = questions.place(result.case_id, result.mode, result.repeat)
             if place is None or (last[place] >= 0 and not failed[place]):
                 raise UsageError(f"{path}:{line}: an answer to no question that is asked, or a second one to it")
@@ -142,7 +145,6 @@ class KeptAnswers:
             self._lines = last[place] = line
             failed[place] = result.failure is not None
         self._given, self._questions = bytearray(len(questions)), questions
-        self._sections = [0] * len(self.asking.boots)
         for line, result in enumerate(shard_directory.lines_of(path), 1) if self._lines else ():
             place = questions.place(result.case_id, result.mode, result.repeat)
             if place is None or last[place] != line:
@@ -155,8 +157,7 @@ class KeptAnswers:
             answers.failed += failed[place]
             for number, boot in enumerate(self.asking.boots):
                 self._sections[number] += line <= boot.begins
-        if self.goes_on:
-            self.say(f"{len(answers.results)} answers are there from before; only the others are asked")
+        self.say(f"{len(answers.results)} answers are there from before; only the others are asked")
 
     def left(self, questions: Sequence[tuple[Case, str]], repeat: int) -> Sequence[tuple[Case, str]]:
         """Give those of the questions that are not answered yet, for the time that `repeat` counts."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import time
-from array import array
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, replace
@@ -26,7 +25,7 @@ from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import index_facts, judging, run_directory
+from raggate.pipeline import index_facts, judging, run_directory, run_order
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
@@ -244,17 +243,11 @@ def finished_run(
         stopped: why it was cut short, None when it was not.
         log: the API's last lines then.
     """
-    by_id = {case.id: (position, case) for position, case in enumerate(blank.golden.cases)}
-    modes = {mode: position for position, mode in enumerate(modes_of(blank.fingerprint))}
-    order = array("Q")  # one number for each, as there may be very many
-    for result in results:
-        order.append((result.repeat * len(modes) + modes[result.mode]) * len(by_id) + by_id[result.case_id][0])
     index: dict[str, object] = {}
     first, later = LongSequence(LABELLED), LongSequence(LABELLED)
-    for place in sorted(range(len(order)), key=order.__getitem__):
-        result = results[place]
+    for case, result in run_order.in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
         index_facts.note(result, index)
-        (first if result.repeat == 1 else later).append(notes.label(score.label(by_id[result.case_id][1], result)))
+        (first if result.repeat == 1 else later).append(notes.label(score.label(case, result)))
     run = replace(
         blank,
         probes=replace(blank.probes, answers=tuple(map(notes.label_probe, blank.probes.answers))),

@@ -175,8 +175,8 @@ def _stored(path: Path, shown: Path) -> bytes:
     return read_file(path, HINT, name=shown, stored=True)
 
 
-def _rows(directory: Path, shown: Path) -> Iterator[bytes]:
-    return stored_lines(directory / "results.jsonl", HINT, name=shown)
+def _lines(directory: Path, shown: Path) -> Iterator[bytes]:
+    return stored_lines(directory / shown.name, HINT, name=shown)
 
 
 def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
@@ -200,8 +200,8 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
     stored = _read_config(directory, config_path)
     golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
     # its cases are those that were scored, and an import may have been lenient
-    cases = golden.load(_stored(directory / "golden.jsonl", golden_path), str(golden_path), rules=False)
-    first, later = result_rows.read(_rows(directory, rows_path), str(rows_path), cases)
+    cases = golden.load(_lines(directory, golden_path), str(golden_path), rules=False)
+    first, later = result_rows.read(_lines(directory, rows_path), str(rows_path), cases)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()

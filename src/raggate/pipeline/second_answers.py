@@ -7,6 +7,7 @@ from dataclasses import replace
 from heapq import nsmallest
 
 from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.request import Request
@@ -26,7 +27,7 @@ def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
     others.
     """
     size = inputs.config.ask.repeat_sample
-    questions = [(mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes)]
+    questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes))
     drawn = {*nsmallest(SPARE * size, questions, key=lambda question: lot(*question))}
     return repeats.sample((result for result in results if (result.mode, result.case_id) in drawn), size)
 
@@ -37,11 +38,18 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Re
         if inputs.config.ask.repeat_sample:
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
         return []
-    cases = {case.id: case for case in inputs.golden.cases}
-    questions = [(cases[result.case_id], result.mode) for result in chosen(inputs, results)]
+    sampled = chosen(inputs, results)
+    cases = _cases_of(sampled, inputs)
+    questions = [(cases[result.case_id], result.mode) for result in sampled]
     if not questions:
         return []
     return [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
+
+
+def _cases_of(results: Iterable[Result], inputs: Inputs) -> dict[str, Case]:
+    """Give the cases that a few results are of, by id."""
+    ids = {result.case_id for result in results}
+    return {case.id: case for case in inputs.golden.cases if case.id in ids}
 
 
 def compared(inputs: Inputs, results: Sequence[Result], again: Sequence[Result]) -> Repeated | None:
@@ -54,7 +62,7 @@ def compared(inputs: Inputs, results: Sequence[Result], again: Sequence[Result])
     """
     if not again:
         return None
-    cases = {case.id: case for case in inputs.golden.cases}
+    cases = _cases_of(again, inputs)
     second = {(result.mode, result.case_id): result for result in again}
     sampled = [(first, second.get((first.mode, first.case_id))) for first in chosen(inputs, results)]
     pairs = [[score.label(cases[item.case_id], item) for item in (first, later)] for first, later in sampled if later]

@@ -15,13 +15,14 @@ from typing import Protocol
 from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in
 from raggate.models.golden import Case
+from raggate.models.questions import Question, Questions
 from raggate.models.run import Failure, Response, Result
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import Started
 from raggate.service import signals, trace_context
 from raggate.service.misses import Miss, miss
 from raggate.service.pace import Pace
-from raggate.text.long_sequence import LongSequence
+from raggate.text.long_sequence import FEW, LongSequence
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
@@ -75,8 +76,10 @@ Connect = Callable[[int], AbstractAsyncContextManager[Channel]]
 """Opens a way for so many questions at once; on leaving, nothing of it is left."""
 
 
-def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> list[tuple[Case, str]]:
+def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> Sequence[Question]:
     """Give every case in every mode, by mode and then by case; a case that names modes only in those of them."""
+    if len(cases) > FEW:
+        return Questions(cases, modes)
     return [(case, mode) for mode in dict.fromkeys(modes) for case in cases if asked_in(case.modes, mode)]
 
 

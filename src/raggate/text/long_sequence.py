@@ -55,6 +55,11 @@ class LongSequence(Sequence[T]):
         self._rest = _Records()
         self.extend(items)
 
+    @property
+    def on_disk(self) -> bool:
+        """Whether some of it is no longer in memory."""
+        return len(self._rest) > 0
+
     def append(self, item: T) -> None:
         """Add an item.
 
