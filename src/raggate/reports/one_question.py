@@ -34,11 +34,11 @@ def render(review: Review, case_id: str, links: Links | None) -> str:
         case_id: id of the question.
         links: what links are made of; None for no links.
     """
-    sides, passages = Sides.of(review), Passages(review.run)
+    items = [item for item in review.run.results if item.case.id == case_id]
+    sides, passages = Sides.of(review, {(item.result.mode, case_id) for item in items}), Passages(review.run)
     if review.comparison.incomparable:
         # what must not be compared is not shown side by side either
-        sides = replace(sides, before={})
-    items = [item for item in review.run.results if item.case.id == case_id]
+        sides = replace(sides, before={}, compared=False)
     several = len({item.result.mode for item in items}) > 1
     sections = []
     for item in items:
@@ -77,7 +77,7 @@ def _course(item: LabelledResult, review: Review, sides: Sides) -> str:
         return f"no answer: {inert(f'{failure.kind}: {failure.message}', middle=True)}"
     key = (item.result.mode, item.case.id)
     before, now = (_place(side.get(key), item) for side in (sides.before, sides.now))
-    if not now or not sides.before:
+    if not now or not sides.compared:
         return now
     if item.case.id in review.comparison.golden.relabelled:
         return f"{now}, relabelled since the baseline"

@@ -34,6 +34,13 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
     return printable(data.decode()).encode() if pretty else data
 
 
+def written(value: object) -> object:
+    """Give what `dumps` writes as it would the value, which is written here: that is smaller. It raises as `dumps`."""
+    import orjson
+
+    return orjson.Fragment(dumps(value))
+
+
 def printable(document: str) -> str:
     """Write JSON so that it may stand in a terminal or a CI log: what could act there becomes an escape of JSON.
 

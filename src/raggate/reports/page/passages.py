@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from urllib.parse import quote
 
 from raggate.models.fingerprint import notes_of
-from raggate.models.run import Chunk, Run
+from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import ListEntry
 from raggate.reports.trace_file import STORED_TEXT
 from raggate.scoring.list_entries import short_hash
@@ -37,9 +37,12 @@ class Passages:
             linked; empty where that is not known.
         forge: the address of that directory on the forge, which goes before: a page that is opened elsewhere, as one
             from an artifact is, has no notes beside it.
+        items: those of the run's results that are shown; None for all.
     """
 
-    def __init__(self, run: Run, root: str = "", forge: str = "") -> None:
+    def __init__(
+        self, run: Run, root: str = "", forge: str = "", items: Iterable[LabelledResult] | None = None
+    ) -> None:
         self.notes: list[list[str]] = []
         """Of each note its name, and where it can be read; empty where that is not known."""
         self.passages: list[list[object]] = []
@@ -55,12 +58,12 @@ class Passages:
         for note in notes_of(run.fingerprint):
             vault, _, path = note.partition("/")
             self._vaults[path].add(vault)
-        self._by_hash = self._names(run)
+        self._by_hash = self._names(run.results if items is None else items)
 
-    def _names(self, run: Run) -> dict[str, Chunk]:
+    def _names(self, items: Iterable[LabelledResult]) -> dict[str, Chunk]:
         """Give passages by the short hashes that a baseline keeps of them: of their ids, and of their notes."""
         named = {short_hash(path): Chunk(chunk_id="", rel_path=path, heading_path="", text="") for path in self._vaults}
-        for item in run.results:
+        for item in items:
             for chunk in item.result.response.chunks if item.result.response else ():
                 note = Chunk(chunk_id="", rel_path=chunk.rel_path, heading_path="", text="", vault=chunk.vault)
                 named.setdefault(short_hash(chunk.rel_path), note)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain, islice
 
 from raggate.models.comparison import Flip
 from raggate.models.golden import Support
@@ -12,12 +13,20 @@ from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.page.passages import Passages, heading
 from raggate.reports.parts import ranks, traces
+from raggate.scoring.first_answers import first_answers
 from raggate.text.escape import plain
+from raggate.text.jsonio import written
 from raggate.text.numbers import rounded_or_none
+
+MOST_LISTED = 10_000
+"""Answers that a page lists: those that changed or failed, and the first of the others."""
 
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 1500
 """Characters of an answer that are shown."""
+
+_ROOM = ("broke", "missed", "fell", "absent", "fixed")
+"""Kinds of questions that changed, those first that get room before others."""
 
 Key = tuple[str, str]
 """Mode and case id."""
@@ -25,29 +34,68 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sides:
-    """What a review says of its questions, by mode and case id; relabelled ones have a past by other labels."""
+    """What a review says of its questions, by mode and case id; relabelled ones have a past by other labels.
+
+    `compared` says whether there is a baseline that knows single questions. `listed` are the questions that a page has
+    room for, None for all of them; of others there are no scores.
+    """
 
     flips: Mapping[Key, Flip]
     before: Mapping[Key, CaseScore]
     now: Mapping[Key, CaseScore]
     relabelled: frozenset[str]
+    compared: bool
+    listed: AbstractSet[Key] | None
 
     @classmethod
-    def of(cls, review: Review) -> Sides:
-        """Take a review apart. Where nothing was decided because the run was cut short, no question broke."""
+    def of(cls, review: Review, only: AbstractSet[Key] | None = None) -> Sides:
+        """Take a review apart, or `only` some questions of it.
+
+        Where nothing was decided because the run was cut short, no question broke.
+        """
         changed = () if review.run.stopped is not None else (*review.misses, *review.fallen, *review.comparison.flips)
         baseline = review.comparison.baseline
+        flips = {(flip.mode, flip.case_id): flip for flip in changed}
+        listed = _listed_of(review, flips) if only is None else only
         return cls(
-            flips={(flip.mode, flip.case_id): flip for flip in changed},
-            before={(case.mode, case.case_id): case for case in (baseline.scorecard.cases if baseline else ())},
-            now={(case.mode, case.case_id): case for case in review.scorecard.cases},
+            flips=flips,
+            before=_scores(baseline.scorecard.cases if baseline else (), listed),
+            now=_scores(review.scorecard.cases, listed),
             relabelled=frozenset(review.comparison.golden.relabelled),
+            compared=baseline is not None and baseline.paired,
+            listed=listed,
         )
 
+    def items(self, review: Review) -> Iterator[LabelledResult]:
+        """Give the answers that are listed, in the order of the run."""
+        if self.listed is None:
+            yield from review.run.results
+        else:
+            yield from first_answers(review.run, self.listed, review.scorecard.cases)
 
-def rows(review: Review, sides: Sides, slices: Mapping[str, int]) -> list[dict[str, object]]:
-    """Give a row for each question and mode, in the order of the run: what a list shows, and filters by."""
-    return [_row(item, sides, slices) for item in review.run.results]
+
+def _listed_of(review: Review, flips: Mapping[Key, Flip]) -> AbstractSet[Key] | None:
+    if len(review.run.results) <= MOST_LISTED:
+        return None
+    cases = review.scorecard.cases
+    failed = ((case.mode, case.case_id) for case in cases if case.failure is not None)
+    changed = sorted(flips, key=lambda key: _ROOM.index(flips[key].kind))
+    listed: dict[Key, None] = dict.fromkeys(islice(changed, MOST_LISTED))
+    for key in chain(failed, ((case.mode, case.case_id) for case in cases)):
+        if len(listed) >= MOST_LISTED:
+            break
+        listed[key] = None
+    return listed.keys()
+
+
+def _scores(cases: Iterable[CaseScore], listed: AbstractSet[Key] | None) -> dict[Key, CaseScore]:
+    keyed = (((case.mode, case.case_id), case) for case in cases)
+    return {key: case for key, case in keyed if listed is None or key in listed}
+
+
+def rows(review: Review, sides: Sides, slices: Mapping[str, int]) -> list[object]:
+    """Give a row for each listed question and mode, in the order of the run: what a list shows, and filters by."""
+    return [written(_row(item, sides, slices)) for item in sides.items(review)]
 
 
 def _row(item: LabelledResult, sides: Sides, slices: Mapping[str, int]) -> dict[str, object]:
@@ -85,14 +133,14 @@ def _kind(item: LabelledResult, flip: Flip | None, before: CaseScore | None, sid
         return "error"
     if item.case.id in sides.relabelled:
         return "relabelled"
-    return "new" if before is None and sides.before else "same"
+    return "new" if before is None and sides.compared else "same"
 
 
-def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[dict[str, object]]:
+def details(review: Review, sides: Sides, passages: Passages, metrics: Sequence[str]) -> list[object]:
     """Give for each row, in the same order, what is shown when it is opened."""
     return [
-        {**_detail(item, sides, passages, metrics), **_trace(review, item.result.trace_id)}
-        for item in review.run.results
+        written({**_detail(item, sides, passages, metrics), **_trace(review, item.result.trace_id)})
+        for item in sides.items(review)
     ]
 
 

@@ -27,13 +27,13 @@ def render(review: Review) -> str:
     """Render the page: the same review gives the same bytes."""
     sides = questions.Sides.of(review)
     names = list(dict.fromkeys(name for case in review.scorecard.cases for name in case.slices))
-    passages = Passages(review.run, review.context.root, review.context.forge)
+    passages = Passages(review.run, review.context.root, review.context.forge, sides.items(review))
     order = list(dict.fromkeys(row.delta.metric for row in formatting.main_rows(review.verdict.rows)))
     details = questions.details(review, sides, passages, order)
     rows = questions.rows(review, sides, {name: place for place, name in enumerate(names)})
     return frame.render(
         "report.html",
-        _values(review),
+        {**_values(review), "listed": len(rows)},
         title=f"{review.verdict.outcome} · {review.run.suite} · raggate",
         styles=("style.css", "report.css"),
         scripts=("report.js",),
@@ -42,7 +42,7 @@ def render(review: Review) -> str:
                 "rows": rows,
                 "slices": [plain(name) for name in names],
                 "metrics": [plain(metric_title(metric)) for metric in order],
-                "compared": bool(sides.before),
+                "compared": sides.compared,
             },
             "details": {"details": details, "passages": passages.passages, "notes": passages.notes},
         },

@@ -15,7 +15,7 @@ from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.pipeline.check import evaluate_run
-from raggate.reports.page import changes, failure, metrics, report, slices
+from raggate.reports.page import changes, failure, metrics, questions, report, slices
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import header
 from raggate.scoring.list_entries import short_hash
@@ -124,6 +124,24 @@ def test_how_many_questions_were_asked() -> None:
     part = evaluate_run(run, score(run, CUTOFFS), baseline_of(run_of(good())))
     assert "1 of 26 questions, hybrid" in Elements(report.render(part)).visible
     assert "To be asked" in Elements(report.render(cannot_tell())).visible
+
+
+def test_a_long_run_is_listed_in_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Beyond what a page has room for, those that changed or failed are listed first, and the page says how many."""
+    whole = data_of(report.render(regression()), "rows")["rows"]
+    changed = [row["id"] for row in whole if row["kind"] not in {"same", "new", "relabelled"}]
+    monkeypatch.setattr(questions, "MOST_LISTED", len(changed) + 2)
+    document = report.render(regression())
+    rows = data_of(document, "rows")["rows"]
+    assert [row["id"] for row in rows] == sorted(
+        {*changed, *[row["id"] for row in whole if row["id"] not in changed][:2]}
+    )
+    assert [row for row in whole if row in rows] == rows
+    assert len(data_of(document, "details")["details"]) == len(rows) < len(whole)
+    assert f"The list has {len(rows)} of {len(whole)} answers" in Elements(document).visible
+    monkeypatch.setattr(questions, "MOST_LISTED", 3)
+    few = data_of(report.render(regression()), "rows")["rows"]
+    assert [row["kind"] for row in few] == ["broke"] * 3
 
 
 class TestRows:
