@@ -17,12 +17,13 @@ from raggate.models.service import Call, Started
 from raggate.service import http_replies, trace_context
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import Attempt
+from raggate.service.http_connection import Request
+from raggate.service.http_connections import Connections
 from raggate.service.misses import Miss, miss
 from raggate.text import jsonio
-from raggate.text.certificates import checked_by
 from raggate.text.quote import cut
 
-_MAX_URLS = 10_000
+_MAX_TARGETS = 10_000
 
 Dialogue = Generator[Call, bytes, Response]
 """The calls of one question: gives one after the other, takes the 200 body of each, and returns the response.
@@ -42,31 +43,25 @@ class HttpProtocol(Protocol):
 
 
 @asynccontextmanager
-async def opened(adapter: HttpProtocol, api: Started, settings: Ask, workers: int) -> AsyncIterator[HttpChannel]:
-    """Open a way for so many questions at once, within the timeouts and bounds of `settings`."""
-    async with transport_to(api, workers) as transport:
-        yield HttpChannel(transport, adapter, api.base_url, settings)
-
-
-def transport_to(api: Started, connections: int) -> httpx.AsyncHTTPTransport:
-    """Give what carries requests to an API, by so many connections at most."""
-    limits = httpx.Limits(max_connections=connections, max_keepalive_connections=connections)
-    # not a client but its transport: no redirects, cookies, proxies or other state between questions
-    return httpx.AsyncHTTPTransport(limits=limits, verify=checked_by(api.base_url), trust_env=False)
+async def opened(adapter: HttpProtocol, api: Started, settings: Ask, _workers: int) -> AsyncIterator[HttpChannel]:
+    """Open a way within the timeouts and bounds of `settings`, for as many questions at once as there are."""
+    connections = Connections(api.base_url, settings)
+    try:
+        yield HttpChannel(connections, adapter, api.base_url, settings)
+    finally:
+        await connections.close()
 
 
 class HttpChannel:
     """A channel of HTTP calls. It has nothing to open."""
 
-    def __init__(
-        self, transport: httpx.AsyncBaseTransport, adapter: HttpProtocol, base_url: str, settings: Ask
-    ) -> None:
-        self._transport = transport
+    def __init__(self, connections: Connections, adapter: HttpProtocol, base_url: str, settings: Ask) -> None:
+        self._connections = connections
         self._adapter = adapter
         self._base_url = base_url
+        self._host = httpx.URL(base_url).netloc
         self._settings = settings
-        self._urls: dict[tuple[str, ...], httpx.URL] = {}
-        self._extensions = http_replies.extensions(settings)
+        self._targets: dict[tuple[str, ...], bytes] = {}
 
     async def opened(self) -> Miss | None:
         """Say nothing, as every call stands for itself."""
@@ -90,34 +85,38 @@ class HttpChannel:
         except ValueError as error:
             return _unread(error)
 
-    def _request(self, call: Call, traceparent: str | None) -> httpx.Request:
-        key = (call.path, *call.query, *call.query.values())
-        if len(self._urls) >= _MAX_URLS:
-            self._urls.clear()
-        if key not in self._urls:
-            query = f"?{urlencode(call.query)}" if call.query else ""
-            self._urls[key] = httpx.URL(f"{self._base_url}{call.path}{query}")
-        content = None if call.json is None else jsonio.dumps(call.json)
+    def _request(self, call: Call, traceparent: str | None) -> Request:
+        content = b"" if call.json is None else jsonio.dumps(call.json)
         traced = {trace_context.HEADER: traceparent} if traceparent else {}
-        headers = {**http_replies.HEADERS, **call.headers, **traced}
-        return httpx.Request(
-            call.method, self._urls[key], headers=headers, content=content, extensions=self._extensions
-        )
+        named = {**http_replies.HEADERS, **call.headers, **traced}
+        headers = [
+            (b"Host", self._host),
+            *((name.encode("ascii"), value.encode("ascii")) for name, value in named.items()),
+        ]
+        if content or call.method != "GET":
+            headers.append((b"Content-Length", b"%d" % len(content)))
+        return Request(call.method, self._target(call), headers, content)
 
-    async def _body(self, request: httpx.Request) -> bytes | Miss:
+    def _target(self, call: Call) -> bytes:
+        key = (call.path, *call.query, *call.query.values())
+        if len(self._targets) >= _MAX_TARGETS:
+            self._targets.clear()
+        if key not in self._targets:
+            query = f"?{urlencode(call.query)}" if call.query else ""
+            self._targets[key] = httpx.URL(f"{self._base_url}{call.path}{query}").raw_path
+        return self._targets[key]
+
+    async def _body(self, request: Request) -> bytes | Miss:
         """Give a 200 body, or why there is none."""
-        settings, more = self._settings, 0
+        settings = self._settings
         try:
-            reply = await self._transport.handle_async_request(request)
-            try:
-                if reply.status_code != 200:
-                    return await http_replies.refusal(reply)
-                body, whole = await http_replies.read(reply, settings.max_body_bytes)
-            finally:
-                more = await http_replies.close(reply)
+            reply = await self._connections.exchange(request)
         except httpx.TransportError as error:
             return http_replies.missed(error, settings)
-        return http_replies.unreadable(reply, whole=whole, more=more, settings=settings) or body
+        if reply.status != 200:
+            return http_replies.refused(reply.status, reply.header(b"location"), reply.body)
+        encoding = reply.header(b"content-encoding")
+        return http_replies.unreadable(encoding, whole=reply.whole, more=reply.more, settings=settings) or reply.body
 
 
 def _bounded(response: Response) -> Response | Miss:

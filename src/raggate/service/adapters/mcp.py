@@ -20,7 +20,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import IndexState, Started
-from raggate.service import ask, http_channel, http_replies
+from raggate.service import ask, http_replies
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.mapped_index import state_of
 from raggate.service.adapters.mapped_request import filled_json, filled_text, values_of
@@ -28,7 +28,7 @@ from raggate.service.adapters.mapped_response import Prefixes, prefixes, read
 from raggate.service.adapters.over_http import reindex
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, Attempt, OnResult
-from raggate.service.mcp import tools
+from raggate.service.mcp import replies, tools
 from raggate.service.mcp.exchange import Exchange
 from raggate.service.mcp.messages import Message
 from raggate.service.mcp.pipe_transports import AsyncPipeTransport
@@ -175,6 +175,6 @@ def _transport_to(api: Started, workers: int, settings: Ask) -> httpx.AsyncBaseT
     pipes = getattr(api, "pipes", None)
     if pipes is None:
         # what the server asks back is answered while its stream is open
-        return http_channel.transport_to(api, 2 * workers)
+        return replies.transport_to(api, 2 * workers)
     pipes.max_line_bytes = settings.max_body_bytes
     return AsyncPipeTransport(pipes)

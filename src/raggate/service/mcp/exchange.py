@@ -14,7 +14,7 @@ import httpx
 
 from raggate.config.ask_settings import Ask
 from raggate.service import http_replies
-from raggate.service.mcp import messages
+from raggate.service.mcp import messages, replies
 from raggate.service.mcp.messages import Message, RpcError
 from raggate.service.mcp.terms import SESSION, Terms
 from raggate.service.misses import Missed, miss
@@ -26,7 +26,6 @@ from raggate.text.quote import cut, quoted
 MAX_ASKED_BACK = 100
 """Requests of the server's own during one of raggate's."""
 
-_ERROR_BYTES = 64 << 10
 _STREAM = "text/event-stream"
 
 
@@ -52,7 +51,7 @@ class Exchange:
         accepted = {"Accept": "application/json, text/event-stream"}
         self._headers = {**http_replies.HEADERS, **accepted, **headers}
         self._settings = settings
-        self._extensions = http_replies.extensions(settings)
+        self._extensions = replies.extensions(settings)
         self._numbers = itertools.count(1)
 
     async def ask(self, terms: Terms, method: str, params: Message) -> tuple[Message, str]:
@@ -73,7 +72,7 @@ class Exchange:
                 raise await _refusal(reply, terms)
             result = await self._result(reply, terms, number)
         finally:
-            more = await http_replies.close(reply)
+            more = await replies.close(reply)
         # a stream is left at the reply, and may have more to say
         if more and _kind(reply) != _STREAM:
             raise Missed(miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200))
@@ -92,9 +91,9 @@ class Exchange:
         reply = await self._send(terms, message)
         try:
             if not reply.is_success:
-                raise Missed(await http_replies.refusal(reply))
+                raise Missed(await replies.refusal(reply))
         finally:
-            await http_replies.close(reply)
+            await replies.close(reply)
 
     async def end(self, terms: Terms, seconds: float) -> None:
         """Tell the server that a session is over. What comes of that is nobody's concern.
@@ -109,7 +108,7 @@ class Exchange:
         headers = {**self._headers, **terms.headers({})}
         extensions = {**self._extensions, WITHIN: seconds}
         request = httpx.Request("DELETE", self._url, headers=headers, extensions=extensions)
-        await http_replies.close(await self._transport.handle_async_request(request))
+        await replies.close(await self._transport.handle_async_request(request))
 
     async def _send(self, terms: Terms, message: Message) -> httpx.Response:
         headers, content = {**self._headers, **terms.headers(message)}, jsonio.dumps(message)
@@ -118,7 +117,7 @@ class Exchange:
 
     async def _result(self, reply: httpx.Response, terms: Terms, number: int) -> Message:
         """Give the reply to a request out of the body that came for it."""
-        if (compressed := http_replies.encoded(reply)) is not None:
+        if (compressed := replies.encoded(reply)) is not None:
             raise Missed(compressed)
         asked_back = itertools.count(1)
         async with aclosing(_parts(reply, self._settings)) as parts:
@@ -148,8 +147,8 @@ class Exchange:
 
 async def _refusal(reply: httpx.Response, terms: Terms) -> Missed:
     """Say what a status other than 200 means."""
-    body, _ = await http_replies.read(reply, _ERROR_BYTES)
-    why = http_replies.refused(reply, body)
+    body, _ = await replies.read(reply, replies.MAX_ERROR_BYTES)
+    why = replies.refused(reply, body)
     if reply.status_code == 404 and terms.session:
         return Expired(why)
     if why.again:
@@ -179,8 +178,8 @@ async def _parts(reply: httpx.Response, settings: Ask) -> AsyncGenerator[bytes, 
     """Give what is a message, or a batch of them, each."""
     kind = _kind(reply)
     if kind == "application/json":
-        body, whole = await http_replies.read(reply, settings.max_body_bytes)
-        if (problem := http_replies.unreadable(reply, whole=whole, more=0, settings=settings)) is not None:
+        body, whole = await replies.read(reply, settings.max_body_bytes)
+        if (problem := replies.unreadable(reply, whole=whole, settings=settings)) is not None:
             raise Missed(problem)
         yield body
         return

@@ -19,8 +19,8 @@ from raggate.config.service_settings import Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.run import Result
 from raggate.models.service import IndexState
-from raggate.service import http_channel
 from raggate.service.adapters.mcp import McpAdapter
+from raggate.service.mcp import replies
 from raggate.service.transport import Wire
 
 READY = Readiness()
@@ -104,7 +104,7 @@ def asked(
     monkeypatch: pytest.MonkeyPatch, server: Server, by: McpAdapter, modes: tuple[str, ...] = ("hybrid",)
 ) -> list[Result]:
     """Ask the questions."""
-    monkeypatch.setattr(http_channel, "transport_to", lambda *_: httpx.MockTransport(server))
+    monkeypatch.setattr(replies, "transport_to", lambda *_: httpx.MockTransport(server))
     questions = [(case, mode) for mode in modes for case in CASES]
     return [*by.ask(questions, Started(), on_result=lambda *_: None).results]
 
@@ -244,7 +244,7 @@ def test_progress_over_http_does_not_extend_the_deadline(monkeypatch: pytest.Mon
             return Server()(request)
         return httpx.Response(200, headers={"content-type": "text/event-stream"}, stream=Progress())
 
-    monkeypatch.setattr(http_channel, "transport_to", lambda *_: httpx.MockTransport(busy))
+    monkeypatch.setattr(replies, "transport_to", lambda *_: httpx.MockTransport(busy))
     result = adapter({}, total_timeout=0.1).ask([(CASES[0], "hybrid")], Started(), on_result=lambda *_: None).results[0]
     assert result.failure is not None
     assert (result.failure.kind, result.failure.message) == ("timeout", "no answer within 0.1 s")

@@ -1,0 +1,552 @@
+"""Questions over HTTP, to a server that answers any bytes: what h11 reads of them, and what becomes of the connection.
+
+What is in a table here holds for httpx's own transport too, which carried questions before and carries those to MCP
+servers: the same bytes are read alike.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import given, strategies as st
+
+from raggate.config.ask_settings import Ask
+from raggate.service import http_connection, http_replies
+from raggate.service.http_connection import Reply, Request
+from raggate.service.http_connections import Connections
+from raggate.service.mcp import replies
+from raggate.service.misses import Miss
+from raggate.text.certificates import checked_by
+from tables import each_row
+from tries import tried
+
+LIMIT = 1024
+SETTINGS = Ask(max_body_bytes=LIMIT, read_timeout=5, connect_timeout=5)
+IMPATIENT = Ask(max_body_bytes=LIMIT, read_timeout=0.05, connect_timeout=0.05)
+CERTIFICATE = Path(__file__).parents[2] / "data" / "loopback.pem"
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
+
+Heard = tuple[bytes, bytes]
+"""Head and content of a request."""
+
+Script = Callable[[int], bytes | None]
+"""What the server writes for the request of that number, counted from 0. None: nothing, and it hangs up."""
+
+
+@dataclass
+class Server:
+    """A server on the loopback, which counts what comes."""
+
+    script: Script
+    connections: int = 0
+    heard: list[Heard] = field(default_factory=list)
+    hang_up: bool = True
+    port: int = 0
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
+    tasks: list[asyncio.Task[None] | None] = field(default_factory=list)
+
+    async def __call__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        """Serve one connection."""
+        self.connections += 1
+        self.writers.append(writer)
+        self.tasks.append(asyncio.current_task())
+        with suppress(asyncio.IncompleteReadError, ConnectionError):
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = head.lower().partition(b"content-length: ")[2].partition(b"\r\n")[0]
+                self.heard.append((head, await reader.readexactly(int(length or 0))))
+                answer = self.script(len(self.heard) - 1)
+                writer.write(answer or b"")
+                await writer.drain()
+                if answer is None or self.hang_up:
+                    break
+        writer.close()
+
+
+@asynccontextmanager
+async def serving(
+    script: Script, *, host: str = "127.0.0.1", hang_up: bool = False, tls: bool = False
+) -> AsyncIterator[Server]:
+    """Serve with a script, for as long as the context lasts."""
+    server = Server(script, hang_up=hang_up)
+    context = None
+    if tls:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(CERTIFICATE)
+    listening = await asyncio.start_server(server, host, 0, ssl=context)
+    server.port = listening.sockets[0].getsockname()[1]
+    try:
+        yield server
+    finally:
+        listening.close()
+        for writer in server.writers:
+            writer.transport.abort()
+        await asyncio.gather(*filter(None, server.tasks))
+
+
+def request(content: bytes = b'{"question": "q"}', **headers: str) -> Request:
+    """Build a question."""
+    pairs = [(name.encode(), value.encode()) for name, value in headers.items()]
+    return Request(
+        "POST", b"/ask?debug=true", [(b"Host", b"api"), *pairs, (b"Content-Length", b"%d" % len(content))], content
+    )
+
+
+@asynccontextmanager
+async def connected(
+    port: int, settings: Ask = SETTINGS, *, url: str = "http://127.0.0.1"
+) -> AsyncIterator[Connections]:
+    """Keep connections for as long as the context lasts."""
+    connections = Connections(f"{url}:{port}", settings)
+    try:
+        yield connections
+    finally:
+        await connections.close()
+
+
+async def by_h11(url: str, settings: Ask) -> Reply:
+    """Ask by what is tested here."""
+    connections = Connections(url, settings)
+    try:
+        return await connections.exchange(request())
+    finally:
+        await connections.close()
+
+
+async def by_httpx(url: str, settings: Ask) -> Reply:
+    """Ask by httpx's transport."""
+    asked, extensions = request(), replies.extensions(settings)
+    async with httpx.AsyncHTTPTransport(trust_env=False, verify=checked_by(url)) as transport:
+        sent = httpx.Request("POST", f"{url}/ask", content=asked.content, extensions=extensions)
+        reply = await transport.handle_async_request(sent)
+        more, whole = 0, True
+        try:
+            limit = settings.max_body_bytes if reply.status_code == 200 else replies.MAX_ERROR_BYTES
+            body, whole = await replies.read(reply, limit)
+        except httpx.TransportError:
+            if reply.status_code == 200:
+                raise
+            body, whole = b"", False
+        finally:
+            more = await replies.close(reply)
+    headers = [(name.lower(), value) for name, value in reply.headers.raw]
+    return Reply(reply.status_code, headers, body, whole=whole, more=more if whole else 0)
+
+
+Engine = Callable[[str, Ask], Awaitable[Reply]]
+
+
+def told(reply: Reply | Miss) -> str | bytes:
+    """Give the body of an answer, or the sentence in its place."""
+    if isinstance(reply, Reply) and reply.status != 200:
+        reply = http_replies.refused(reply.status, reply.header(b"location"), reply.body)
+    if isinstance(reply, Reply):
+        encoding = reply.header(b"content-encoding")
+        miss = http_replies.unreadable(encoding, whole=reply.whole, more=reply.more, settings=SETTINGS)
+        return reply.body if miss is None else miss.failure.message
+    return reply.failure.message + (" (again)" if reply.again else "")
+
+
+async def outcome(engine: Engine, url: str, settings: Ask = SETTINGS) -> Reply | Miss:
+    """Ask once by an engine."""
+    try:
+        return await engine(url, settings)
+    except httpx.TransportError as error:
+        return http_replies.missed(error, settings)
+
+
+def answered(raw: bytes, engine: Engine) -> Reply | Miss:
+    """Ask a server that sends these bytes, and then hangs up."""
+
+    async def ask() -> Reply | Miss:
+        async with serving(lambda _: raw, hang_up=True) as server:
+            return await outcome(engine, f"http://127.0.0.1:{server.port}")
+
+    return asyncio.run(ask())
+
+
+def http(head: bytes, body: bytes = b"") -> bytes:
+    """Write an answer."""
+    return b"HTTP/1.1 " + head.replace(b"\n", b"\r\n") + b"\r\n\r\n" + body
+
+
+SHORT = "connection lost: peer closed connection without sending complete message body"
+UNSAID = "connection lost: Server disconnected without sending a response. (again)"
+
+
+@each_row(
+    ("raw", "expected"),
+    [
+        # bodies
+        (OK, b"{}"),
+        (http(b"200 OK\nContent-Length: 0"), b""),
+        (http(b"200 OK\nTransfer-Encoding: chunked", b"1\r\n{\r\n1;a=b\r\n}\r\n0\r\nTrailer: x\r\n\r\n"), b"{}"),
+        (http(b"200 OK", b"{}"), b"{}"),
+        (b"HTTP/1.0 200 OK\r\n\r\n{}", b"{}"),
+        (http(b"103 Early Hints\nLink: </x>") + http(b"100 Continue") + OK, b"{}"),
+        (http(b"200 OK\nContent-Length: 1024", b" " * LIMIT), b" " * LIMIT),
+        (http(b"200 OK\nContent-Length: 2\nX: \xff\xfe", b"\xff\xfe"), b"\xff\xfe"),
+        # too much of them
+        (http(b"200 OK\nContent-Length: 1025", b" " * 1025), "the body has more than 1024 bytes"),
+        (http(b"200 OK\nContent-Length: 99999999999999", b" " * 4000), "the body has more than 1024 bytes"),
+        (http(b"200 OK", b" " * 4000), "the body has more than 1024 bytes"),
+        (http(b"200 OK\nTransfer-Encoding: chunked", b"fff\r\n" + b" " * 2000), "the body has more than 1024 bytes"),
+        (OK + OK, f"{len(OK)} bytes came after the answer, which nobody asked for"),
+        (OK + b"x", "1 bytes came after the answer, which nobody asked for"),
+        # encoded, and left so: this would be 10 MB
+        (
+            http(b"200 OK\nContent-Encoding: gzip\nContent-Length: 2", b"\x1f\x8b"),
+            "the body is encoded (gzip), which was not asked for",
+        ),
+        (
+            http(b"200 OK\nContent-Encoding: br\nContent-Encoding: x\nContent-Length: 0"),
+            "the body is encoded (br, x), which was not asked for",
+        ),
+        (http(b"200 OK\nContent-Encoding: Identity\nContent-Length: 2", b"{}"), b"{}"),
+        # too little
+        (http(b"200 OK\nContent-Length: 9", b"{}"), f"{SHORT} (received 2 bytes, expected 9) (again)"),
+        (http(b"200 OK\nTransfer-Encoding: chunked", b"9\r\n{}"), f"{SHORT} (incomplete chunked read) (again)"),
+        (http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n"), f"{SHORT} (incomplete chunked read) (again)"),
+        (b"", UNSAID),
+        (b"HTTP/1.1 200 OK\r\nContent-Le", UNSAID),
+        (http(b"100 Continue"), UNSAID),
+        # nonsense
+        (b"220 SMTP ready\r\n\r\n", "not HTTP: illegal status line: bytearray(b'220 SMTP ready')"),
+        (b"\x16\x03\x01\x00\xa5\x01\x00", "not HTTP: illegal request line"),
+        (
+            http(b"200 OK\nTransfer-Encoding: chunked", b"zz\r\n{}"),
+            "not HTTP: illegal chunk header: bytearray(b'zz\\r\\n')",
+        ),
+        (http(b"200 OK\nContent-Length: -1"), "not HTTP: bad Content-Length"),
+        (http(b"200 OK\nContent-Length: 1\nContent-Length: 2", b"{}"), "not HTTP: conflicting Content-Length headers"),
+        (http(b"200 OK\nTransfer-Encoding: gzip"), "not HTTP: Only Transfer-Encoding: chunked is supported"),
+        (http(b"200 OK\nno header"), "not HTTP: illegal header line: bytearray(b'no header')"),
+        (http(b"200 OK\nA: \x00"), "not HTTP: illegal header line: bytearray(b'A: \\x00')"),
+        (
+            http(b"101 Switching Protocols\nUpgrade: x"),
+            "not HTTP: Received server _SWITCH_UPGRADE event without a pending proposal",
+        ),
+        (http(b"99999 OK"), "not HTTP: illegal status line: bytearray(b'HTTP/1.1 99999 OK')"),
+        (b"HTTP/1.1 200 OK\r\nA: " + b"a" * 400_000, "not HTTP: Receive buffer too long"),
+        (b"HTTP/1.1 200 OK\r\n" + b"A: a\r\n" * 60_000, "not HTTP: Receive buffer too long"),
+        # other statuses
+        (http(b"204 No Content"), "HTTP 204"),
+        (http(b"503 Busy\nContent-Length: 5", b"later"), "HTTP 503: later (again)"),
+        (http(b"500 Bug\nContent-Length: 50", b"later"), "HTTP 500"),
+        (http(b"500 Bug\nTransfer-Encoding: chunked", b"zz\r\n"), "HTTP 500"),
+        (http(b"500 Bug", b"x" * 200_000), f"HTTP 500: {'x' * 199}…"),
+        (
+            http(b"302 Found\nLocation: http://[bad\nContent-Length: 0"),
+            "HTTP 302: redirects to http://[bad, which is not followed",
+        ),
+        (http(b"304 Not Modified\nLocation: /x"), "HTTP 304"),
+        (http(b"307 Found\nLocation: \xff\nContent-Length: 0"), "HTTP 307: redirects to ÿ, which is not followed"),
+    ],
+)
+@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+def test_what_is_read_of_an_answer(engine: Engine, raw: bytes, expected: str | bytes) -> None:
+    """A body is read whole, within its bound and as it was sent; whatever else comes is told in one sentence."""
+    assert told(answered(raw, engine)) == expected
+
+
+HEADS = (b"200 OK", b"500 No", b"204 None", b"100 Continue", b"302 Found", b"2 x")
+LINES = (
+    b"Content-Length: 2",
+    b"Content-Length: 5",
+    b"Transfer-Encoding: chunked",
+    b"Connection: close",
+    b"X:\xff",
+    b"Location: /",
+)
+BODIES = (b"", b"{}", b"2\r\n{}\r\n0\r\n\r\n", b"{}{}{}", b"f\r\n", OK)
+ANSWERS = st.builds(
+    lambda head, lines, body: http(b"\n".join((head, *lines)), body),
+    st.sampled_from(HEADS),
+    st.lists(st.sampled_from(LINES), max_size=3),
+    st.sampled_from(BODIES) | st.binary(max_size=20),
+)
+
+
+@given(st.lists(ANSWERS, min_size=1, max_size=2).map(b"".join) | st.binary(max_size=60))
+@tried(100)
+def test_any_bytes_are_read_as_httpx_reads_them(raw: bytes) -> None:
+    """Status, headers, body, what is behind it, and every sentence in their place are those of httpx's transport."""
+    own, others = answered(raw, by_h11), answered(raw, by_httpx)
+    assert told(own) == told(others)
+    assert own == others or isinstance(own, Miss)
+
+
+# --- what goes out
+
+
+def test_the_request_is_sent_as_it_is() -> None:
+    """Method, target, headers and content reach the server in one piece, in order, and nothing is added."""
+
+    async def test() -> None:
+        async with serving(lambda _: OK) as server, connected(server.port) as connections:
+            await connections.exchange(request(b"[1]", Accept="a/b"))
+        head = b"POST /ask?debug=true HTTP/1.1\r\nHost: api\r\nAccept: a/b\r\nContent-Length: 3\r\n\r\n"
+        assert server.heard == [(head, b"[1]")]
+
+    asyncio.run(test())
+
+
+def test_a_header_that_would_be_two_is_not_sent() -> None:
+    """What h11 does not take for a header never leaves, and the connection is given up."""
+
+    async def test() -> None:
+        async with serving(lambda _: OK) as server, connected(server.port) as connections:
+            with pytest.raises(httpx.LocalProtocolError, match="Illegal header value"):
+                await connections.exchange(request(X="a\r\nY: b"))
+            await connections.exchange(request())
+        assert (len(server.heard), server.connections) == (1, 2)
+
+    asyncio.run(test())
+
+
+# --- what becomes of the connection
+
+
+@each_row(
+    ("first", "connections"),
+    [
+        (OK, 1),
+        (http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n0\r\n\r\n"), 1),
+        (http(b"500 Bug\nContent-Length: 3", b"bug"), 1),
+        (http(b"302 Found\nLocation: /x\nContent-Length: 0"), 1),
+        (http(b"204 No Content"), 1),
+        (http(b"200 OK\nConnection: close\nContent-Length: 2", b"{}"), 2),
+        (b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\n{}", 2),
+        (http(b"200 OK\nContent-Length: 1025", b" " * 1025), 2),
+        (http(b"500 Bug\nContent-Length: 200000", b" " * 200_000), 2),
+        (OK + OK, 2),
+        (http(b"500 Bug\nContent-Length: 0") + OK, 2),
+        (b"nonsense\r\n\r\n", 2),
+        (None, 2),
+    ],
+)
+def test_a_connection_is_used_again_where_the_answer_was_whole(first: bytes | None, connections: int) -> None:
+    """After anything but a whole answer with nothing behind it, the next question goes over another connection."""
+
+    async def test() -> None:
+        async with serving(lambda number: OK if number else first) as server, connected(server.port) as kept:
+            with suppress(httpx.TransportError):
+                await kept.exchange(request())
+            reply = await kept.exchange(request())
+        assert (reply.body, server.connections) == (b"{}", connections)
+
+    asyncio.run(test())
+
+
+def test_questions_one_after_the_other_share_a_connection_and_others_do_not() -> None:
+    """As many connections are opened as requests are under way at once."""
+
+    async def test() -> None:
+        async with serving(lambda _: OK) as server, connected(server.port) as connections:
+            for _ in range(5):
+                await asyncio.gather(*(connections.exchange(request()) for _ in range(3)))
+        assert (server.connections, len(server.heard)) == (3, 15)
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("late", [b"", OK], ids=["it hangs up", "it answers again"])
+def test_a_connection_on_which_more_came_is_not_used_again(late: bytes) -> None:
+    """What comes after an answer, when nothing was asked, is never read, not even where the loop has not seen it."""
+
+    async def test(*, seen: bool) -> None:
+        async with serving(lambda _: OK) as server, connected(server.port) as connections:
+            await connections.exchange(request())
+            (writer,) = server.writers
+            if late:
+                writer.write(late)
+            else:
+                writer.get_extra_info("socket").shutdown(socket.SHUT_WR)
+            await asyncio.sleep(0.01 if seen else 0)
+            await connections.exchange(request())
+        assert server.connections == 2
+
+    asyncio.run(test(seen=True))
+    asyncio.run(test(seen=False))
+
+
+def test_a_connection_that_was_idle_is_not_used_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Servers close what is idle, just when a question may come: after a while it goes over another connection."""
+    monkeypatch.setattr(http_connection, "_IDLE_SECONDS", 0.0)
+
+    async def test() -> None:
+        async with serving(lambda _: OK) as server, connected(server.port) as connections:
+            await connections.exchange(request())
+            await connections.exchange(request())
+        assert server.connections == 2
+
+    asyncio.run(test())
+
+
+def test_who_waits_no_longer_closes_the_connection() -> None:
+    """A question that is given up leaves nothing that could answer the next."""
+
+    async def test() -> None:
+        half = b"HTTP/1.1 200 OK\r\n"
+        async with serving(lambda number: OK if number else half) as server, connected(server.port) as connections:
+            with pytest.raises(TimeoutError):
+                await asyncio.wait_for(connections.exchange(request()), 0.02)
+            assert (await connections.exchange(request())).body == b"{}"
+        assert server.connections == 2
+
+    asyncio.run(test())
+
+
+# --- time
+
+
+@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+@pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"])
+def test_silence_ends_with_the_read_timeout(engine: Engine, begun: bytes) -> None:
+    """Without a byte for so long, the question is given up, whether the answer has begun or not."""
+
+    async def test() -> None:
+        async with serving(lambda _: begun) as server:
+            miss = await outcome(engine, f"http://127.0.0.1:{server.port}", IMPATIENT)
+        assert told(miss) == "no byte for 0.05 s"
+
+    asyncio.run(test())
+
+
+def test_a_byte_now_and_then_is_no_silence() -> None:
+    """The read timeout is that of one byte; the whole has the time of the question."""
+
+    async def test() -> None:
+        async with serving(lambda _: b"") as server, connected(server.port, IMPATIENT) as connections:
+            asked = asyncio.create_task(connections.exchange(request()))
+            for position in range(len(OK)):
+                await asyncio.sleep(0.005)
+                server.writers[0].write(OK[position : position + 1])
+            assert (await asked).body == b"{}"
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+def test_a_connection_that_does_not_come_about(engine: Engine) -> None:
+    """An address that takes no connection within the time is told as that."""
+    with socket.socket() as full:
+        full.bind(("127.0.0.1", 0))
+        full.listen(0)
+        waiting = [socket.socket() for _ in range(3)]
+        for other in waiting:
+            other.setblocking(False)
+            other.connect_ex(full.getsockname())
+        miss = asyncio.run(outcome(engine, f"http://127.0.0.1:{full.getsockname()[1]}", IMPATIENT))
+        for other in waiting:
+            other.close()
+    assert told(miss) == "no connection within 0.05 s"
+
+
+# --- where to
+
+
+@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+@each_row(
+    ("url", "expected"),
+    [
+        ("http://127.0.0.1:1", "cannot connect: All connection attempts failed (again)"),
+        ("http://[::1]:1", "cannot connect: All connection attempts failed (again)"),
+        ("http://nowhere.invalid:1", "cannot connect: [Errno "),
+    ],
+)
+def test_nobody_there(engine: Engine, url: str, expected: str) -> None:
+    """Nobody listens, or there is no such name."""
+    miss = told(asyncio.run(outcome(engine, url)))
+    assert isinstance(miss, str)
+    assert miss.startswith(expected)
+
+
+@pytest.mark.parametrize(("host", "url"), [("127.0.0.1", "http://localhost"), ("::1", "http://[::1]")])
+def test_names_and_addresses(host: str, url: str) -> None:
+    """A name is looked up, each of its addresses is tried, and an IPv6 address is one."""
+
+    async def test() -> None:
+        try:
+            async with serving(lambda _: OK, host=host) as server, connected(server.port, url=url) as connections:
+                assert (await connections.exchange(request())).body == b"{}"
+        except OSError:
+            pytest.skip("this machine has no IPv6")
+
+    asyncio.run(test())
+
+
+@pytest.fixture
+def trusting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the certificate of the tests be one of the authorities."""
+    context = ssl.create_default_context(cafile=CERTIFICATE)
+    monkeypatch.setattr(httpx, "create_ssl_context", lambda **_: context)
+
+
+@pytest.mark.usefixtures("trusting")
+def test_an_answer_over_tls() -> None:
+    """Where the certificate is vouched for, questions go over one connection as they do without TLS."""
+
+    async def test() -> None:
+        url = "https://127.0.0.1"
+        async with serving(lambda _: OK, tls=True) as server, connected(server.port, url=url) as connections:
+            for _ in range(3):
+                assert (await connections.exchange(request())).body == b"{}"
+        assert server.connections == 1
+
+    asyncio.run(test())
+
+
+@pytest.mark.usefixtures("trusting")
+def test_a_certificate_of_another_name() -> None:
+    """A certificate counts for the names in it alone, and nothing is sent before it does."""
+
+    async def test() -> None:
+        async with serving(lambda _: OK, tls=True) as server:
+            miss = told(await outcome(by_h11, f"https://localhost:{server.port}"))
+        assert isinstance(miss, str)
+        assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
+        assert server.heard == []
+
+    asyncio.run(test())
+
+
+@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+def test_a_certificate_that_nobody_vouches_for(engine: Engine) -> None:
+    """Nothing is sent to a server whose certificate no authority signed, whatever the environment trusts."""
+
+    async def test() -> None:
+        async with serving(lambda _: OK, tls=True) as server:
+            miss = told(await outcome(engine, f"https://127.0.0.1:{server.port}"))
+        assert isinstance(miss, str)
+        assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
+        assert server.heard == []
+
+    asyncio.run(test())
+
+
+def test_a_reset_is_told_as_one() -> None:
+    """A connection that is cut off says so, and may be tried again."""
+
+    async def test() -> None:
+        async with serving(lambda _: b"") as server, connected(server.port) as connections:
+            asked = asyncio.create_task(connections.exchange(request()))
+            while not server.heard:
+                await asyncio.sleep(0.001)
+            (writer,) = server.writers
+            plug = writer.get_extra_info("socket")
+            plug.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\x01\x00\x00\x00\x00\x00\x00\x00")
+            writer.transport.abort()
+            with pytest.raises(httpx.ReadError) as error:
+                await asked
+        assert told(http_replies.missed(error.value, SETTINGS)) == "connection lost: Connection reset by peer (again)"
+
+    asyncio.run(test())
