@@ -28,6 +28,7 @@ from reviews import review
 
 PATTERN = "services/*/raggate.yml"
 HEAD = "1" * 40
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
 
 
 @pytest.fixture(scope="module")
@@ -103,6 +104,7 @@ class Step:
     repository: Repository
     base: str
     runner: Runner
+    head: str = HEAD
     ends: dict[str, Callable[[], CheckResult]] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     state: StepState = field(default_factory=StepState)
@@ -128,7 +130,7 @@ class Step:
             graphql_url=self.fake.graphql_url,
             triggering_actor="someone",
             default_branch="main",
-            head=HEAD,
+            head=self.head,
             head_ref="change",
             number=7,
             base=self.base,
@@ -173,8 +175,7 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
         folder = tmp_path / "services" / name
         folder.mkdir(parents=True)
         (folder / "raggate.yml").write_text(f"suite: {name}\n")
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
-    for words in (["init", "-q"], ["add", "services"], [*identity, "commit", "-qm", "base"]):
+    for words in (["init", "-q"], ["add", "services"], [*IDENTITY, "commit", "-qm", "base"]):
         subprocess.run(["git", *words], cwd=tmp_path, check=True)
     base = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True)
     monkeypatch.chdir(tmp_path)
@@ -258,6 +259,47 @@ def test_a_change_that_adds_a_configuration(step: Step) -> None:
     assert step.gate() == 3
     assert names(step) == ["docs", "new", "pay", "web"]
     assert all(request.introducing for request in step.asked)
+
+
+WHEN = "suite: {}\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\nwhen: {{paths: [src]}}\n"
+
+
+def limit(step: Step, *suites: str) -> None:
+    """Commit a base in which these suites are concerned by their own sources alone."""
+    for name in suites:
+        (step.root / "services" / name / "src").mkdir()
+        (step.root / "services" / name / "src" / "a.go").write_text("a")
+        (step.root / "services" / name / "raggate.yml").write_text(WHEN.format(name))
+    subprocess.run(["git", "add", "services"], cwd=step.root, check=True)
+    subprocess.run(["git", *IDENTITY, "commit", "-qm", "limits"], cwd=step.root, check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=step.root, check=True, capture_output=True, text=True)
+    step.base = step.head = head.stdout.strip()
+    step.repository.add_commit({"a.txt": "c"}, ["2" * 40], sha=step.head)
+    step.repository.add_pull(7, head_sha=step.head, base_sha="2" * 40, head_ref="change")
+
+
+def test_a_suite_that_nothing_concerns_is_not_run(step: Step) -> None:
+    """It is told as not run, its check is skipped and no success, and a suite that is concerned is measured."""
+    limit(step, "docs", "pay", "web")
+    (step.root / "services/web/src/b.go").write_text("b")
+    assert step.gate(**{"check-run": "raggate"}) == 0
+    assert names(step) == ["web"]
+    told = {each["suite"]: (each["verdict"], each["exit-code"]) for each in json.loads(step.state.outputs["suites"])}
+    assert told == {"docs": ("not run", 0), "pay": ("not run", 0), "web": ("pass", 0)}
+    checks = {check["name"]: check["conclusion"] for check in step.repository.check_runs.values()}
+    assert checks == {"raggate / docs": "skipped", "raggate / pay": "skipped", "raggate / web": "success"}
+    read = visible(step.comment())
+    assert "3 suites: 1 pass, 2 not run" in read
+    assert "nothing under services/pay/src differs from" in read
+    assert step.state.outputs["verdict"] == "pass"
+
+
+def test_a_step_that_runs_nothing_is_no_pass(step: Step) -> None:
+    """Where no suite is concerned nothing was measured, and the verdict says so; the step keeps nobody from merging."""
+    limit(step, "docs", "pay", "web")
+    assert step.gate() == 0
+    assert (names(step), step.state.outputs["verdict"]) == ([], "not run")
+    assert "pass" not in visible(step.comment())
 
 
 def test_two_suites_of_one_name(step: Step) -> None:

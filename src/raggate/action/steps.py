@@ -168,6 +168,7 @@ def request(
         baseline_file=_path(inputs, "baseline"),
         full_text=inputs["store-full-text"] == "true",
         introducing=by_event,
+        head=event.head,
         first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not event.privileged),
     )
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from raggate.action import steps
 from raggate.cli import console
 from raggate.cli.console import say
-from raggate.errors import UsageError
+from raggate.errors import ExitCode, UsageError
 from raggate.github import bases
 from raggate.github.publish import Settings
 from raggate.github.publish_suites import SuitesReporter, of_step
@@ -21,6 +21,7 @@ from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
 from raggate.pipeline import suites
 from raggate.pipeline.report_files import Files
+from raggate.reports.suites import overall
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
@@ -76,10 +77,11 @@ def gate(
         state.outputs = {"comment-url": reporter.finish((), failure, results.name_of(code))}
         return code
     state.suites = reporter
-    url = reporter.finish(step.outcomes, None, results.name_of(code))
+    verdict = overall(step.outcomes) if code == ExitCode.PASS else results.name_of(code)
+    url = reporter.finish(step.outcomes, None, verdict)
     # each has its own: what is told of a step with one suite is told of all of them
     state.directory = None
-    state.outputs = _outputs(step.outcomes, runner.workspace) | {"comment-url": url}
+    state.outputs = _outputs(step.outcomes, runner.workspace) | {"comment-url": url, "verdict": verdict}
     state.artifacts = {
         f"{inputs['artifact']}-{outcome.suite}": outcome.directory for outcome in step.outcomes if outcome.directory
     }
@@ -124,10 +126,14 @@ class _Step:
         """Judge one suite, with a check run of its own that is open only meanwhile."""
         runner, name = self._runner, self._check_name(suite)
         shown = self._reporter.of_suite(suite.suite, name, self._prefix(suite))
+        request = suites.request_of(self._request, suite)
+        skipped = suites.unconcerned(request, suite)
+        if skipped is not None:
+            shown.skip(f"{skipped.verdict}: {skipped.not_run}")
+            return skipped
         check = shown.begin()
         if check is not None:
             commands.set_values(runner.state, {"CHECK_RUN": str(check), "CHECK_NAME": name})
-        request = suites.request_of(self._request, suite)
         outcome = console.judged(request, suite, self._files[suite.suite], fence=steps.fence)
         shown.finish(of_step(outcome))
         if check is not None and shown.check is None:

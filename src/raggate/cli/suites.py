@@ -42,7 +42,8 @@ def check(
     files = suites.reports_of(reports, listed, "--report")
 
     def judge(suite: SuiteFile) -> SuiteOutcome:
-        return console.judged(suites.request_of(request, suite), suite, files[suite.suite])
+        own = suites.request_of(request, suite)
+        return suites.unconcerned(own, suite) or console.judged(own, suite, files[suite.suite])
 
     outcomes = suites.judge_each(listed, judge, console.say)
     click.echo(f"\n{suites_terminal.render(outcomes)}")

@@ -146,6 +146,11 @@ def _fewer_places(before: Collection[str], now: Collection[str]) -> bool:
     return _wider(now, before)
 
 
+def _runs_less(before: Collection[str], now: Collection[str]) -> bool:
+    """Say whether there are changes that do not run the suite any more; where no path is named, all of them do."""
+    return bool(now) and (not before or _fewer_places(before, now))
+
+
 def _fewer_tags(before: Collection[str], now: Collection[str]) -> bool:
     """Say the same of tags, with and without their mark."""
     return _wider(*(list(map(bare_tag, tags)) for tags in (now, before)))
@@ -194,6 +199,7 @@ _RULES: dict[str, Callable[[Any, Any], bool]] = {
     "recheck.confirm": _confirmed_easier,
     "recheck.max_latency_ratio": _larger_or_none,
     "private.places": _fewer_places,
+    "when.paths": _runs_less,
     "private.tags": _fewer_tags,
 }
 """By key: whether its second value lets more through than its first. What names of its own has is looked at apart."""

@@ -24,6 +24,7 @@ from raggate.config.proof_settings import Prove
 from raggate.config.recheck_settings import Recheck
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, RelativePath, Text
+from raggate.config.when_settings import When
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.yamlio import Document, dotted, parse, sentence
 
@@ -217,6 +218,8 @@ class Config(SettingsModel):
     """Where run directories go."""
     trace: bool = False
     """Also write every retrieved chunk into the run directory, as trace.jsonl.gz in the trace schema of substrate."""
+    when: When = When()
+    """Which changes concern the suite."""
     api: Api
     """How to bring the API up."""
     ask: Ask = Ask()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import re
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
@@ -29,6 +30,15 @@ def _relative(path: str) -> str:
     if not path.isprintable():
         raise ValueError("expected a path of characters that can be seen")
     return str(pure)
+
+
+def _in_repository(path: str) -> str:
+    whole = posixpath.normpath(path)
+    if not path or whole.startswith("/") or "\\" in path or "*" in path:
+        raise ValueError("expected a relative path of a file or a directory of the repository, without '*'")
+    if not path.isprintable():
+        raise ValueError("expected a path of characters that can be seen")
+    return whole
 
 
 def _http(url: str) -> str:
@@ -89,6 +99,8 @@ def _service_name(name: str) -> str:
 
 
 RelativePath = Annotated[str, AfterValidator(_relative)]
+PathInRepository = Annotated[str, AfterValidator(_in_repository)]
+"""May begin with `..`: a service's suite can depend on what lies beside the service."""
 HttpUrl = Annotated[str, AfterValidator(_http)]
 Seconds = Annotated[float, Field(gt=0, le=86_400, allow_inf_nan=False)]
 Name = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$")]

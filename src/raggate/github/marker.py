@@ -24,7 +24,7 @@ MOST_SUITE_BYTES = 300
 MARKER_UNITS = 3000
 """The most UTF-16 units that `encode` takes, with the line break at its end."""
 
-VERDICTS = frozenset(get_args(VerdictKind)) | {"usage error", "internal error"}
+VERDICTS = frozenset(get_args(VerdictKind)) | {"usage error", "internal error", "not run"}
 """How a push may have ended: with a verdict, or with the label of what came instead."""
 
 _MOST_NUMBER = 2**53

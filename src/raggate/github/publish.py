@@ -18,6 +18,7 @@ from raggate.models.verdict import Review
 from raggate.reports import comment, markdown
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
 from raggate.reports.parts.budget import COMMENT_LIMIT
+from raggate.text.escape import markdown as safe
 from raggate.text.redact import redact
 
 CHECK_SUMMARY_BYTES = 60_000
@@ -134,11 +135,33 @@ class GitHubReporter:
 
     def complete(self, outcome: StepOutcome) -> None:
         """Complete the check run, if there is one open; on Gitea and Forgejo it is a commit status."""
-        if self.repository is None or self.check is None:
+        if self.check is None:
             return
         base = self.event.base_ref
-        conclusion = checks.conclusion_of(outcome.code)
         title = f"{name_of(outcome.code)}{f' (base {base})' if base else ''}"
+        self._complete(
+            checks.conclusion_of(outcome.code),
+            title,
+            lambda: self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
+            lambda: self.annotations(outcome),
+        )
+
+    def skip(self, why: str) -> None:
+        """Make the check run of a suite that was not run, if there is to be one: it is skipped, which is no success."""
+        self.begin()
+        if self.check is not None:
+            title = self._clean(why)
+            self._complete("skipped", title, lambda: safe(title, limit=1000), list)
+
+    def _complete(
+        self,
+        conclusion: checks.Conclusion,
+        title: str,
+        summary: Callable[[], str],
+        annotations: Callable[[], Sequence[Annotation]],
+    ) -> None:
+        if self.repository is None or self.check is None:
+            return
         try:
             if self.event.gitea:
                 statuses.complete(
@@ -155,8 +178,8 @@ class GitHubReporter:
                     run_id=self.check,
                     conclusion=conclusion,
                     title=title,
-                    summary=self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
-                    annotations=self.annotations(outcome),
+                    summary=summary(),
+                    annotations=annotations(),
                 )
             self.check = None
         except (RaggateError, ValueError) as error:

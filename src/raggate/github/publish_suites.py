@@ -90,7 +90,7 @@ class SuitesReporter:
         """Give the log commands for the annotations of the step, those of the worst suite first."""
         notes: list[Annotation] = []
         for outcome in ranked(self.outcomes):
-            if outcome.suite in self._reporters:
+            if outcome.review is not None and outcome.suite in self._reporters:
                 notes += self._reporters[outcome.suite].annotations(of_step(outcome))
         return log_commands(notes, lenient=lenient, warnings=self._warnings)
 
@@ -113,7 +113,9 @@ class SuitesReporter:
                 return self._clean(comment.render_failure_alert(failure, publication, sticky=url, rerun=rerun))
             return self._clean(pages.render_alert(self.outcomes, publication, sticky=url, rerun=rerun))
 
-        notable = failure is not None or any(of_step(outcome).notable for outcome in self.outcomes)
+        notable = failure is not None or any(
+            of_step(outcome).notable for outcome in self.outcomes if not outcome.not_run
+        )
         return pull_comment.publish(
             repository,
             self.event,

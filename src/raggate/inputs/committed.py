@@ -55,6 +55,11 @@ class Commit:
         if not is_id(self.commit):
             raise UsageError(f"{quoted(self.commit)} is not the full id of a commit", hint=_FETCH)
 
+    def identity(self, path: str) -> str | None:
+        """Name what stands at a path by kind and content; see `Source`."""
+        entry = self._find(path)
+        return None if entry is None else f"{entry.mode} {entry.id}"
+
     def names(self, path: str) -> Mapping[str, bool]:
         """Give what stands directly in a directory; see `Source`.
 

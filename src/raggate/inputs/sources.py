@@ -49,6 +49,9 @@ class Source(Protocol):
         Empty for what is no directory.
         """
 
+    def identity(self, path: str) -> str | None:
+        """Name what stands at a path, file or directory, by its content, as git does; None for nothing, and on disk."""
+
     def describe(self, path: str) -> str:
         """Name a file for messages."""
 
@@ -58,6 +61,10 @@ class Source(Protocol):
     @property
     def commit(self) -> str | None:
         """The full id of the commit; None for the working tree."""
+
+    @property
+    def prefix(self) -> str:
+        """The directory that paths are relative to, in the repository: nothing, or a path that ends in `/`."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,6 +88,7 @@ class WorkTree:
     root: Path
     confined: bool = False
     commit: None = None
+    prefix: str = ""
 
     def read(self, path: str) -> bytes:
         """Read a file; see `Source`."""
@@ -114,6 +122,10 @@ class WorkTree:
                 return {entry.name: entry.is_dir() for entry in entries if not entry.is_symlink()}
         except (FileNotFoundError, NotADirectoryError):
             return {}
+
+    def identity(self, path: str) -> None:
+        """Name nothing: no id was computed; see `Source`."""
+        del path
 
     def _at(self, path: str) -> Path:
         target = self.root / path

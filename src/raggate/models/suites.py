@@ -23,6 +23,10 @@ WORST_FIRST: tuple[int, ...] = (
 regression through, and must not let through with it what was not measured."""
 
 
+NOT_RUN = "not run"
+"""What stands in the place of the verdict of a suite that the change does not concern. Nothing of it was measured."""
+
+
 def severity(code: int) -> int:
     """Give the place of an exit code among `WORST_FIRST`; of one that nobody knows, that of an internal error."""
     return WORST_FIRST.index(code if code in WORST_FIRST else ExitCode.INTERNAL)
@@ -48,6 +52,7 @@ class SuiteOutcome:
         review: its verdict; None where there is none.
         failure: why there is none.
         directory: its run directory; None where nothing was started.
+        not_run: why it was not run, as nothing that concerns it changed; its exit code is 0 then, and it is no pass.
     """
 
     config: str
@@ -56,12 +61,15 @@ class SuiteOutcome:
     review: Review | None = None
     failure: RunFailure | None = None
     directory: Path | None = None
+    not_run: str = ""
 
     @property
     def verdict(self) -> str:
         """The verdict in words, or the label of what came instead."""
         if self.review is not None:
             return self.review.verdict.outcome
+        if self.not_run:
+            return NOT_RUN
         return self.failure.label if self.failure is not None else "internal error"
 
     @property
@@ -69,9 +77,11 @@ class SuiteOutcome:
         """One sentence of why, not escaped."""
         if self.review is not None:
             return self.review.verdict.headline
+        if self.not_run:
+            return self.not_run
         return self.failure.lines[0] if self.failure is not None else ""
 
 
 def ranked(outcomes: Sequence[SuiteOutcome]) -> list[SuiteOutcome]:
-    """Order suites from worst to best; of equals as they were named."""
-    return sorted(outcomes, key=lambda outcome: severity(outcome.code))
+    """Order suites from worst to best, with those that were not run last; of equals as they were named."""
+    return sorted(outcomes, key=lambda outcome: (severity(outcome.code), bool(outcome.not_run)))

@@ -51,6 +51,7 @@ class Request:
         workers: how many processes ask the questions.
         resume: the directory of a run or shard that was killed and goes on, or its name; None to begin one.
         retry_failed: whether calls that failed before it was killed are asked again.
+        head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
@@ -74,6 +75,7 @@ class Request:
     workers: int = 1
     resume: Path | None = None
     retry_failed: bool = False
+    head: str | None = None
     matched: bool = False
     created: Callable[[Path], None] = unheard
 

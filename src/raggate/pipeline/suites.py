@@ -11,7 +11,7 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.publication import RunFailure
 from raggate.models.suites import SuiteOutcome
-from raggate.pipeline import report_files
+from raggate.pipeline import concern, report_files
 from raggate.pipeline.report_files import Files
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -67,6 +67,15 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
         suite: report_files.parsed([text.replace(SUITE, slug) for text in wanted], name)
         for suite, slug in slugs.items()
     }
+
+
+def unconcerned(request: Request, suite: SuiteFile) -> SuiteOutcome | None:
+    """Give the end of a suite that is not run, as nothing that concerns it changed; None where it is to be run."""
+    why = concern.not_run(request)
+    if not why:
+        return None
+    request.say(f"suite {suite.suite} is not run: {why}")
+    return SuiteOutcome(config=suite.config, suite=suite.suite, code=int(ExitCode.PASS), not_run=why)
 
 
 def judge_each(

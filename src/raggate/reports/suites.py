@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
 from raggate.models.publication import Links, Publication
-from raggate.models.suites import SuiteOutcome, ranked, severity, worst
+from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked
 from raggate.reports import failure
 from raggate.reports.parts import header, numbers, sections
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf8_bytes, utf16_units
@@ -31,14 +31,13 @@ LinksOf = Callable[[SuiteOutcome], Links | None]
 
 def summed(outcomes: Sequence[SuiteOutcome]) -> str:
     """Count the suites by how they ended, worst first: `40 suites: 1 cannot tell, 2 regression, 37 pass`."""
-    kinds = Counter(outcome.verdict for outcome in sorted(outcomes, key=lambda outcome: severity(outcome.code)))
+    kinds = Counter(outcome.verdict for outcome in ranked(outcomes))
     return f"{counted(len(outcomes), 'suite')}: {', '.join(f'{count} {kind}' for kind, count in kinds.items())}"
 
 
 def overall(outcomes: Sequence[SuiteOutcome]) -> str:
-    """Name how the step ended: the verdict of its worst suite."""
-    code = worst(outcome.code for outcome in outcomes)
-    return next(outcome.verdict for outcome in outcomes if outcome.code == code)
+    """Name how the step ended: the verdict of its worst suite; a pass only where one was measured."""
+    return ranked(outcomes)[0].verdict
 
 
 def render(
@@ -66,7 +65,7 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     """Render the short comment that is posted anew when a step that passed does so no more; see `comment`."""
     when = "on a re-run of the same commit" if rerun else "since the last push"
     verdict = overall(outcomes)
-    lost = [outcome for outcome in ranked(outcomes) if outcome.verdict != "pass"]
+    lost = [outcome for outcome in ranked(outcomes) if outcome.verdict not in {"pass", NOT_RUN}]
     named = [
         f"- {header.sign(outcome.verdict)} {safe(outcome.suite, limit=NAME)}: {safe(outcome.verdict, limit=40)}. "
         f"{inert(outcome.headline, limit=300, middle=True)}"

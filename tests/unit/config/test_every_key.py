@@ -69,6 +69,7 @@ KEYS: dict[str, Looser | str] = {
     "trace": "a further file of a run, which nothing trusted is read from",
     **dict.fromkeys(("suite", "golden", "vault", "baseline"), OTHER),
     "private.places": looser(["work/Diary"], ["work/Diary/2026"]),
+    "when.paths": Looser(pairs=(([], ["src", "lib"]), (["src", "lib"], ["src"]))),
     "private.tags": looser(["secret"], ["secret/deep"]),
     "private.front_matter": looser({"private": [True]}, {}),
     **{f"api.container.{key}": kind for key, kind in BACKEND.items()},

@@ -32,6 +32,12 @@ FEW = (
     outcome("payments", "placed"),
     failed("billing"),
     outcome("docs", "slightly-worse"),
+    SuiteOutcome(
+        config="services/mail/raggate.yml",
+        suite="mail",
+        code=0,
+        not_run="nothing under services/mail, libs differs from 0123456789ab",
+    ),
 )
 
 
@@ -53,6 +59,13 @@ def test_comment(page: SnapshotAssertion) -> None:
 def test_screen(screen: SnapshotAssertion) -> None:
     """The last lines of the command: a line for each suite, worst first, and the verdict of the worst."""
     assert suites_terminal.render(FEW) == screen
+
+
+def test_what_was_not_run_is_no_pass() -> None:
+    """Where nothing was measured the page and the screen say so, and neither speaks of a pass."""
+    for text in (suites.render(FEW[-1:], LINKED, links_of), suites_terminal.render(FEW[-1:])):
+        assert "1 suite: 1 not run" in visible(text)
+        assert "pass" not in visible(text)
 
 
 def test_alert(page: SnapshotAssertion) -> None:

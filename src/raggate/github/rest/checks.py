@@ -21,7 +21,7 @@ BATCH = 50
 
 _MESSAGE_BYTES = 64_000
 
-Conclusion = Literal["success", "failure", "cancelled"]
+Conclusion = Literal["success", "failure", "cancelled", "skipped"]
 
 
 def conclusion_of(exit_code: int) -> Conclusion:

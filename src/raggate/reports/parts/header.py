@@ -23,6 +23,7 @@ SIGNS = {
     "cannot tell": "❔",
     "invariant broken": "⛔",
     "interrupted": "⏹️",
+    "not run": "➖",
     "partial": "🔎",
     "failed in part": "❌",
     "usage error": "🔧",
@@ -30,7 +31,13 @@ SIGNS = {
 }
 """Verdict -> sign. It never stands without the word."""
 
-_ALERTS = {"pass": "NOTE", "regression": "CAUTION", "invariant broken": "CAUTION", "internal error": "CAUTION"}
+_ALERTS = {
+    "pass": "NOTE",
+    "not run": "NOTE",
+    "regression": "CAUTION",
+    "invariant broken": "CAUTION",
+    "internal error": "CAUTION",
+}
 INTRODUCED = ("This pull request introduces raggate.", "There is no baseline yet to compare it with.")
 _RELAYED = "Measured by an untrusted run, judged here by this repository's own policy."
 

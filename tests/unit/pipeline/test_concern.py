@@ -1,0 +1,173 @@
+"""Which changes concern a suite: what git has on both sides decides, and whatever is not certain runs it."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from raggate.pipeline import concern
+from raggate.pipeline.request import Request
+
+CONFIG = """\
+suite: a
+golden: golden.jsonl
+vault: {notes: vault}
+api: {container: {build: {context: api}, port: 80}}
+when: {paths: [src, ../../libs/search]}
+"""
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+FILES = {
+    "services/a/raggate.yml": CONFIG,
+    "services/a/golden.jsonl": "{}\n",
+    "services/a/vault/n.md": "# N\n",
+    "services/a/api/Dockerfile": "FROM scratch\n",
+    "services/a/src/main.go": "package main\n",
+    "services/b/main.go": "package main\n",
+    "libs/search/rank.go": "package search\n",
+    "libs/other/x.go": "package other\n",
+}
+
+
+def git(root: Path, *words: str) -> str:
+    """Run git, and give what it prints."""
+    done = subprocess.run(["git", *IDENTITY, *words], cwd=root, check=True, capture_output=True, text=True)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give a committed repository with a suite and a library that it uses, as the working directory."""
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(content)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "base")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def reason(said: list[str] | None = None, *, against: str | None = "HEAD", head: str | None = None) -> str:
+    """Say why the suite is not run; empty where it is."""
+    lines = said if said is not None else []
+    config = Path("services/a/raggate.yml")
+    return concern.not_run(
+        Request(config_file=config, environment={}, say=lines.append, systems=(), against=against, head=head)
+    )
+
+
+def append(name: str) -> Callable[[Path], None]:
+    """Change a file."""
+    return lambda root: (root / name).write_text((root / name).read_text() + "\n") and None
+
+
+def move(name: str, to: str) -> Callable[[Path], None]:
+    """Rename a file."""
+    return lambda root: (root / name).rename(root / to) and None
+
+
+def baseline(root: Path) -> None:
+    """Add a baseline where the suite has none."""
+    (root / "services/a/baselines").mkdir()
+    (root / "services/a/baselines/a.json").write_text("{}")
+
+
+def forced(root: Path) -> None:
+    """Commit a file that the change itself makes git ignore."""
+    (root / ".gitignore").write_text("*.so\n")
+    (root / "services/a/src/evil.so").write_text("x")
+    git(root, "add", "-f", "services/a/src/evil.so")
+
+
+def submodule(root: Path) -> None:
+    """Put another repository, by its commit, among the sources."""
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},services/a/src/vendor")
+
+
+CONCERNING: dict[str, Callable[[Path], None]] = {
+    "a file below a path": append("services/a/src/main.go"),
+    "a file beside the service": append("libs/search/rank.go"),
+    "its configuration": append("services/a/raggate.yml"),
+    "its questions": append("services/a/golden.jsonl"),
+    "its notes": append("services/a/vault/n.md"),
+    "what its image is built from": append("services/a/api/Dockerfile"),
+    "a file that is deleted": lambda root: (root / "services/a/src/main.go").unlink(),
+    "a file that moves away": move("libs/search/rank.go", "libs/other/rank.go"),
+    "a file that moves there": move("services/b/main.go", "services/a/src/b.go"),
+    "a new baseline": baseline,
+    "a file that is ignored and committed": forced,
+    "another commit of a submodule": submodule,
+    "a mode": lambda root: (root / "services/a/src/main.go").chmod(0o755),
+}
+
+
+@pytest.mark.parametrize("name", CONCERNING)
+def test_what_concerns_a_suite(repository: Path, name: str) -> None:
+    """A change of anything that the base names, committed, runs the suite."""
+    base = git(repository, "rev-parse", "HEAD")
+    CONCERNING[name](repository)
+    if name != "another commit of a submodule":
+        git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "change")
+    assert reason(against=base) == ""
+
+
+def test_what_does_not(repository: Path) -> None:
+    """A change of anything else does not, and the reason names the paths and the commit."""
+    base = git(repository, "rev-parse", "HEAD")
+    append("services/b/main.go")(repository)
+    append("libs/other/x.go")(repository)
+    git(repository, "commit", "-qam", "change")
+    told = f"nothing under services/a/src, libs/search differs from {base[:12]}"
+    assert reason(against=base) == reason(against=base, head=git(repository, "rev-parse", "HEAD")) == told
+
+
+def test_what_is_not_committed_counts(repository: Path) -> None:
+    """On a laptop a change concerns the suite before it is committed."""
+    assert reason().startswith("nothing")
+    append("libs/search/rank.go")(repository)
+    assert reason() == ""
+
+
+def test_the_commit_under_test_counts_beside_the_checkout(repository: Path) -> None:
+    """Where a job has checked out the base, as beside an image that is built elsewhere, the change still runs it."""
+    base = git(repository, "rev-parse", "HEAD")
+    append("libs/search/rank.go")(repository)
+    git(repository, "commit", "-qam", "change")
+    head = git(repository, "rev-parse", "HEAD")
+    git(repository, "checkout", "-q", base)
+    assert reason(against=base).startswith("nothing")
+    assert reason(against=base, head=head) == ""
+
+
+def test_the_paths_are_those_of_the_base(repository: Path) -> None:
+    """A change that takes a path out of its own configuration, or moves that away, is measured."""
+    base = git(repository, "rev-parse", "HEAD")
+    config = repository / "services/a/raggate.yml"
+    config.write_text(CONFIG.replace("src, ../../libs/search", "api"))
+    append("libs/search/rank.go")(repository)
+    assert reason(against=base) == ""
+    config.unlink()
+    assert reason(against=base) == ""
+
+
+@pytest.mark.parametrize("paths", ["[]", "[gone]", "[../../../elsewhere]"])
+def test_what_is_not_certain_runs_it(repository: Path, paths: str) -> None:
+    """Without paths, and where one of them is nowhere, so that nothing could change there, every change runs it."""
+    (repository / "services/a/raggate.yml").write_text(CONFIG.replace("[src, ../../libs/search]", paths))
+    git(repository, "commit", "-qam", "paths")
+    said: list[str] = []
+    assert reason(said) == ""
+    assert [line.partition(",")[0] for line in said] == (
+        [] if paths == "[]" else [f"when.paths: there is no {paths[1:-1]}"]
+    )
+
+
+@pytest.mark.parametrize("against", [None, "nowhere"])
+def test_without_another_side_it_is_run(repository: Path, against: str | None) -> None:
+    """A push, a schedule and a revision that cannot be read leave nothing out."""
+    del repository
+    assert reason(against=against) == ""
