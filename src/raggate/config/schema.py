@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated, Any, Literal, get_args, get_origin
+from typing import Annotated, Literal
 
 from pydantic import (
     AfterValidator,
-    BaseModel,
     BeforeValidator,
     Field,
     ValidationError,
@@ -15,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from raggate.config import judge_places, mcp_rules, probe_rules
+from raggate.config import config_problems, judge_places, mcp_rules, probe_rules
 from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import IN_POINTS, Judges
@@ -26,7 +25,7 @@ from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, RelativePath, Text
 from raggate.config.when_settings import When
 from raggate.errors import FileProblems, Problem, UsageError
-from raggate.text.yamlio import Document, dotted, parse, sentence
+from raggate.text.yamlio import dotted, parse
 
 PROGRAM_AND_ADAPTER = (
     "expected both `api.program` and `ask.adapter: kebab`, or neither: add what is missing or remove the other"
@@ -71,7 +70,6 @@ Days = Annotated[
 Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 NotBlank = Annotated[Text, AfterValidator(_not_blank)]
 
-SHOWN_PROBLEMS = 10
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
     "hit_at_1",
@@ -297,7 +295,7 @@ def load(data: bytes, name: str) -> Config:
     try:
         config = Config.model_validate(document.value, strict=True)
     except ValidationError as error:
-        problems, more = _describe(error, document)
+        problems, more = config_problems.of(error, document, Config)
     else:
         file = judge_places.misplaced(config)
         if file is None:
@@ -305,48 +303,3 @@ def load(data: bytes, name: str) -> Config:
         key, text = file
         problems, more = [Problem(name, document.line(key), f"{dotted(key)}: {text}", dotted(key))], 0
     raise FileProblems("invalid-config", problems, more=more, hint="docs/configuration.md lists every key.")
-
-
-def _describe(error: ValidationError, document: Document) -> tuple[list[Problem], int]:
-    """Give the problems that are shown, in the order of the file, and how many others there are."""
-    problems = error.errors(include_url=False)
-    places = [tuple(part for part in problem["loc"] if not _is_union_tag(part)) for problem in problems]
-    enclosing = {where[:depth] for where in places for depth in range(len(where))}
-    # of the branches of a union the one that got furthest is the one that was meant
-    meant = [(where, problem) for where, problem in zip(places, problems, strict=True) if where not in enclosing]
-    meant.sort(key=lambda item: document.line(item[0]))
-    shown: dict[Problem, None] = {}
-    for done, (where, problem) in enumerate(meant):
-        # explaining takes longer than finding, and a file can be wrong in thousands of places
-        if len(shown) == SHOWN_PROBLEMS:
-            return [*shown], len({place for place, _ in meant[done:]})
-        known_keys = _known_keys(where[:-1]) if problem["type"] == "extra_forbidden" else ()
-        text = sentence(where, problem, known_keys)
-        shown[Problem(document.name, document.line(where), text, dotted(where))] = None
-    return [*shown], 0
-
-
-def _is_union_tag(part: int | str) -> bool:
-    return isinstance(part, str) and (
-        part in {"Rule", "float", "[key]"} or part.startswith(("constrained", "literal["))
-    )
-
-
-def _known_keys(path: tuple[int | str, ...]) -> tuple[str, ...]:
-    annotation: Any = Config
-    for part in path:
-        model = _model_in(annotation)
-        if get_origin(annotation) in {dict, list}:
-            annotation = get_args(annotation)[-1]
-        elif model is not None and part in model.model_fields:
-            annotation = model.model_fields[str(part)].annotation
-        else:
-            return ()
-    model = _model_in(annotation)
-    return tuple(model.model_fields) if model and get_origin(annotation) is not dict else ()
-
-
-def _model_in(annotation: Any) -> type[BaseModel] | None:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
-        return annotation
-    return next((model for part in get_args(annotation) if (model := _model_in(part))), None)

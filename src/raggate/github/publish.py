@@ -15,10 +15,9 @@ from raggate.github.runner.event import Event
 from raggate.github.runner.results import name_of
 from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
-from raggate.reports import comment, markdown
+from raggate.reports import comment, markdown, suites
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
 from raggate.reports.parts.budget import COMMENT_LIMIT
-from raggate.text.escape import markdown as safe
 from raggate.text.redact import redact
 
 CHECK_SUMMARY_BYTES = 60_000
@@ -151,7 +150,7 @@ class GitHubReporter:
         self.begin()
         if self.check is not None:
             title = self._clean(why)
-            self._complete("skipped", title, lambda: safe(title, limit=1000), list)
+            self._complete("skipped", title, lambda: suites.render_skipped(title), list)
 
     def _complete(
         self,

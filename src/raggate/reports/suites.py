@@ -77,6 +77,11 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     return "\n\n".join(filter(None, [head, "\n".join([*named, *more]), everything])) + "\n"
 
 
+def render_skipped(why: str) -> str:
+    """Render the text of a check run of a suite that was not run."""
+    return f"{inert(why, limit=1000, middle=True)}\n\nNothing of this suite was measured.\n"
+
+
 def _sections(
     outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, full: bool
 ) -> list[Section]:
