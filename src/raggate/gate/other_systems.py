@@ -74,9 +74,11 @@ def compat_scores(
     Returns:
         By system and then by mode: their aggregates; or `problem` alone where their code would stop.
     """
+    if not (names := list(wanted)):
+        return {}
     modes = list(dict.fromkeys(item.result.mode for item in run.results))
     by_name = {system.name: system.scores for system in systems if system.scores is not None}
-    return {name: {mode: _scores(by_name[name], run, mode, full_text=full_text) for mode in modes} for name in wanted}
+    return {name: {mode: _scores(by_name[name], run, mode, full_text=full_text) for mode in modes} for name in names}
 
 
 def _scores(scores: Scores, run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:

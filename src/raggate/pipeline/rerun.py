@@ -51,7 +51,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
             (directory / name).unlink(missing_ok=True)
     settings = measured.config
     scorecard = scoring.score(measured, settings.score.k)
-    whole = result_rows.keeps_whole_texts(measured)
+    whole = bool(settings.score.compat) and result_rows.keeps_whole_texts(measured)
     compat = compat_scores(measured, settings.score.compat, systems, full_text=whole)
     scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat)
     if has_verdict:

@@ -15,6 +15,7 @@ from itertools import chain
 from pydantic import TypeAdapter, ValidationError
 
 from raggate.errors import UsageError
+from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
 from raggate.models.judging import Judgement
 from raggate.models.judging_quality import highest
@@ -23,6 +24,7 @@ from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text.jsonio import JsonObject, dumps, parse_object, printable
+from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
@@ -64,19 +66,22 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     Raises:
         UsageError: naming file and line, for a row that does not hold what it should.
     """
-    by_id = {case.id: case for case in cases.cases}
+    known = by_id(cases.cases)
     items = LongSequence(LABELLED)
     places: dict[int, array[int]] = {1: array("I")}
-    seen: dict[tuple[int, str], dict[str, int]] = {}
+    # by repeat and mode: the line of each case, 0 for none
+    rows: dict[tuple[int, str], array[int]] = {}
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
-        item = _read_row(line, f"{name}:{number}", by_id)
+        case, item = _read_row(line, f"{name}:{number}", known)
         repeat, mode = item.result.repeat, item.result.mode
-        first = seen.setdefault((repeat, mode), {}).setdefault(item.case.id, number)
-        if first != number:
+        if (repeat, mode) not in rows:
+            rows[repeat, mode] = array("I", [0]) * len(known)
+        if first := rows[repeat, mode][case]:
             raise UsageError(f"{name}:{number}: {quoted(item.case.id)} is already in line {first}")
-        if item.case.id not in seen.get((1, mode), ()):
+        rows[repeat, mode][case] = number
+        if (1, mode) not in rows or not rows[1, mode][case]:
             raise UsageError(f"{name}:{number}: an answer of {quoted(item.case.id)} before its first")
         places.setdefault(repeat, array("I")).append(len(items))
         items.append(item)
@@ -84,11 +89,12 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     return items.chosen(places[1]), items.chosen(array("I", later))
 
 
-def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult:
+def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int, LabelledResult]:
+    """Read a row. Returns the position of its case, too."""
     row = parse_object(line, place)
-    case = by_id.get(str(row.get("test_case_id")))
-    if case is None:
+    if (named := cases.find(str(row.get("test_case_id")))) is None:
         raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
+    position, case = named
     try:
         labels = _LABELS.validate_python(row.get("labels"))
         known = {"case_id": case.id, "mode": row["mode"], "repeat": row.get("repeat", 1)}
@@ -110,7 +116,8 @@ def _read_row(line: bytes, place: str, by_id: dict[str, Case]) -> LabelledResult
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     if any(not 0 <= index < len(case.gold_supports) for index in indices):
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
-    return LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
+    item = LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
+    return position, item
 
 
 def check_result(result: Result, place: str) -> None:
