@@ -19,7 +19,10 @@ from raggate.text.jsonio import written
 from raggate.text.numbers import rounded_or_none
 
 MOST_LISTED = 10_000
-"""Answers that a page lists: those that changed or failed, and the first of the others."""
+"""Answers of which a page lists all."""
+
+LISTED_OF_MORE = 2_000
+"""Answers that it lists of more: those that changed or failed, and the first of the others."""
 
 LONGEST_QUESTION = 500
 LONGEST_ANSWER = 1500
@@ -80,9 +83,9 @@ def _listed_of(review: Review, flips: Mapping[Key, Flip]) -> AbstractSet[Key] | 
     cases = review.scorecard.cases
     failed = ((case.mode, case.case_id) for case in cases if case.failure is not None)
     changed = sorted(flips, key=lambda key: _ROOM.index(flips[key].kind))
-    listed: dict[Key, None] = dict.fromkeys(islice(changed, MOST_LISTED))
+    listed: dict[Key, None] = dict.fromkeys(islice(changed, LISTED_OF_MORE))
     for key in chain(failed, ((case.mode, case.case_id) for case in cases)):
-        if len(listed) >= MOST_LISTED:
+        if len(listed) >= LISTED_OF_MORE:
             break
         listed[key] = None
     return listed.keys()
