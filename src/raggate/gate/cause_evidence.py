@@ -7,8 +7,9 @@ from dataclasses import replace
 from heapq import nsmallest
 from itertools import pairwise
 
+from raggate.gate.by_question import by_question
 from raggate.gate.index_change import IndexChange
-from raggate.gate.overview import Overview, by_question
+from raggate.gate.overview import Overview
 from raggate.gate.score_weights import fitted_weights
 from raggate.gate.shared_chunks import largest_shift, most_overtaking, of_questions, renumbered, rescored
 from raggate.models.cause import CauseEvidence, ListEvidence, Range, same_score
@@ -46,7 +47,7 @@ def cause_evidence(
         changes: how the notes differ between the two.
         overview: what the answers of the run show together; None to gather that here.
     """
-    overview = Overview.of(run, by_question(before)) if overview is None else overview
+    overview = Overview.of(run, by_question(before.cases)) if overview is None else overview
     modes = dict.fromkeys(case.mode for case in now.cases)
     sides = {mode: [[case for case in side.cases if case.mode == mode] for side in (before, now)] for mode in modes}
     index = IndexChange(before.fingerprint, now.fingerprint)

@@ -2,27 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Mapping, Set as AbstractSet
 from dataclasses import replace
-from typing import Any
 
-from raggate.config.retrieval_modes import asked_in
 from raggate.gate import judged_metrics
+from raggate.gate.both_sides import Sides, all_rows
+from raggate.gate.by_question import by_question
 from raggate.gate.cause_evidence import cause_evidence
 from raggate.gate.completeness import idle, modes_without_past, not_asked, other_questions
 from raggate.gate.flips import find_flips
+from raggate.gate.golden_changes import golden_changes
 from raggate.gate.matchless import modes_without_match
 from raggate.gate.other_systems import restate
-from raggate.gate.overview import Overview, by_question
-from raggate.gate.paired_rows import PairedCases, mean_of
+from raggate.gate.overview import Overview
 from raggate.gate.reach import reaches
-from raggate.gate.stand_ins import uncompared
 from raggate.gate.untold_headings import untold_headings
 from raggate.models.baseline import Baseline, Restated
-from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
+from raggate.models.comparison import Comparison, Delta, NoteChange
 from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
-from raggate.models.scorecard import OVERALL, CaseScore, MetricValue, Scorecard
+from raggate.models.scorecard import OVERALL, Scorecard
 
 # told elsewhere, or different in every run
 _NOT_CONFIGURATION = frozenset(
@@ -62,28 +61,27 @@ def compare(
     if baseline is not None:
         theirs = None if baseline.paired else restate(run, scorecard, baseline)
         incomparable = (*baseline.unfit, *incomparable, *(theirs.problems if theirs else ()))
-    before = by_question(baseline.scorecard) if baseline is not None and not incomparable else {}
+    before = by_question(baseline.scorecard.cases if baseline is not None and not incomparable else ())
     overview = Overview.of(run, before)
     bare = _bare(run, scorecard, baseline, incomparable, overview)
     if baseline is None or incomparable:
         return bare
-    sides = [(before.get((new.mode, new.case_id)), new) for new in scorecard.cases]
-    pairs = [(old, new) for old, new in sides if old is not None and baseline.same(old.hash, new.hash)]
-    counted = [(old, new) for old, new in sides if (new.mode, new.case_id) not in waived]
     changes = _vault_changes(scorecard, baseline)
     evidence = cause_evidence(run, scorecard, baseline.scorecard, changes, overview)
-    flips = find_flips(run, pairs, flip_at, evidence, scorecard.cases)
-    deltas = _unpaired(scorecard, theirs) if theirs else _paired(counted, scorecard, baseline, min_slice)
+    sides = Sides(scorecard, baseline, flip_at=flip_at, waived=waived)
+    sides.add_all(before)
+    flips = find_flips(run, sides.moved, flip_at, evidence, scorecard.cases)
+    deltas = _unpaired(scorecard, theirs) if theirs else sides.deltas(min_slice)
     return replace(
         bare,
         baseline=theirs.baseline if theirs else baseline,
         deltas=tuple(deltas),
         flips=tuple(replace(flip, waived=(flip.mode, flip.case_id) in waived) for flip in flips),
-        golden=_golden_changes(run, scorecard, baseline, pairs),
+        golden=golden_changes(run, scorecard, baseline, refiled=sides.refiled, released=sides.released),
         vault_changes=changes,
         config_changes=_config_changes(scorecard, baseline),
         evidence=evidence,
-        compared=len({new.case_id for _, new in pairs}),
+        compared=sides.compared,
     )
 
 
@@ -108,55 +106,8 @@ def _bare(
     return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(overview)))
 
 
-def _paired(
-    sides: Sequence[tuple[CaseScore | None, CaseScore]], scorecard: Scorecard, baseline: Baseline, min_slice: int
-) -> Iterable[Delta]:
-    pairs: dict[str, list[tuple[CaseScore, CaseScore]]] = {}
-    cases: dict[str, list[CaseScore]] = {}
-    others: dict[tuple[str, str], list[tuple[CaseScore | None, CaseScore]]] = {}
-    for old, new in sides:
-        cases.setdefault(new.mode, []).append(new)
-        if old is not None and baseline.same(old.hash, new.hash):
-            pairs.setdefault(new.mode, []).append((old, new))
-        else:
-            for name in new.slices:
-                others.setdefault((new.mode, name), []).append((old, new))
-    rows = list(_all_rows(scorecard, baseline))
-    metrics = [*dict.fromkeys(metric for _, _, metric, _ in rows)]
-    paired = {mode: PairedCases(pairs.get(mode, ()), metrics) for mode in dict.fromkeys(row[0] for row in rows)}
-    for mode, name, metric, stored in rows:
-        row = paired[mode].row((mode, name, metric), stored)
-        changes: dict[str, Any] = {}
-        if name not in scorecard.slices.get(mode, {}):
-            # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
-            changes["baseline"] = stored
-        if name == OVERALL:
-            changes |= _whole_run(row, cases.get(mode, ()), stored, past=mode in baseline.scorecard.slices)
-        if left := others.get((mode, name)):
-            stand, fell = uncompared(row, left, baseline.scorecard.slices.get(mode, {}), min_slice)
-            changes |= {"uncompared": stand, "fell": tuple(sorted({*row.fell, *fell}))}
-        yield replace(row, **changes) if changes else row
-
-
-def _whole_run(row: Delta, cases: Sequence[CaseScore], stored: MetricValue, *, past: bool) -> dict[str, MetricValue]:
-    """Give what a row shows of the run itself, beside the cases that are compared.
-
-    Args:
-        row: the metric over the cases that are compared.
-        cases: all of the mode but those waived.
-        stored: the baseline's mean.
-        past: whether the baseline has the mode; nothing of one without a past can be compared, and all of it is shown.
-    """
-    values = [case.values.get(row.metric) for case in cases]
-    known = [value for value in values if value is not None]
-    whole = mean_of(known, len(values) - len(known), stored)
-    if not past:
-        return {"current": whole}
-    return {} if whole.n == row.current.n else {"full_run": whole}
-
-
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
-    for mode, name, metric, stored in _all_rows(scorecard, theirs.baseline):
+    for mode, name, metric, stored in all_rows(scorecard, theirs.baseline):
         own = scorecard.slices.get(mode, {}).get(name, {}).get(metric) or stored.without_cases()
         restated = theirs.current.get(mode, {}).get(name, {}).get(metric)
         # what raggate does not measure in this run, such as answers that were not asked for, is no loss by other terms
@@ -165,46 +116,6 @@ def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:
             row = replace(row, full_run=own)
         # means over other numbers of questions say nothing of each other
         yield replace(row, delta=None) if other_questions(row) else row
-
-
-def _all_rows(scorecard: Scorecard, baseline: Baseline) -> Iterable[tuple[str, str, str, MetricValue]]:
-    """Give every mode, slice and metric of the baseline, and those of the run that it does not have."""
-    for mode, slices in baseline.scorecard.slices.items():
-        for name, metrics in slices.items():
-            for metric, stored in metrics.items():
-                yield mode, name, metric, stored
-    for mode, slices in scorecard.slices.items():
-        for name, metrics in slices.items():
-            known = baseline.scorecard.slices.get(mode, {}).get(name, {})
-            for metric, current in metrics.items():
-                if metric not in known:
-                    yield mode, name, metric, current.without_cases()
-
-
-def _golden_changes(
-    run: Run, scorecard: Scorecard, baseline: Baseline, pairs: Sequence[tuple[CaseScore, CaseScore]]
-) -> GoldenChanges:
-    """Compare the golden sets, not what was asked of them: a run may have been cut short."""
-    if not baseline.paired:
-        return GoldenChanges()
-    before = {case.case_id: case.hash for case in baseline.scorecard.cases}
-    now = {case.id: case.hash for case in run.golden.cases}
-    both = set(before) & set(now)
-    modes = set(baseline.scorecard.slices) & set(scorecard.slices)
-    refiled = {new.case_id for old, new in pairs if set(old.slices) != set(new.slices)}
-    pairs_before = {(case.mode, case.case_id) for case in baseline.scorecard.cases}
-    pairs_now = {(mode, case.id) for case in run.golden.cases for mode in modes if asked_in(case.modes, mode)}
-
-    def limited(pairs: set[tuple[str, str]]) -> set[str]:
-        return {f"{case} ({mode})" for mode, case in pairs if mode in modes and case in both}
-
-    return GoldenChanges(
-        added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
-        removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
-        relabelled=tuple(sorted(case for case in both if not baseline.same(before[case], now[case]))),
-        refiled=tuple(sorted(refiled)),
-        released=tuple(sorted({new.case_id for old, new in pairs if old.must_pass and not new.must_pass})),
-    )
 
 
 def _vault_changes(scorecard: Scorecard, baseline: Baseline) -> tuple[NoteChange, ...]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
@@ -36,7 +36,7 @@ NO_EVIDENCE = CauseEvidence()
 
 def find_flips(
     run: Run,
-    pairs: Sequence[tuple[CaseScore, CaseScore]],
+    pairs: Iterable[tuple[CaseScore, CaseScore]],
     flip_at: int,
     evidence: CauseEvidence = NO_EVIDENCE,
     scores: Sequence[CaseScore] = (),
@@ -54,7 +54,7 @@ def find_flips(
         evidence: what causes are looked for in.
         scores: all of the run, by which answers are looked up.
     """
-    moved = {(new.mode, new.case_id): (old, new) for old, new in pairs if _may_flip(old, new, flip_at)}
+    moved = {(new.mode, new.case_id): (old, new) for old, new in pairs if may_flip(old, new, flip_at)}
     flips = []
     for item in first_answers(run, moved, scores):
         failure = item.result.failure
@@ -65,7 +65,7 @@ def find_flips(
     return tuple(sorted(flips, key=_order))
 
 
-def _may_flip(old: CaseScore, new: CaseScore, flip_at: int) -> bool:
+def may_flip(old: CaseScore, new: CaseScore, flip_at: int) -> bool:
     """Say whether anything moved by which a question may flip: the others are not looked up."""
     return any(was != now for was, now in zip(_standing(old, flip_at), _standing(new, flip_at), strict=True))
 

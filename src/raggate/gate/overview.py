@@ -12,17 +12,12 @@ from raggate.gate.passages import note_of
 from raggate.models.cause import FolderKind
 from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Result, Run
-from raggate.models.scorecard import CaseScore, Scorecard
+from raggate.models.scorecard import CaseScore
 
 Before = Mapping[tuple[str, str], CaseScore]
 """The scores of a baseline by mode and case id."""
 
 _MOST = 255
-
-
-def by_question(scorecard: Scorecard) -> Before:
-    """Give the scores of a scorecard by mode and case id."""
-    return {(case.mode, case.case_id): case for case in scorecard.cases}
 
 
 class AnswerCounts:

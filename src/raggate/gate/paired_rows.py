@@ -5,63 +5,91 @@ There are as many rows as metrics times slices, so a metric is looked up once in
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set as AbstractSet
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from math import isnan
 from typing import TypeVar
 
 from raggate.gate.statistics.intervals import t_interval, tango
 from raggate.gate.statistics.paired import unit_changes
 from raggate.models.comparison import Delta, Interval, difference
-from raggate.models.scorecard import EPSILON, CaseScore, Direction, MetricValue, improvement
+from raggate.models.metric_values import Numbers
+from raggate.models.scorecard import EPSILON, CaseScore, Direction, MetricValue, oriented
+from raggate.text.long_columns import LongColumns
+from raggate.text.long_sequence import LongSequence, Packing
 
 T = TypeVar("T")
 
 Pair = tuple[CaseScore, CaseScore]
-Values = Sequence[float | None]
+Values = Sequence[float]
+"""A number for every case; not a number where it has no value."""
+
 Places = Sequence[int]
 """Places of cases among all of the mode, ascending."""
 
-
-@dataclass(frozen=True, slots=True)
-class _Slice:
-    places: Places
-    members: AbstractSet[int]
-    grouped: bool
+_NAMES: Packing[str] = Packing(str.encode, bytes.decode)
+_ALONE = -1
 
 
 @dataclass(frozen=True, slots=True)
 class _Column:
-    """One metric of every case, in their order, and where it has values, fell, rose, and is neither 0 nor 1."""
+    """One metric of every case, in their order, and where it fell and rose.
+
+    `whole` says whether every case has a value on both sides; `graded` has a 1 for each with one that is neither 0 nor
+    1, and is empty where there is none.
+    """
 
     before: Values
     after: Values
-    changes: Sequence[float]
-    had: AbstractSet[int]
-    both: AbstractSet[int]
+    changes: Values
+    whole: bool
     fell: Places
     rose: Places
-    graded: AbstractSet[int]
+    graded: bytes
+
+    def both(self, places: Places) -> Places:
+        """Give those of some cases that have a value on both sides."""
+        return places if self.whole else [at for at in places if not isnan(self.before[at] + self.after[at])]
+
+    def had(self, places: Places) -> int:
+        """Say how many of some cases have a value before."""
+        return len(places) if self.whole else sum(not isnan(self.before[at]) for at in places)
 
 
 class PairedCases:
-    """The cases of one mode that are the same on both sides, each with its past."""
+    """The cases of one mode that are the same on both sides, each with its past; they pass by once.
 
-    def __init__(self, pairs: Sequence[Pair], metrics: Sequence[str]) -> None:
-        self._pairs = pairs
-        # case by case, which is how they lie in memory
-        self._before = _by_metric([old for old, _ in pairs], metrics)
-        self._after = _by_metric([new for _, new in pairs], metrics)
-        self._groups = [new.group for _, new in pairs]
-        self._columns: dict[tuple[str, Direction], _Column] = {}
-        places: dict[str, list[int]] = {}
-        for place, (_, new) in enumerate(pairs):
-            for name in new.slices:
-                places.setdefault(name, []).append(place)
-        self._slices = {name: self._slice(members) for name, members in places.items()}
+    Args:
+        pairs: the cases to begin with.
+        metrics: what they are compared by.
+    """
 
-    def _slice(self, places: Places) -> _Slice:
-        return _Slice(places, frozenset(places), _repeated(_at(self._groups, places)))
+    def __init__(self, pairs: Iterable[Pair], metrics: Sequence[str]) -> None:
+        self._metrics = {metric: at for at, metric in enumerate(metrics)}
+        self._numbers = Numbers(metrics), Numbers(metrics)
+        self._values = LongColumns(2 * len(metrics))
+        self._names = LongSequence(_NAMES)
+        self._groups = array("l")
+        self._group_numbers: dict[str, int] = {}
+        self._slices: dict[str, array[int]] = {}
+        self._grouped: dict[str, bool] = {}
+        self._last: tuple[tuple[str, Direction], _Column] | None = None
+        for old, new in pairs:
+            self.add(old, new)
+
+    def add(self, old: CaseScore, new: CaseScore) -> None:
+        """Take one more case."""
+        place = len(self._names)
+        before, after = self._numbers
+        self._values.append([*before(old.values), *after(new.values)])
+        self._names.append(new.case_id)
+        group = self._group_numbers.setdefault(new.group, len(self._group_numbers)) if new.group else _ALONE
+        self._groups.append(group)
+        for name in new.slices:
+            self._slices.setdefault(name, array("I")).append(place)
 
     def row(self, place: tuple[str, str, str], like: MetricValue) -> Delta:
         """Hold a metric's values of the same cases against each other; a mean over other cases would be no change.
@@ -72,17 +100,15 @@ class PairedCases:
         """
         mode, name, metric = place
         column = self._column_of(metric, like.direction)
-        part = self._slices.get(name) or self._slice(())
-        both = part.places
-        if len(column.both) < len(self._pairs):
-            both = [at for at in part.places if at in column.both]
-        had = sum(map(column.had.__contains__, part.places))
-        fell, rose = ([at for at in places if at in part.members] for places in (column.fell, column.rose))
-        binary = bool(part.places) and column.graded.isdisjoint(part.members)
-        before = _mean(_at(column.before, both or part.places), len(part.places), like)
+        places = self._slices.get(name, ())
+        both = column.both(places)
+        had = column.had(places)
+        fell, rose = (_within(places, moved, len(self._names)) for moved in (column.fell, column.rose))
+        binary = len(places) > 0 and not (column.graded and any(map(column.graded.__getitem__, places)))
+        before = _mean(_at(column.before, both or places), len(places), like)
         after = before
         if column.after is not column.before:
-            after = _mean(_at(column.after, both if had else part.places), len(part.places), like)
+            after = _mean(_at(column.after, both if had else places), len(places), like)
         return Delta(
             mode=mode,
             slice=name,
@@ -93,63 +119,83 @@ class PairedCases:
             regressed=len(fell),
             improved=len(rose),
             binary=binary,
-            interval=_oriented(like.direction, self._gain(column, part, both, (len(fell), len(rose)), binary=binary)),
+            interval=_oriented(like.direction, self._gain(column, name, both, (len(fell), len(rose)), binary=binary)),
             unpaired=had - len(both),
-            fell=tuple(self._pairs[at][1].case_id for at in fell),
+            fell=tuple(map(self._names.__getitem__, fell)),
         )
 
     def _gain(
-        self, column: _Column, part: _Slice, both: Places, counts: tuple[int, int], *, binary: bool
+        self, column: _Column, name: str, both: Places, counts: tuple[int, int], *, binary: bool
     ) -> Interval | None:
-        """Give the 95% interval of the mean change; None where nothing can be said of its spread.
+        """Give the 95 % interval of the mean change; None where nothing can be said of its spread.
 
         Args:
             column: the metric.
-            part: the slice.
+            name: the slice.
             both: its cases with two values.
             counts: how many of them got worse, and better.
             binary: whether each scores 0 or 1, so that counts tell all, but where cases of one group move together.
         """
-        groups = _at(self._groups, both) if part.grouped else None
-        if binary and both and not (groups and _repeated(groups)):
+        groups = None
+        if self._is_grouped(name):
+            groups = [None if group == _ALONE else group for group in _at(self._groups, both)]
+        if binary and len(both) > 0 and not (groups and _repeated(groups)):
             return _tango(len(both), *counts)
         if not any(counts):
             return None
         return t_interval(unit_changes(_at(column.changes, both), groups))
 
+    def _is_grouped(self, name: str) -> bool:
+        """Say whether two cases of a slice are of one group."""
+        if name not in self._grouped:
+            groups = _at(self._groups, self._slices.get(name, ())) if self._group_numbers else ()
+            self._grouped[name] = _repeated([group for group in groups if group != _ALONE])
+        return self._grouped[name]
+
     def _column_of(self, metric: str, direction: Direction) -> _Column:
-        known = self._columns.get((metric, direction))
-        if known is None:
-            sides = (self._before.get(metric, ()), self._after.get(metric, ()))
-            known = self._columns[metric, direction] = _column(*sides, direction)
-        return known
+        # one at a time: whoever asks for the rows of a metric one after the other has it made once
+        if self._last is None or self._last[0] != (metric, direction):
+            at = self._metrics.get(metric)
+            sides = (at, None if at is None else at + len(self._metrics))
+            before, after = (array("d") if side is None else self._values.column(side) for side in sides)
+            self._last = ((metric, direction), _column(before, after, direction))
+        return self._last[1]
 
 
-def _by_metric(cases: Sequence[CaseScore], metrics: Sequence[str]) -> dict[str, Values]:
-    rows = [[*map(case.values.get, metrics)] for case in cases]
-    return dict(zip(metrics, zip(*rows, strict=True), strict=True)) if rows else {}
-
-
-def _column(before: Values, after: Values, direction: Direction) -> _Column:
-    after = before if after == before else after
-    sides = list(enumerate(zip(before, after, strict=True)))
-    changes = [
-        0.0 if was is None or now is None else improvement(direction, was, now) if was != now else 0.0
-        for _, (was, now) in sides
-    ]
+def _column(before: array[float], after: array[float], direction: Direction) -> _Column:
+    same = after.tobytes() == before.tobytes()
+    after = before if same else after
+    changes = before
+    if not same:
+        # not a number equals nothing, itself neither
+        sides = zip(before, after, strict=True)
+        moves = (now - was if was == was and now == now and was != now else 0.0 for was, now in sides)
+        changes = array("d", (oriented(direction, move) for move in moves))
     return _Column(
         before=before,
         after=after,
         changes=changes,
-        had=frozenset(at for at, (was, _) in sides if was is not None),
-        both=frozenset(at for at, (was, now) in sides if was is not None and now is not None),
-        fell=[at for at, change in enumerate(changes) if change < -EPSILON],
-        rose=[at for at, change in enumerate(changes) if change > EPSILON],
-        graded=frozenset(at for at, (was, now) in sides if was not in _COUNTED or now not in _COUNTED),
+        whole=not any(map(isnan, before)) and (same or not any(map(isnan, after))),
+        fell=() if same else [at for at, change in enumerate(changes) if change < -EPSILON],
+        rose=() if same else [at for at, change in enumerate(changes) if change > EPSILON],
+        graded=b"" if _all_counted(before) and (same or _all_counted(after)) else bytes(map(_graded, before, after)),
     )
 
 
-_COUNTED = frozenset((0, 1, None))
+def _all_counted(values: array[float]) -> bool:
+    return values.count(0.0) + values.count(1.0) + sum(map(isnan, values)) == len(values)
+
+
+def _graded(was: float, now: float) -> bool:
+    return not all(value in (0.0, 1.0) or isnan(value) for value in (was, now))
+
+
+def _within(places: Places, moved: Places, of: int) -> Places:
+    """Give those of some cases that are among others, of which both are ascending."""
+    if len(places) == of:
+        return moved
+    return [at for at in moved if (place := bisect_left(places, at)) < len(places) and places[place] == at]
+
 
 # most rows of a comparison have the same few counts
 _tango = lru_cache(maxsize=1024)(tango)
@@ -159,9 +205,9 @@ def _at(values: Sequence[T], places: Places) -> Sequence[T]:
     return values if len(places) == len(values) else [values[at] for at in places]
 
 
-def _repeated(groups: Sequence[str | None]) -> bool:
+def _repeated(groups: Sequence[int | None]) -> bool:
     """Say whether two cases are of one group."""
-    named = [group for group in groups if group]
+    named = [group for group in groups if group is not None]
     return len(set(named)) < len(named)
 
 
@@ -171,7 +217,7 @@ def _oriented(direction: Direction, gain: Interval | None) -> Interval | None:
 
 def _mean(values: Values, cases: int, like: MetricValue) -> MetricValue:
     """Average some values of a slice of so many cases."""
-    known = [value for value in values if value is not None]
+    known = [value for value in values if not isnan(value)]
     return mean_of(known, cases - len(known), like)
 
 

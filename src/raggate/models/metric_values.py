@@ -77,3 +77,25 @@ def columns(rows: Sequence[Values]) -> dict[str, list[float]] | None:
         return None
     numbers = [row.numbers for row in together]
     return {metric: [value for row in numbers if (value := row[place]) == value] for metric, place in places.items()}
+
+
+class Numbers:
+    """Takes the values of some metrics, in their order, out of those of one question after the other.
+
+    What a question has no value for is not a number.
+    """
+
+    def __init__(self, metrics: Sequence[str]) -> None:
+        self._metrics = metrics
+        self._places: Mapping[str, int] = {}
+        self._at: list[int | None] = [None] * len(metrics)
+
+    def __call__(self, values: Values) -> list[float]:
+        """Give the values of one question."""
+        if not isinstance(values, CompactValues):
+            return [_NOTHING if (value := values.get(metric)) is None else value for metric in self._metrics]
+        if values.places is not self._places:
+            self._places = values.places
+            self._at = [*map(values.places.get, self._metrics)]
+        numbers = values.numbers
+        return [_NOTHING if place is None else numbers[place] for place in self._at]

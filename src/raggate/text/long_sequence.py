@@ -52,7 +52,7 @@ class LongSequence(Sequence[T]):
     def __init__(self, packing: Packing[T], items: Iterable[T] = ()) -> None:
         self._packing = packing
         self._first: list[T] = []
-        self._rest = _Records()
+        self._rest = Records()
         self.extend(items)
 
     @property
@@ -146,7 +146,7 @@ def _equal(items: Sequence[Any], other: object) -> bool:
     return all(own == its for own, its in zip(items, other, strict=True))
 
 
-class _Records:
+class Records:
     """Pieces of bytes, one behind the other in a file. Each takes some five bytes of memory."""
 
     def __init__(self) -> None:

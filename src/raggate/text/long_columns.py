@@ -1,0 +1,44 @@
+"""Rows of numbers that are read column by column: of many, the first lie in a file without a name."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+
+from raggate.text.long_sequence import Records
+
+_TOGETHER = 5_000
+"""Rows that stay in memory, and of which the numbers of a column lie together in the file."""
+
+
+class LongColumns:
+    """A table that grows at its end.
+
+    Args:
+        width: numbers in a row.
+    """
+
+    def __init__(self, width: int) -> None:
+        self._width = width
+        self._last = array("d")
+        self._pieces = Records()
+
+    def append(self, row: Iterable[float]) -> None:
+        """Add a row.
+
+        Raises:
+            OSError: when there is no space left for it.
+        """
+        self._last.extend(row)
+        if len(self._last) >= self._width * _TOGETHER:
+            for at in range(self._width):
+                self._pieces.append(self._last[at :: self._width].tobytes())
+            self._last = array("d")
+
+    def column(self, at: int) -> array[float]:
+        """Give a number of every row, in their order."""
+        numbers = array("d")
+        for piece in range(at, len(self._pieces), self._width):
+            numbers.frombytes(self._pieces[piece])
+        numbers.extend(self._last[at :: self._width])
+        return numbers
