@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import marshal
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import dataclass
 from math import fsum
@@ -9,11 +10,14 @@ from typing import Self
 
 from raggate.config.schema import Gate
 from raggate.errors import UsageError
+from raggate.gate.by_question import by_question
 from raggate.models.comparison import Comparison
 from raggate.models.judging_quality import highest
 from raggate.models.metric_names import ABSTENTION_ACCURACY
+from raggate.models.noun_packing import Noun
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
 from raggate.scoring.metrics import METRICS
+from raggate.text.long_sequence import LongSequence, Packing
 from raggate.text.quote import quoted
 
 
@@ -43,9 +47,16 @@ class ScoredPair:
         return next(worse, "")
 
 
+_PAIR = Noun(ScoredPair)
+_PAIRS: Packing[ScoredPair] = Packing(
+    lambda pair: marshal.dumps(_PAIR.values(pair)),
+    lambda data: _PAIR.made(marshal.loads(data)),  # noqa: S302 - what this process wrote, into a file that only it has
+)
+
+
 def paired_scores(
     comparison: Comparison, mode: str, metrics: Sequence[str], left_out: AbstractSet[tuple[str, str]] = frozenset()
-) -> tuple[ScoredPair, ...]:
+) -> Sequence[ScoredPair]:
     """Score the questions of a mode that are the same on both sides, and to which one of the metrics applies.
 
     Args:
@@ -58,7 +69,7 @@ def paired_scores(
     scored = (
         (new, paired_values(old, new, metrics, directions)) for old, new in same_questions(comparison, mode, left_out)
     )
-    return tuple(ScoredPair.of(new, values) for new, values in scored if values)
+    return LongSequence(_PAIRS, (ScoredPair.of(new, values) for new, values in scored if values))
 
 
 def same_questions(
@@ -68,9 +79,9 @@ def same_questions(
     baseline = comparison.baseline
     if baseline is None or comparison.incomparable:
         return
-    before = {case.case_id: case for case in baseline.scorecard.cases if case.mode == mode}
+    before = by_question(baseline.scorecard.cases)
     for new in comparison.scorecard.cases:
-        old = before.get(new.case_id) if new.mode == mode and (mode, new.case_id) not in left_out else None
+        old = before.get((mode, new.case_id)) if new.mode == mode and (mode, new.case_id) not in left_out else None
         if old is not None and baseline.same(old.hash, new.hash):
             yield old, new
 

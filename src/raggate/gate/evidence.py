@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 from math import fsum
@@ -92,18 +93,18 @@ def metric_chances(
         metrics: by mode, the metrics.
         left_out: mode and case id of the cases that a waiver leaves out.
     """
-    changes = {}
+    changes: dict[tuple[str, str], tuple[array[float], list[str | None]]] = {
+        (mode, name): (array("d"), []) for mode, names in metrics.items() for name in names
+    }
     for mode, names in metrics.items():
-        questions = list(same_questions(comparison, mode, left_out))
         directions = directions_in(comparison, mode)
-        for name in names:
-            sides = ((old.values.get(name), new.values.get(name), new.group) for old, new in questions)
-            moves = [
-                (improvement(directions[name], was, now), group)
-                for was, now, group in sides
-                if was is not None and now is not None
-            ]
-            changes[mode, name] = ([move for move, _ in moves], [group for _, group in moves])
+        for old, new in same_questions(comparison, mode, left_out) if names else ():
+            for name in names:
+                was, now = old.values.get(name), new.values.get(name)
+                if was is not None and now is not None:
+                    moves, groups = changes[mode, name]
+                    moves.append(improvement(directions[name], was, now))
+                    groups.append(new.group)
     return chances_alone(changes)
 
 

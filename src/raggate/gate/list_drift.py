@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import insort
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from typing import Any
 
 from raggate.config.invariant_settings import Invariants
-from raggate.gate.shared_chunks import renumbered
+from raggate.gate.by_question import by_question
+from raggate.gate.shared_chunks import Renumbered
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Finding
@@ -37,72 +41,119 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
         levels: whether that is looked at, and what it does.
     """
     level = getattr(levels, NAME)
-    pairs = list(_pairs(scorecard, baseline)) if baseline is not None and level != "off" else []
-    if not pairs:
+    if baseline is None or level == "off" or not any(case.entries for case in baseline.scorecard.cases):
         return ()
-    # a question is told once, by the first that is true of its list
-    differing = {
-        name: f"{name}: nothing came back, the baseline's run had chunks" for name, a, b in pairs if a and not b
-    }
-    overall = []
-    depth = _depth(scorecard, baseline) if baseline is not None else None
-    for summary, names in (_others(pairs), _shorter(pairs, depth)):
-        overall += [summary] if names else []
-        differing = {**differing, **{name: words for name, words in names.items() if name not in differing}}
-    if not differing:
+    lists = _Lists(scorecard, baseline)
+    if not lists.count or not (lists.emptied or lists.moved or lists.shortened):
         return ()
+    overall = (*[lists.overlap_in_words] * bool(lists.moved), *[lists.length_in_words] * bool(lists.shortened))
+    count, shown = lists.differing()
     message = Invariants.model_fields[NAME].description or NAME
-    return (
-        Finding(
-            invariant=NAME,
-            level=level,
-            message=message,
-            count=len(differing),
-            examples=(*overall, *differing.values())[: SHOWN + len(overall)],
-        ),
-    )
+    return (Finding(invariant=NAME, level=level, message=message, count=count, examples=(*overall, *shown)),)
 
 
-def _others(pairs: Sequence[_Pair]) -> tuple[str, dict[str, str]]:
-    """Say how far lists overlap on average, and which do so least; name none where they do enough."""
-    key = _key(pairs)
-    overlaps = sorted((rank_biased_overlap(_ranking(a, key), _ranking(b, key)), name) for name, a, b in pairs)
-    mean = sum(overlap for overlap, _ in overlaps) / len(overlaps)
-    by_notes = ", by notes, as chunks have other ids" if key == "note" and _have_ids(pairs) else ""
-    summary = f"rank-biased overlap {fixed(mean, 2)} on average of {counted(len(overlaps), 'list')}{by_notes}"
-    named = overlaps if mean < ALIKE else []
-    return summary, {name: f"{name}: overlap {fixed(overlap, 2)}" for overlap, name in named if overlap < ALIKE}
+class _Lists:
+    """The lists of the questions that are the same on both sides, which pass by: they may lie on disk.
 
-
-def _shorter(pairs: Sequence[_Pair], depth: int | None) -> tuple[str, dict[str, str]]:
-    """Say how long lists are on average, and which lost most; name none where they are long enough.
-
-    Lists are kept down to a rank. What is as long as that may have been longer.
+    Attributes:
+        count: how many questions they are of.
+        emptied: how many lists are empty that were not.
     """
-    cut_off = {len(entries) for _, *lists in pairs for entries in lists if depth is not None and len(entries) >= depth}
-    before, now = (sum(map(len, lists)) for lists in zip(*(lists for _, *lists in pairs), strict=True))
-    means = (fixed(total / len(pairs), 1) for total in (now, before))
-    within = f", counted to rank {depth}" if cut_off else ""
-    summary = "lists of {} chunks on average, {} in the baseline's run{}".format(*means, within)
-    lost = sorted((len(b) / len(a), name, len(a), len(b)) for name, a, b in pairs if len(b) < ALIKE * len(a))
-    named = lost if now < ALIKE * before else []
-    return summary, {
-        name: f"{name}: {counted(short, 'chunk')} came back, {long}{' or more' if long in cut_off else ''} in the "
-        "baseline's run"
-        for _, name, long, short in named
-    }
+
+    def __init__(self, scorecard: Scorecard, baseline: Baseline) -> None:
+        self._scorecard, self._baseline = scorecard, baseline
+        self._depth = _depth(scorecard, baseline)
+        self.count = self.emptied = 0
+        self._lengths = [0, 0]
+        self._cut_off: set[int] = set()
+        self._chunks: tuple[set[str], set[str]] = (set(), set())
+        numbered = Renumbered()
+        for _, *lists in self._pairs():
+            self.count += 1
+            self.emptied += bool(lists[0]) and not lists[1]
+            for side, entries in enumerate(lists):
+                self._lengths[side] += len(entries)
+                self._chunks[side].update(entry.chunk for entry in entries)
+                numbered.add(side, entries)
+                if self._depth is not None and len(entries) >= self._depth:
+                    # lists are kept down to a rank: what is as long as that may have been longer
+                    self._cut_off.add(len(entries))
+        before, now = self._chunks
+        same = before & now - {""}
+        self._key = "chunk" if same and not numbered.anew else "note"
+        self._overlaps = array(
+            "d",
+            (rank_biased_overlap(_ranking(a, self._key), _ranking(b, self._key)) for _, a, b in self._pairs()),
+        )
+        self._mean = sum(sorted(self._overlaps)) / self.count if self.count else 1.0
+
+    def _pairs(self) -> Iterator[_Pair]:
+        """Give the lists of those that were answered on both sides, equally far down."""
+        stored = by_question(self._baseline.scorecard.cases)
+        for case in self._scorecard.cases:
+            before = stored.get((case.mode, case.case_id))
+            if before is not None and before.hash == case.hash and _answered(before, case):
+                yield f"{case.case_id} ({case.mode})", before.entries[: self._depth], case.entries[: self._depth]
+
+    @property
+    def moved(self) -> bool:
+        """Whether lists overlap too little on average."""
+        return self._mean < ALIKE and min(self._overlaps) < ALIKE
+
+    @property
+    def shortened(self) -> bool:
+        """Whether lists are too short on average."""
+        before, now = self._lengths
+        return now < ALIKE * before
+
+    @property
+    def overlap_in_words(self) -> str:
+        """Say how far lists overlap on average."""
+        # where nothing comes back, none has another id
+        have_ids = all(side - {""} for side in self._chunks)
+        by_notes = ", by notes, as chunks have other ids" if self._key == "note" and have_ids else ""
+        return f"rank-biased overlap {fixed(self._mean, 2)} on average of {counted(self.count, 'list')}{by_notes}"
+
+    @property
+    def length_in_words(self) -> str:
+        """Say how long lists are on average."""
+        within = f", counted to rank {self._depth}" if self._cut_off else ""
+        before, now = (fixed(total / self.count, 1) for total in self._lengths)
+        return f"lists of {now} chunks on average, {before} in the baseline's run{within}"
+
+    def differing(self) -> tuple[int, list[str]]:
+        """Count the questions whose lists differ, and say it of some, each by the first that is true of its list."""
+        moved, shortened, count = self.moved, self.shortened, 0
+        emptied, others, shorter = _Fewest(), _Fewest(), _Fewest()
+        for place, (name, a, b) in enumerate(self._pairs()):
+            overlap = self._overlaps[place]
+            if a and not b:
+                emptied.add((place,), f"{name}: nothing came back, the baseline's run had chunks")
+            elif moved and overlap < ALIKE:
+                others.add((overlap, name), f"{name}: overlap {fixed(overlap, 2)}")
+            elif shortened and len(b) < ALIKE * len(a):
+                more = " or more" if len(a) in self._cut_off else ""
+                words = f"{counted(len(b), 'chunk')} came back, {len(a)}{more} in the baseline's run"
+                shorter.add((len(b) / len(a), name, len(a), len(b)), f"{name}: {words}")
+            else:
+                continue
+            count += 1
+        return count, [*emptied.words, *others.words, *shorter.words][:SHOWN]
 
 
-def _pairs(scorecard: Scorecard, baseline: Baseline) -> Iterator[_Pair]:
-    """Give the lists of the questions that are the same on both sides and were answered on both, equally far down."""
-    if not any(case.entries for case in baseline.scorecard.cases):
-        return
-    stored = {(case.mode, case.case_id): case for case in baseline.scorecard.cases}
-    depth = _depth(scorecard, baseline)
-    for case in scorecard.cases:
-        before = stored.get((case.mode, case.case_id))
-        if before is not None and before.hash == case.hash and _answered(before, case):
-            yield f"{case.case_id} ({case.mode})", before.entries[:depth], case.entries[:depth]
+class _Fewest:
+    """The words of those that come first by a key."""
+
+    def __init__(self) -> None:
+        self._kept: list[tuple[tuple[Any, ...], str]] = []
+
+    def add(self, key: tuple[Any, ...], words: str) -> None:
+        insort(self._kept, (key, words))
+        del self._kept[SHOWN:]
+
+    @property
+    def words(self) -> list[str]:
+        return [words for _, words in self._kept]
 
 
 def _depth(scorecard: Scorecard, baseline: Baseline) -> int | None:
@@ -113,21 +164,6 @@ def _depth(scorecard: Scorecard, baseline: Baseline) -> int | None:
 
 def _answered(*cases: CaseScore) -> bool:
     return all(case.failure is None for case in cases)
-
-
-def _key(pairs: Sequence[_Pair]) -> str:
-    """Say by what places are told apart: their chunk, or their note where ids of chunks are not the baseline's."""
-    before = [entry for _, entries, _ in pairs for entry in entries]
-    now = [entry for _, _, entries in pairs for entry in entries]
-    same = {entry.chunk for entry in before} & {entry.chunk for entry in now} - {""}
-    return "chunk" if same and not renumbered(before, now) else "note"
-
-
-def _have_ids(pairs: Sequence[_Pair]) -> bool:
-    """Say whether chunks of both sides have ids: where nothing comes back, none has another."""
-    before = {entry.chunk for _, entries, _ in pairs for entry in entries}
-    now = {entry.chunk for _, _, entries in pairs for entry in entries}
-    return bool(before - {""} and now - {""})
 
 
 def _ranking(entries: Sequence[ListEntry], key: str) -> list[list[str]]:

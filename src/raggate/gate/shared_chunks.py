@@ -25,13 +25,30 @@ Pair = tuple[int, int, ListEntry, ListEntry]
 
 def renumbered(before: Iterable[ListEntry], now: Iterable[ListEntry]) -> bool:
     """Say whether ids of chunks are given anew: one that the baseline has stands for a chunk of another note now."""
-    notes: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
-    for known, entries in zip(notes, (before, now), strict=True):
+    numbered = Renumbered()
+    for side, entries in enumerate((before, now)):
+        numbered.add(side, entries)
+    return numbered.anew
+
+
+class Renumbered:
+    """The notes that the chunks of both sides are of, by their ids."""
+
+    def __init__(self) -> None:
+        self._notes: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
+
+    def add(self, side: int, entries: Iterable[ListEntry]) -> None:
+        """Take places of lists of the baseline, side 0, or of the run, side 1."""
+        known = self._notes[side]
         for entry in entries:
             if entry.chunk and entry.note:
                 known.setdefault(entry.chunk, set()).add(entry.note)
-    old, new = notes
-    return any(not old[chunk] & new[chunk] for chunk in old.keys() & new.keys())
+
+    @property
+    def anew(self) -> bool:
+        """Whether a chunk that the baseline has stands for one of another note now."""
+        old, new = self._notes
+        return any(not old[chunk] & new[chunk] for chunk in old.keys() & new.keys())
 
 
 def shared(before: Sequence[ListEntry], now: Sequence[ListEntry], *, by_note: bool = False) -> list[Pair]:
