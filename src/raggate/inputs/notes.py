@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 from operator import eq
 
 from raggate.inputs.note_titles import NoteTitles
@@ -17,6 +17,9 @@ from raggate.text.citations import Citation, parse
 
 OWN_SHARE = 0.5
 """Of a few words in a row, so many that a note explains make them its own."""
+
+REMEMBERED_CHUNKS = 8_192
+"""Chunks of which is remembered what was looked up; an API could give another text in every answer."""
 
 JUDGED_CHUNKS = 100
 """Of an answer, no more than so many are looked up; cut-offs are far above that rank."""
@@ -34,8 +37,10 @@ class Notes:
         self._vault = vault
         self.texts = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
         # the same chunks come back for many questions
-        self._heading_stands = cache(lambda note, heading_path: self._titles(note).holds(heading_path))
-        self._text_stands = cache(self._find_text)
+        remembered = lru_cache(maxsize=REMEMBERED_CHUNKS)
+        self._has_text = remembered(has_text)
+        self._heading_stands = remembered(lambda note, heading_path: self._titles(note).holds(heading_path))
+        self._text_stands = remembered(self._find_text)
         self._titles = cache(lambda note: NoteTitles(vault.texts[note], *note))
         self._sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
         self._words = cache(lambda note: NoteWords(vault.texts[note], self._titles(note).names()))
@@ -57,7 +62,7 @@ class Notes:
             item.labels,
             matches=tuple(matches),
             ambiguous=tuple(position for position, unclear in enumerate(vague) if unclear),
-            empty=tuple(position for position, chunk in enumerate(chunks) if not has_text(chunk.text)),
+            empty=tuple(position for position, chunk in enumerate(chunks) if not self._has_text(chunk.text)),
             strange_headings=tuple(
                 position
                 for position, chunk, notes in self._placed(chunks)
@@ -117,7 +122,7 @@ class Notes:
         return tuple(
             position
             for position, chunk, notes in self._placed(chunks)
-            if has_text(chunk.text) and not any(self._text_stands(note, chunk.text) for note in notes)
+            if self._has_text(chunk.text) and not any(self._text_stands(note, chunk.text) for note in notes)
         )
 
     def explains(self, place: Chunk | Reference, note: str, row: Sequence[str]) -> bool:

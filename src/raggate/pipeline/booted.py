@@ -166,7 +166,8 @@ def _redactor(secrets: tuple[str, ...], notes: Vault) -> Callable[[Result], Resu
 
     def clean(result: Result) -> Result:
         if result.failure is None:
-            return replace(result, response=scrub(result.response))
+            response = scrub(result.response)
+            return result if response is result.response else replace(result, response=response)
         return replace(
             result, failure=replace(result.failure, message=redact.redact_cut(result.failure.message, secrets))
         )

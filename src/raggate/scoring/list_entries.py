@@ -28,7 +28,6 @@ def list_entries(item: LabelledResult, depth: int) -> tuple[ListEntry, ...]:
 
 
 @lru_cache(maxsize=1 << 14)  # an index has fewer chunks than a run has places, and each is looked at several times
-@lru_cache(maxsize=100_000)
 def short_hash(name: str) -> str:
     """Give eight hex digits of a name, none of an empty one. It tells names apart; it hides nothing."""
     return f"{crc32(name.encode('utf-8', 'surrogatepass')):08x}" if name else ""

@@ -49,7 +49,7 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
     same = rule(as_read=as_read)
     matches = tuple(_matches(chunk, case, same) for chunk in chunks)
     asked = _words(case.question)
-    bodies = [body_of(chunk) for chunk in chunks]
+    readings = [_read(chunk.heading_path, chunk.text) for chunk in chunks]
     seen: set[str] = set()
     duplicates = []
     for position, chunk in enumerate(chunks):
@@ -58,8 +58,11 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
         seen.add(chunk.chunk_id)
     labels = Labels(
         matches=matches,
-        heading_only=tuple(_heading_only(chunk, body, asked) for chunk, body in zip(chunks, bodies, strict=True)),
-        bodiless=tuple(not body.strip() for body in bodies),
+        heading_only=tuple(
+            not asked.isdisjoint(titles) and asked.isdisjoint(_words(body_of(chunk.heading_path, chunk.text)))
+            for chunk, (_, titles) in zip(chunks, readings, strict=True)
+        ),
+        bodiless=tuple(bodiless for bodiless, _ in readings),
         duplicates=tuple(duplicates),
         truncated=truncated,
         filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case, same),
@@ -250,16 +253,17 @@ def _is_match(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
     return not support.snippets or contains_snippet(chunk.text, support.snippets)
 
 
-def _heading_only(chunk: Chunk, body: str, asked: frozenset[str]) -> bool:
-    titles = elements(chunk.heading_path)
-    return bool(asked & _words(" ".join(titles))) and not asked & _words(body)
+@lru_cache(maxsize=4_096)  # the same chunks come back for many questions
+def _read(heading_path: str, text: str) -> tuple[bool, frozenset[str]]:
+    """Say of a chunk whether it has no text below its heading, and give the words of its headings."""
+    return not body_of(heading_path, text).strip(), _words(" ".join(elements(heading_path)))
 
 
-def body_of(chunk: Chunk) -> str:
+def body_of(heading_path: str, text: str) -> str:
     """Give the text below the heading, which chunkers repeat as the first line of the text."""
-    titles = elements(chunk.heading_path)
-    first, _, rest = chunk.text.lstrip().partition("\n")
-    return rest if titles and fold(first).lstrip("# ") == titles[-1] else chunk.text
+    titles = elements(heading_path)
+    first, _, rest = text.lstrip().partition("\n")
+    return rest if titles and fold(first).lstrip("# ") == titles[-1] else text
 
 
 def _words(text: str) -> frozenset[str]:

@@ -250,4 +250,4 @@ def _entry(chunk: Chunk, rank: int) -> dict[str, Any]:
 
 
 def _texts(chunk: Chunk, *, heading_only: bool) -> dict[str, Any]:
-    return {"heading_only": heading_only, "body_text": body_of(chunk)[:STORED_TEXT]}
+    return {"heading_only": heading_only, "body_text": body_of(chunk.heading_path, chunk.text)[:STORED_TEXT]}

@@ -137,7 +137,7 @@ def create(parent: Path, plan: Plan, shard: int, first: int) -> tuple[Path, int]
 
 def row(result: Result) -> bytes:
     """Write a result as a line, with whole texts."""
-    return printable(dumps(as_dict(result)).decode()).encode() + b"\n"
+    return printable(dumps(result).decode()).encode() + b"\n"
 
 
 def rows(data: bytes, place: str) -> Iterator[Result]:
