@@ -6,10 +6,11 @@ estimated here: either all chunks agree on the weights, or nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from math import fsum, sqrt
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from math import fsum, inf, isnan, nan, sqrt
 
 from raggate.models.scorecard import ListEntry
+from raggate.text.long_columns import LongColumns
 
 PARTS = ("vector", "lexical")
 """The parts of a score that entries hold."""
@@ -35,25 +36,57 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     Parts that no chunk has, or that are 0 in all, have no weight and are left out. Formula: the least-squares solution
     of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
     """
-    scored = [entry for entry in entries if entry.final is not None]
-    parts = tuple(part for part in PARTS if any(getattr(entry, part) for entry in scored))
-    rows = [[getattr(entry, part) for part in parts] + [entry.final] for entry in scored]
-    rows = [row for row in rows if None not in row]
+    table, scored, known = _table(entries)
+    parts = tuple(part for part, any_of_it in zip(PARTS, known, strict=True) if any_of_it)
+    rows = _Rows(table, [PARTS.index(part) for part in parts])
+    count = sum(1 for _ in rows)
     fit = all(abs(value) <= LARGEST for row in rows for value in row)
-    if not parts or len(rows) < FEWEST or 2 * len(rows) < len(scored) or not fit:
+    if not parts or count < FEWEST or 2 * count < scored or not fit:
         return None
-    *columns, finals = zip(*rows, strict=True)
-    lengths = [sqrt(_dot(column, column)) for column in columns]
+    places, finals = range(len(parts)), len(parts)
+    lengths = [sqrt(fsum(row[at] * row[at] for row in rows)) for at in places]
     if not all(lengths):
         return None
-    scaled = [[value / length for value in column] for column, length in zip(columns, lengths, strict=True)]
-    solution = _solve([[_dot(column, other) for other in (*scaled, finals)] for column in scaled])
+    scales = [*lengths, 1.0]
+    solution = _solve(
+        [
+            [fsum((row[at] / scales[at]) * (row[other] / scales[other]) for row in rows) for other in (*places, finals)]
+            for at in places
+        ]
+    )
     if solution is None:
         return None
     weights = [weight / length for weight, length in zip(solution, lengths, strict=True)]
-    allowed = EXACT * max(abs(final) for final in finals)
+    allowed = EXACT * max(abs(row[-1]) for row in rows)
     exact = all(abs(_dot(weights, row[:-1]) - row[-1]) <= allowed for row in rows)
     return dict(zip(parts, weights, strict=True)) if exact and allowed else None
+
+
+def _table(entries: Iterable[ListEntry]) -> tuple[LongColumns, int, list[bool]]:
+    """Give the parts and the final score of what has one, how many that are, and which parts are not 0 in all."""
+    table, scored, known = LongColumns(len(PARTS) + 1), 0, [False] * len(PARTS)
+    for entry in entries:
+        if entry.final is not None:
+            parts = [getattr(entry, part) for part in PARTS]
+            # what is no number agrees with nothing, as infinity does; what is not told has no say
+            table.append(nan if part is None else inf if isnan(part) else part for part in (*parts, entry.final))
+            known = [has or bool(part) for has, part in zip(known, parts, strict=True)]
+            scored += 1
+    return table, scored, known
+
+
+class _Rows:
+    """The chosen parts and the final score of what has all of these parts; there may be very many."""
+
+    def __init__(self, table: LongColumns, parts: Sequence[int]) -> None:
+        self._table = table
+        self._columns = [*parts, len(PARTS)]
+
+    def __iter__(self) -> Iterator[tuple[float, ...]]:
+        for row in self._table:
+            chosen = tuple(row[at] for at in self._columns)
+            if not any(map(isnan, chosen)):
+                yield chosen
 
 
 def _solve(rows: list[list[float]]) -> list[float] | None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from raggate.gate.by_question import by_question
 from raggate.gate.score_weights import PARTS
 from raggate.models.cause import same_score
 from raggate.models.scorecard import CaseScore, ListEntry
@@ -70,45 +71,81 @@ def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int
 
 
 def of_questions(
-    before: Iterable[CaseScore], now: Iterable[CaseScore], *, by_note: bool = False
+    before: Sequence[CaseScore], now: Iterable[CaseScore], *, by_note: bool = False
 ) -> Iterator[list[Pair]]:
     """Give the shared chunks of each question that is the same on both sides."""
-    known = {case.case_id: case for case in before}
+    for old, case in same_questions(before, now):
+        yield shared(old.entries, case.entries, by_note=by_note)
+
+
+def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
+    """Give the questions of one mode that are the same on both sides, each with its past."""
+    known = by_question(before)
     for case in now:
-        old = known.get(case.case_id)
+        old = known.get((case.mode, case.case_id))
         if old is not None and old.hash == case.hash:
-            yield shared(old.entries, case.entries, by_note=by_note)
+            yield old, case
+
+
+class SharedScores:
+    """How chunks on both lists of a question are scored and ranked, over questions that pass by.
+
+    Attributes:
+        shift: by how much the final score of any of them moved at most; None where none has one on both sides.
+        overtaking: how many of a question rose above one that stood above them, at most.
+    """
+
+    def __init__(self, *, by_note: bool = False) -> None:
+        self.shift: float | None = None
+        self.overtaking = 0
+        self._by_note = by_note
+        self._counts, self._moved = Counter[str](), Counter[str]()
+
+    def add(self, pairs: Sequence[Pair]) -> None:
+        """Take the shared chunks of a question."""
+        if any(was != now for was, now, _, _ in pairs):
+            risen = (sum(was > rank and now < place for was, now, _, _ in pairs) for rank, place, _, _ in pairs)
+            self.overtaking = max(self.overtaking, *risen)
+        for _, _, old, new in pairs:
+            for score in ("final", *PARTS):
+                before, after = getattr(old, score), getattr(new, score)
+                if before is not None and after is not None:
+                    self._counts[score] += 1
+                    self._moved[score] += not same_score(before, after)
+            if old.final is not None and new.final is not None:
+                self.shift = max(abs(old.final - new.final), self.shift or 0.0)
+
+    @property
+    def rescored(self) -> Mapping[str, bool]:
+        """By score whether chunks have other ones; nothing where too few stand on both lists.
+
+        By notes alone scores are known to be as before, but not to be others: another chunk of the note may be there.
+        """
+        shown = {
+            score: self._moved[score] > RESCORED * count
+            for score, count in self._counts.items()
+            if count >= FEWEST_SHARED
+        }
+        return {score: others for score, others in shown.items() if not (others and self._by_note)}
 
 
 def rescored(questions: Iterable[Sequence[Pair]], *, by_note: bool = False) -> Mapping[str, bool]:
-    """Say by score whether chunks have other ones; nothing where too few stand on both lists.
-
-    By notes alone scores are known to be as before, but not to be others: another chunk of the note may stand there.
-    """
-    counts, moved = Counter[str](), Counter[str]()
-    for _, _, old, new in (pair for pairs in questions for pair in pairs):
-        for score in ("final", *PARTS):
-            values = getattr(old, score), getattr(new, score)
-            if None not in values:
-                counts[score] += 1
-                moved[score] += not same_score(*values)
-    shown = {score: moved[score] > RESCORED * count for score, count in counts.items() if count >= FEWEST_SHARED}
-    return {score: others for score, others in shown.items() if not (others and by_note)}
+    """Say by score whether chunks have other ones; see `SharedScores`."""
+    return _of(questions, by_note=by_note).rescored
 
 
 def largest_shift(questions: Iterable[Sequence[Pair]]) -> float | None:
-    """Give by how much the final score of any of them moved at most; None where none has one on both sides."""
-    pairs = [(old.final, new.final) for pairs in questions for _, _, old, new in pairs]
-    return max((abs(was - now) for was, now in pairs if was is not None and now is not None), default=None)
+    """Give by how much a final score moved at most; see `SharedScores`."""
+    return _of(questions).shift
 
 
 def most_overtaking(questions: Iterable[Sequence[Pair]]) -> int:
     """Give how many shared chunks of a question rose above one that stood above them, at most."""
-    return max(
-        (
-            sum(was > rank and now < place for was, now, _, _ in pairs)
-            for pairs in questions
-            for rank, place, _, _ in pairs
-        ),
-        default=0,
-    )
+    return _of(questions).overtaking
+
+
+def _of(questions: Iterable[Sequence[Pair]], *, by_note: bool = False) -> SharedScores:
+    scores = SharedScores(by_note=by_note)
+    for pairs in questions:
+        scores.add(pairs)
+    return scores

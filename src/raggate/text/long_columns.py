@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from raggate.text.long_sequence import Records
 
@@ -34,6 +34,13 @@ class LongColumns:
             for at in range(self._width):
                 self._pieces.append(self._last[at :: self._width].tobytes())
             self._last = array("d")
+
+    def __iter__(self) -> Iterator[tuple[float, ...]]:
+        """Give the rows, one by one."""
+        for piece in range(0, len(self._pieces), self._width):
+            columns = (array("d", self._pieces[piece + at]) for at in range(self._width))
+            yield from zip(*columns, strict=True)
+        yield from zip(*(self._last[at :: self._width] for at in range(self._width)), strict=True)
 
     def column(self, at: int) -> array[float]:
         """Give a number of every row, in their order."""

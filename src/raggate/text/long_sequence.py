@@ -78,7 +78,7 @@ class LongSequence(Sequence[T]):
         """
         if not self._rest:
             return tuple(map(self._first.__getitem__, positions))
-        return _Chosen(self, positions)
+        return Chosen(self, positions)
 
     def extend(self, items: Iterable[T]) -> None:
         """Add items."""
@@ -112,7 +112,7 @@ class LongSequence(Sequence[T]):
         return self._packing.unpack(self._rest[place])
 
 
-class _Chosen(Sequence[T]):
+class Chosen(Sequence[T]):
     """Some items of a sequence in an order of their own."""
 
     def __init__(self, whole: Sequence[T], positions: Sequence[int]) -> None:
@@ -131,7 +131,7 @@ class _Chosen(Sequence[T]):
     def __getitem__(self, index: slice) -> Sequence[T]: ...
     def __getitem__(self, index: int | slice) -> T | Sequence[T]:
         if isinstance(index, slice):
-            return _Chosen(self._whole, self._positions[index])
+            return Chosen(self._whole, self._positions[index])
         return self._whole[self._positions[index]]
 
     def __eq__(self, other: object) -> bool:

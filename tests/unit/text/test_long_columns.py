@@ -16,4 +16,5 @@ def test_a_column_is_what_was_put_in(monkeypatch: pytest.MonkeyPatch, rows: int)
     for row in range(rows):
         table.append([row, row / 7, -row])
         assert list(table.column(1)) == [number / 7 for number in range(row + 1)]
+    assert list(table) == [(row, row / 7, -row) for row in range(rows)]
     assert [list(table.column(at)) for at in (2, 0)] == [[-row for row in range(rows)], [*range(rows)]]
