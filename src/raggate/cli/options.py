@@ -47,15 +47,17 @@ API = ("api-image", "api-build", "api-url")
 """The options that say what API is asked."""
 
 
-def resuming() -> Callable[[Any], Any]:
-    """Make the options of what goes on after it was killed; their parameters are `resume` and `retry_failed`."""
+def earlier_answers() -> Callable[[Any], Any]:
+    """Make the options by which not everything is asked: `answers`, and of what was killed `resume`, `retry_failed`."""
     resume = click.option(
         "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
     )
     retry = click.option(
         "--retry-failed", is_flag=True, help="With --resume: ask calls that failed again; the result says so."
     )
-    return lambda function: resume(retry(function))
+    meaning = "Take answers of earlier runs of the same images, notes and requests from here, and keep new ones."
+    answers = click.option("--answers", type=PATH, metavar="DIR", help=meaning)
+    return lambda function: answers(resume(retry(function)))
 
 
 def gate(*names: str) -> Callable[[Any], Any]:

@@ -15,6 +15,7 @@ from pydantic import (
 )
 
 from raggate.config import config_problems, judge_places, mcp_rules, probe_rules
+from raggate.config.answer_settings import Answers
 from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import IN_POINTS, Judges
@@ -232,6 +233,8 @@ class Config(SettingsModel):
     """Models that grade the answers; null for none. Needs `ask.retrieval_only: false`."""
     recheck: Recheck = Recheck()
     """How a regression is checked on the build before the change."""
+    answers: Answers = Answers()
+    """Which answers of earlier runs may be taken in place of asking."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
     prove: Prove = Prove()

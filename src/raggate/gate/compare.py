@@ -100,6 +100,8 @@ def _bare(
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
         asked_again=run.provenance.asked_again,
+        kept_from=run.provenance.kept_from,
+        kept_aside=run.provenance.kept_aside,
         keeps_none=next((name for name in _KEEP_NO_BASELINE if name == run.provenance.command), ""),
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))

@@ -11,12 +11,14 @@ from raggate.gate.overview import AnswerCounts
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of
 from raggate.models.metric_names import ABSTENTION_ACCURACY
+from raggate.models.provenance import KeptFrom, commit_words
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Operations, mostly
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import answer_fields
 from raggate.scoring.repeats import times_asked
 from raggate.text.numbers import counted, setting
+from raggate.text.quote import cut
 
 
 def failed_too_often(operations: Operations, gate: Gate) -> bool:
@@ -293,6 +295,31 @@ def asked_again(comparison: Comparison) -> Iterator[Reason]:
     if calls := comparison.asked_again:
         were = "was" if calls == 1 else "were"
         yield Reason("asked-again", f"{counted(calls, 'call')} failed first and {were} asked again")
+
+
+def kept_answers(comparison: Comparison) -> Iterator[Reason]:
+    """Say which answers were not asked for in this run, or why all were though there were some."""
+    operations = comparison.scorecard.operations
+    if operations is not None and operations.kept:
+        yield Reason(
+            "kept-answers",
+            f"{_were(operations.kept)} not asked now: {_source(comparison.kept_from)} had the same images, notes and "
+            f"requests, and its answers count; of {counted(operations.calls, 'question')} that were asked, those that "
+            "it had answered came out alike, and times are of these calls alone",
+        )
+    elif comparison.kept_aside:
+        yield Reason("kept-aside", f"kept answers had no part in it: {cut(comparison.kept_aside)}")
+
+
+def _were(number: int) -> str:
+    return f"{counted(number, 'question')} {'was' if number == 1 else 'were'}"
+
+
+def _source(origin: KeptFrom | None) -> str:
+    if origin is None:
+        return "an earlier run"
+    at = f" at {commit_words(origin.commit)}" if origin.commit else ""
+    return f"run {cut(origin.run, limit=40)} of {cut(origin.asked, limit=25)}{at}"
 
 
 def fewer_cases(comparison: Comparison) -> Iterator[Reason]:

@@ -101,6 +101,7 @@ def _warnings(
     yield from _stale(comparison, gate, started)
     yield from completeness.drift(comparison, gate)
     yield from completeness.asked_again(comparison)
+    yield from completeness.kept_answers(comparison)
     yield from completeness.thinner(comparison, rows, gate)
     yield from completeness.unwatched(comparison)
     yield from matchless.reasons(comparison) if comparison.baseline is not None else ()

@@ -9,6 +9,7 @@ from typing import Literal, Self
 from raggate.models.baseline import Baseline
 from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.golden import Support
+from raggate.models.provenance import KeptFrom
 from raggate.models.reach import Reach
 from raggate.models.scorecard import MetricValue, Scorecard, oriented
 from raggate.text.dataclass_fields import as_dict
@@ -209,7 +210,8 @@ class Comparison:
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
     `keeps_none` is the command that made the run, of those whose runs keep no baseline; empty for others.
-    `asked_again` counts calls of the run that failed first, see `Provenance`. `evidence`
+    `asked_again` counts calls of the run that failed first, `kept_from` and `kept_aside` tell of kept answers, see
+    `Provenance`. `evidence`
     is what causes are looked for in beside the answers. `reach` tells how far the answers come, of modes without a
     baseline and of those in which nothing matches. `untold_headings` are the modes in which the API tells no heading
     though labels name some.
@@ -229,6 +231,8 @@ class Comparison:
     idle_modes: tuple[str, ...] = ()
     uncommitted: str = ""
     asked_again: int = 0
+    kept_from: KeptFrom | None = None
+    kept_aside: str = ""
     keeps_none: str = ""
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()

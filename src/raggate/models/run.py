@@ -91,7 +91,8 @@ class Result:
 
     `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it. `repeat` is
     1 for the first answer to the question, 2 for the second, and so on. `trace_id` is the W3C trace id that all
-    attempts were sent with, 32 hex digits, None where none was.
+    attempts were sent with, 32 hex digits, None where none was. One that is `kept` was given to an earlier run, and
+    tells no time, cost or trace.
     """
 
     case_id: str
@@ -102,6 +103,7 @@ class Result:
     elapsed_ms: float
     repeat: int = 1
     trace_id: str | None = None
+    kept: bool = False
 
 
 LeakPart = Literal[

@@ -15,6 +15,7 @@ from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.shards import Beside
+from raggate.pipeline.answers.answer_cache import AnswerCache
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.partial_run import PartialRun
@@ -45,6 +46,7 @@ class Part:
         probes: whether it asks what invariants need beside the questions.
         workers: how many processes ask the questions; what is asked beside them, this one does.
         kept: keeps the answers as they come, and has those from before the process was killed; None to keep none.
+        cache: has answers of earlier runs that are taken in place of asking; None where everything is asked.
     """
 
     request: Request
@@ -59,6 +61,7 @@ class Part:
     probes: bool = True
     workers: int = 1
     kept: KeptAnswers | None = None
+    cache: AnswerCache | None = None
 
     def asks_anything(self) -> bool:
         """Say whether there is anything to ask, so that an API has to be there."""
@@ -72,7 +75,13 @@ class Part:
         prober = Prober.of(inputs, request.environment) if self.probes else Prober(inputs, (), {})
         if prober.probes:
             request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
-        place = Place(out=self.directory, runs=self.runs, identified=answers.images.append, counted=answers.note_index)
+        place = Place(
+            out=self.directory,
+            runs=self.runs,
+            identified=answers.images.append,
+            ran=answers.image_ids.update,
+            counted=answers.note_index,
+        )
         build = self.build or Build(api=inputs.config.api, root=request.root)
         log: tuple[str, ...] = ()
         for number in range(self.boots):
@@ -129,11 +138,29 @@ class Part:
 
     def _ask_all(self, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
         """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
-        asking = self.inputs.config.ask
-        questions: Sequence[tuple[Case, str]] = suite.questions_of(self.cases, asking.modes)
-        total, before = len(questions) * asking.repeat, len(answers.results)
+        questions: Sequence[tuple[Case, str]] = suite.questions_of(self.cases, self.inputs.config.ask.modes)
+        ask = partial(self._ask_these, up, answers, progress, repeat)
         if self.kept is not None:
             questions = self.kept.left(questions, repeat)
+        if self.cache is None:
+            return ask(questions)
+        stopped = ask(self.cache.left(up, questions, answers))
+        if stopped is None:
+            answers.results.extend(self.cache.taken(answers))
+            stopped = ask(self.cache.untaken(answers))
+        answers.kept_aside = self.cache.aside
+        return stopped
+
+    def _ask_these(
+        self,
+        up: Booted,
+        answers: PartialRun,
+        progress: Progress,
+        repeat: int,
+        questions: Sequence[tuple[Case, str]],
+    ) -> str | None:
+        asking = self.inputs.config.ask
+        total, before = len(suite.questions_of(self.cases, asking.modes)) * asking.repeat, len(answers.results)
         if not questions:
             return None
 

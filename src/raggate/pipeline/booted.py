@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -64,7 +64,7 @@ class Booted:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Place:
-    """Where a build leaves its files: `out`, below the directory `runs` of all runs; `identified` as in `Workspace`.
+    """Where a build leaves its files: `out`, below the directory `runs`; `identified` and `ran` as in `Workspace`.
 
     `counted` takes each look at the index until the build is up.
     """
@@ -72,6 +72,7 @@ class Place:
     out: Path
     runs: Path
     identified: Callable[[str], None] = field(default=lambda _: None)
+    ran: Callable[[Mapping[str, str]], None] = field(default=lambda _: None)
     counted: Callable[[IndexState], None] = field(default=lambda _: None)
 
 
@@ -104,6 +105,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
         in_action=request.action,
         secrets=secrets,
         identified=place.identified,
+        ran=place.ran,
         source=build.source,
     )
     settings = inputs.config

@@ -26,6 +26,7 @@ from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
 from raggate.pipeline import index_facts, judging, run_directory, run_order
+from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
 from raggate.pipeline.partial_run import PartialRun
@@ -65,13 +66,13 @@ def measure(
         build: what is booted in place of the working tree's API.
         command: the command that measures.
     """
-    settings = inputs.config
-    workers.check(settings, request.workers)
+    workers.check(inputs.config, request.workers)
+    cache = answer_cache.of_run(request, inputs, boots=boots, selection=selection, below=below)
     with ExitStack() as stack:
         directory, started, kept = directory_of(
             stack, request, inputs, selection, None if build or boots > 1 or below else command, below
         )
-        stack.enter_context(failure_reports(directory, settings))
+        stack.enter_context(failure_reports(directory, inputs.config))
         blank = blank_run(directory, started, request, inputs, selection, build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
@@ -80,7 +81,6 @@ def measure(
             inputs=inputs,
             cases=inputs.golden.cases,
             directory=directory,
-            # a preview works in the directory of its run
             runs=(below or directory).parent,
             before=baseline.scorecard.fingerprint if baseline else {},
             build=build,
@@ -89,6 +89,7 @@ def measure(
             probes=selection is None,
             workers=request.workers if boots == 1 else 1,
             kept=kept,
+            cache=cache,
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
@@ -110,6 +111,8 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         finished = finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
         if kept is not None:
             kept.done()
+        if part.cache is not None:
+            part.cache.keep(finished[0], answers)
         return finished
     except KeyboardInterrupt:
         way_on = ""

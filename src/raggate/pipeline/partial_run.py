@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from raggate.models.provenance import exact_image
+from raggate.models.provenance import KeptFrom, exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState, Started
@@ -24,15 +24,18 @@ _CATCH_UP = 0.1
 class PartialRun:
     """The answers of a run so far, and what was learnt of the API on the way.
 
-    `results` are in the order they came in, `images` what names the image that the API ran from, `again` the second
+    `results` are in the order they came in, `images` what names the image that the API ran from, `image_ids` the ids
+    of the images of all its containers, by name, `again` the second
     answers to a few questions, and `repeated` how these came out, once they are compared. `probes` is what was asked
     for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines when it first said that it
     had failed, untrusted text. `index` is how the index stood when asking began. `started`, ISO 8601, and `seconds` say
     when that was and how long it took, of a run that was asked for elsewhere. `looked` says whether the log was.
+    `kept_from` is the run whose kept answers are among the results, `kept_aside` why none are though there were some.
     """
 
     results: LongSequence[Result] = field(default_factory=partial(LongSequence, RESULTS))
     images: list[str] = field(default_factory=list)
+    image_ids: dict[str, str] = field(default_factory=dict)
     again: list[Result] = field(default_factory=list)
     repeated: Repeated | None = None
     probes: list[ProbeAnswer] = field(default_factory=list)
@@ -42,6 +45,8 @@ class PartialRun:
     started: str = ""
     seconds: float = 0.0
     looked: bool = False
+    kept_from: KeptFrom | None = None
+    kept_aside: str = ""
 
     def note_index(self, state: IndexState) -> None:
         """Keep the last look at the index before it is asked: what answers say of it counts more."""
@@ -67,7 +72,7 @@ class PartialRun:
             beside |= {"probes": len(self.probes)}
         return replace(
             run,
-            provenance=replace(run.provenance, api_image=image),
+            provenance=replace(run.provenance, api_image=image, kept_from=self.kept_from, kept_aside=self.kept_aside),
             fingerprint={**run.fingerprint, **beside},
             probes=replace(run.probes, answers=tuple(self.probes)),
         )

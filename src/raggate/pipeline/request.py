@@ -53,6 +53,7 @@ class Request:
         retry_failed: whether calls that failed before it was killed are asked again.
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
+        answers: the directory of kept answers that may be taken in place of asking; None for none.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -77,6 +78,7 @@ class Request:
     retry_failed: bool = False
     head: str | None = None
     matched: bool = False
+    answers: Path | None = None
     created: Callable[[Path], None] = unheard
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Sequence, Set as AbstractSet
 from dataclasses import replace
 from heapq import nsmallest
 
@@ -26,10 +26,15 @@ def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
     Which questions may be drawn depends on all of the golden set, so that shards ask what the whole run needs and few
     others.
     """
-    size = inputs.config.ask.repeat_sample
+    lots = drawn(inputs)
+    of_these = (result for result in results if (result.mode, result.case_id) in lots)
+    return repeats.sample(of_these, inputs.config.ask.repeat_sample)
+
+
+def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
+    """Draw the questions, by mode and id, of which some are asked again: more than are, as some may have no answer."""
     questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes))
-    drawn = {*nsmallest(SPARE * size, questions, key=lambda question: lot(*question))}
-    return repeats.sample((result for result in results if (result.mode, result.case_id) in drawn), size)
+    return {*nsmallest(SPARE * inputs.config.ask.repeat_sample, questions, key=lambda question: lot(*question))}
 
 
 def ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> list[Result]:

@@ -7,7 +7,7 @@ from typing import Any
 
 from raggate.models.judging_quality import JudgingSummary
 from raggate.models.run import Run
-from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
+from raggate.models.scorecard import OVERALL, MetricValue, Operations, Scorecard
 from raggate.scoring.noise import Noise
 from raggate.scoring.repeats import Repeated
 from raggate.text.jsonio import dumps
@@ -39,13 +39,7 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
         },
     }
     if operations is not None:
-        value["operational_metrics"] = {
-            "calls": operations.calls,
-            "failed": operations.failed,
-            "retries": operations.retries,
-            "failures": operations.failures,
-            **{name: rounded_or_none(rate.value) for name, rate in operations.rates.items()},
-        }
+        value["operational_metrics"] = _calls(operations)
         value["repeated"] = _repeated(scorecard)
         noise = Noise.of(scorecard.fingerprint)
         if noise is not None:
@@ -66,6 +60,17 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
     if compat:
         value["compat"] = dict(compat)
     return dumps(value, pretty=True).decode()
+
+
+def _calls(operations: Operations) -> dict[str, Any]:
+    return {
+        "calls": operations.calls,
+        "failed": operations.failed,
+        "retries": operations.retries,
+        **({"kept": operations.kept} if operations.kept else {}),
+        "failures": operations.failures,
+        **{name: rounded_or_none(rate.value) for name, rate in operations.rates.items()},
+    }
 
 
 def _repeated(scorecard: Scorecard) -> dict[str, Any] | None:

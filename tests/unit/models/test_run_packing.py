@@ -41,7 +41,15 @@ RESPONSE = Response(
     model="m",
 )
 RESULT = Result(
-    case_id="q", mode="hybrid", response=RESPONSE, failure=None, retries=1, elapsed_ms=2.25, repeat=2, trace_id="ab"
+    case_id="q",
+    mode="hybrid",
+    response=RESPONSE,
+    failure=None,
+    retries=1,
+    elapsed_ms=2.25,
+    repeat=2,
+    trace_id="ab",
+    kept=True,
 )
 FAILED = Failure(kind="status", message="HTTP 500", status=500)
 LABELS = Labels(

@@ -233,6 +233,8 @@ def operations_line(scorecard: Scorecard) -> str:
     left = operations.failures.get("aborted", 0)
     calls = counted(operations.calls - left, "call")
     parts = [f"{calls}, {operations.failed - left} failed, {operations.retries} retried"]
+    if operations.kept:
+        parts.append(f"{counted(operations.kept, 'answer')} kept of an earlier run")
     if left:
         parts.append(f"{counted(left, 'question')} not asked")
     empty = operations.rates.get("empty_result_rate")

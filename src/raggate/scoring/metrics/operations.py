@@ -25,7 +25,7 @@ class Calls:
     """Counts the calls of a run one by one. Rates divide by all calls; a rate that cannot apply is None."""
 
     def __init__(self) -> None:
-        self._calls = self._retries = 0
+        self._calls = self._retries = self._kept = 0
         self._counts: Counter[str] = Counter()
         self._failures: Counter[FailureKind] = Counter()
         # calls that were given up only say so
@@ -36,28 +36,33 @@ class Calls:
         self._types = DocumentTypes()
 
     def add(self, result: Result) -> None:
-        """Count one more call."""
-        self._calls += 1
+        """Count one more call, or an answer that was kept of an earlier one."""
+        self._kept += result.kept
+        self._calls += not result.kept
         self._retries += result.retries
         if result.failure is not None:
             self._failures[result.failure.kind] += 1
             self._messages[result.failure.kind != "aborted"][result.failure.message] += 1
         if result.response is not None:
-            self._add_response(result.response, result.elapsed_ms)
+            self._add_response(result.response)
+            if not result.kept:
+                self._add_amounts(result.response, result.elapsed_ms)
 
-    def _add_response(self, response: Response, elapsed_ms: float) -> None:
+    def _add_response(self, response: Response) -> None:
         self._counts["empty"] += not response.chunks
         self._counts["unasked"] += response.unasked
         if response.answer is not None:
             self._counts["answers"] += 1
             self._counts["blank"] += not response.answer.strip()
         self._coverage = response.coverage or self._coverage
+        self._types.add(response)
+
+    def _add_amounts(self, response: Response, elapsed_ms: float) -> None:
         self._times.setdefault("client_ms", array("d")).append(elapsed_ms)
         for step, value in response.latency.items():
             self._times.setdefault(step, array("d")).append(value)
         for kind, value in response.cost.items():
             self._costs.setdefault(kind, array("d")).append(value)
-        self._types.add(response)
 
     def summary(self, *, retrieval_only: bool) -> Operations:
         """Summarise the calls.
@@ -66,12 +71,13 @@ class Calls:
             retrieval_only: whether no answers were asked for, so that those that came are counted.
         """
         calls, counts, failures = self._calls, self._counts, self._failures
+        answerable = calls + self._kept
         rates = {
             "error_rate": _rate(failures.total(), calls),
             "timeout_rate": _rate(failures["timeout"], calls),
-            "empty_result_rate": _rate(counts["empty"], calls),
-            "empty_response_rate": _rate(counts["blank"], calls if counts["answers"] else 0),
-            "unasked_answer_rate": _rate(counts["unasked"], calls if retrieval_only else 0),
+            "empty_result_rate": _rate(counts["empty"], answerable),
+            "empty_response_rate": _rate(counts["blank"], answerable if counts["answers"] else 0),
+            "unasked_answer_rate": _rate(counts["unasked"], answerable if retrieval_only else 0),
         }
         most = (self._messages[True] or self._messages[False]).most_common(1)
         return Operations(
@@ -85,6 +91,7 @@ class Calls:
             most_common_error=most[0][0] if most else "",
             document_types=self._types.counts(),
             cost={kind: _amounts(values) for kind, values in sorted(self._costs.items())},
+            kept=self._kept,
         )
 
 

@@ -78,6 +78,9 @@ class McpAdapter:
         # what is looked through waits in place, so that this is done when it is
         return asyncio.run(self._looked(WaitingTransport(client), str(client.base_url)))
 
+    def request(self, _case: Case, _mode: str) -> None:
+        """Tell nothing: what is sent depends on what was answered before."""
+
     def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
         """Ask these cases, each in the mode beside it, in one session."""
         return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result)

@@ -20,6 +20,7 @@ from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.ask import AskResult, OnResult
 from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by
+from raggate.text.dataclass_fields import as_dict
 from raggate.text.quote import cut
 
 _ANY = Case(id="reindex", question="What are these notes about?", answerable=True)
@@ -77,6 +78,10 @@ class OverHttp:
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands."""
         return self._adapter.index_state(client, ready)
+
+    def request(self, case: Case, mode: str) -> object | None:
+        """Give the call that is made first; later ones are made of what was answered."""
+        return as_dict(self._adapter.call(case, mode))
 
     def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
         """Ask these cases, each in the mode beside it."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -110,6 +111,19 @@ def test_latency() -> None:
         "client_ms": {"p50": 20.0, "p95": 40.0},
         "retrieval_ms": {"p50": 5.0, "p95": 5.0},
     }
+
+
+def test_a_kept_answer_is_no_call() -> None:
+    """It counts for what was answered, and neither for calls and their errors nor for times and costs."""
+    kept = replace(answered(latency={"total_ms": 9.0}, cost={"usd": 2.0}), kept=True, elapsed_ms=0.0)
+    empty = replace(EMPTY, kept=True)
+    summary = operations([answered(latency={"total_ms": 1.0}, cost={"usd": 1.0}), failed(), kept, empty])
+    assert (summary.calls, summary.kept, summary.failed) == (2, 2, 1)
+    assert summary.rates["error_rate"] == rate(1, 2)
+    assert summary.rates["empty_result_rate"] == rate(1, 4)
+    assert summary.latency["total_ms"] == {"p50": 1.0, "p95": 1.0}
+    assert 0.0 not in summary.latency["client_ms"].values()
+    assert summary.cost["usd"]["n"] == 1
 
 
 def test_latency_of_nothing() -> None:

@@ -1,0 +1,268 @@
+"""Which questions of a run are not asked, as an earlier run of the same images, notes and requests has the answers.
+
+The API is started all the same, and some of those questions are asked of it. Where one is answered otherwise than
+before, all of them are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from secrets import SystemRandom
+
+from raggate import __version__
+from raggate.config.schema import Config
+from raggate.errors import UsageError
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.provenance import KeptFrom
+from raggate.models.run import Response, Result, Run
+from raggate.models.selection import Selection
+from raggate.pipeline import index_facts
+from raggate.pipeline.answers import seal, sealed_file
+from raggate.pipeline.answers.sealed_file import Header, KeptFile
+from raggate.pipeline.booted import Booted
+from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.request import Request
+from raggate.pipeline.second_answers import drawn
+from raggate.text.clock import now
+from raggate.text.dates import days_between
+from raggate.text.numbers import counted, setting
+from raggate.text.quote import cut
+
+Question = tuple[Case, str]
+Key = tuple[str, str]
+"""Mode and id of a question."""
+
+
+@dataclass(slots=True, kw_only=True)
+class AnswerCache:
+    """The kept answers of one build, as far as a run takes them.
+
+    Attributes:
+        directory: where files of kept answers are.
+        secret: the key of their seal.
+        inputs: what is measured by.
+        request: what the front end asks for.
+        keeps: whether the answers of this run are kept, if it is whole and asks everything.
+        aside: why no kept answer is taken, though there are some; empty otherwise.
+    """
+
+    directory: Path
+    secret: bytes
+    inputs: Inputs
+    request: Request
+    keeps: bool
+    aside: str = ""
+    _path: Path | None = None
+    _file: KeptFile | None = None
+    _marks: dict[Key, str] = field(default_factory=dict)
+    _taken: list[Question] = field(default_factory=list)
+
+    def left(self, up: Booted, questions: Sequence[Question], answers: PartialRun) -> Sequence[Question]:
+        """Give the questions that are asked in any case: those without a kept answer, and some to compare with.
+
+        Args:
+            up: the API, which runs.
+            questions: all questions.
+            answers: what is known of the API.
+        """
+        facts = {"schema": sealed_file.SCHEMA, "raggate": __version__, **_facts(self.request, self.inputs, answers)}
+        self._path = self.directory / f"{seal.mark(self.secret, facts)}.answers"
+        for case, mode in questions:
+            if (request := up.adapter.request(case, mode)) is not None:
+                known = (case.question, case.vaults, case.folders, case.k, case.detail)
+                self._marks[mode, case.id] = seal.mark(self.secret, [mode, request, known])
+        self._file = self._believed(answers) if answers.image_ids else None
+        if self._file is None:
+            self._say_aside()
+            return questions
+        kept = [question for question in questions if self._kept(*question) is not None]
+        # what is asked twice tells whether the API ranks alike each time, which no kept answer can
+        twice = drawn(self.inputs)
+        free = [(case, mode) for case, mode in kept if (mode, case.id) not in twice]
+        checks = min(self.inputs.config.answers.spot_check, len(free))
+        checked = {(mode, case.id) for case, mode in SystemRandom().sample(free, checks)}
+        self._taken = [(case, mode) for case, mode in free if (mode, case.id) not in checked]
+        taken = {(mode, case.id) for case, mode in self._taken}
+        if self._taken:
+            self.request.say(
+                f"{counted(len(taken), 'question')} of {len(questions)} not asked, if the others are answered as before"
+            )
+        return [(case, mode) for case, mode in questions if (mode, case.id) not in taken]
+
+    def taken(self, answers: PartialRun) -> Iterator[Result]:
+        """Give the kept answers that are taken, now that the others were asked, and note of which run they are.
+
+        There are none where a question came out otherwise than before, or any call failed.
+        """
+        if self._file is None:
+            return
+        for result in answers.results:
+            before = self._file.at(self._marks.get((result.mode, result.case_id)))
+            how = "got no answer" if result.response is None else "is answered otherwise than before"
+            if result.response is None or (before is not None and not _alike(before, result)):
+                self.aside = f"{cut(result.case_id)} ({cut(result.mode)}) {how}"
+                self._say_aside()
+                return
+        if self._taken:
+            answers.kept_from = self._file.header.origin
+        for case, mode in self._taken:
+            kept = self._kept(case, mode)
+            if kept is not None and kept.response is not None:
+                yield Result(
+                    case_id=case.id,
+                    mode=mode,
+                    response=replace(kept.response, latency={}, cost={}),
+                    failure=None,
+                    retries=0,
+                    elapsed_ms=0.0,
+                    kept=True,
+                )
+
+    def untaken(self, answers: PartialRun) -> Sequence[Question]:
+        """Give the questions that are left to ask after all."""
+        return () if answers.kept_from is not None else self._taken
+
+    def keep(self, run: Run, answers: PartialRun) -> None:
+        """Keep the answers of a run that asked everything, and whose API ranked alike where it was asked twice."""
+        if not self.keeps or self._path is None or answers.kept_from is not None or run.stopped is not None:
+            return
+        repeated = answers.repeated
+        why = ""
+        if not answers.image_ids:
+            why = "the engine told no image"
+        elif repeated is None or not repeated.asked:
+            why = (
+                "no question was asked twice (ask.repeat_sample), so nothing shows that it is answered alike each time"
+            )
+        elif repeated.differ:
+            why = "the API does not answer alike each time"
+        if why:
+            self.request.say(f"the answers are not kept: {why}")
+            return
+        origin = KeptFrom(run=run.run_id, asked=run.started, commit=run.provenance.checkout.commit or "")
+        rows = (
+            (self._marks[result.mode, result.case_id], result)
+            for result in answers.results
+            if result.response is not None and (result.mode, result.case_id) in self._marks
+        )
+        try:
+            # they hold what notes say
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            _refuse_foreign(self.directory)
+            sealed_file.write(self._path, self.secret, Header(origin=origin, index=_counts(answers)), rows)
+        except (OSError, UsageError) as error:
+            self.request.say(f"the answers are not kept: {cut(error)}")
+
+    def _kept(self, case: Case, mode: str) -> Result | None:
+        return None if self._file is None else self._file.at(self._marks.get((mode, case.id)))
+
+    def _believed(self, answers: PartialRun) -> KeptFile | None:
+        """Read what is there, unless it must not be taken, and then note why."""
+        assert self._path is not None  # noqa: S101 - the caller has named it
+        try:
+            _refuse_foreign(self.directory)
+            file = sealed_file.read(self._path, self.secret)
+        except UsageError as error:
+            self.aside = error.message
+            return None
+        if file is None:
+            return None
+        age, most = days_between(file.header.origin.asked, now()), self.inputs.config.answers.max_age_days
+        if age is None or not 0 <= age <= most:
+            self.aside = f"they are not of the last {setting(most)} days (answers.max_age_days)"
+        elif file.header.index != _counts(answers):
+            self.aside = "the API tells other counts of its index than before"
+        return None if self.aside else file
+
+    def _say_aside(self) -> None:
+        if self.aside:
+            self.request.say(f"kept answers are left aside, and all is asked: {self.aside}")
+
+
+def of_run(
+    request: Request, inputs: Inputs, *, boots: int, selection: Selection | None, below: Path | None
+) -> AnswerCache | None:
+    """Give the kept answers that a run may take; None where it takes none.
+
+    Args:
+        request: what the front end asks for.
+        inputs: what is measured by.
+        boots: how often the API is started.
+        selection: the questions that are asked; None for all.
+        below: the run that this one is only a part of.
+
+    Raises:
+        UsageError: where nothing names what the answers of the API depend on, or the key is none.
+    """
+    if request.answers is None or below is not None or boots > 1:
+        return None
+    if why := refusal(inputs.config, request):
+        raise UsageError(f"--answers: {why}", hint="Leave --answers out: everything is asked then.")
+    keeps = selection is None and not seal.judges_change(request.environment)
+    secret = seal.key(request.environment)
+    if secret is None:
+        request.say(f"no kept answer is taken, and none is kept: in CI they are sealed by the secret {seal.VARIABLE}")
+        return None
+    return AnswerCache(directory=request.answers, secret=secret, inputs=inputs, request=request, keeps=keeps)
+
+
+def refusal(settings: Config, request: Request) -> str:
+    """Say why no answers are kept of an API; empty where they may be."""
+    container = settings.api.container
+    if container is None:
+        return "only the images of `api.container` name all that answers; of anything else no answer is kept"
+    if container.egress and not settings.answers.outside_services:
+        return (
+            "the API reaches other networks (api.container.egress), so its image alone does not decide its answers; "
+            "`answers.outside_services: true` keeps them all the same"
+        )
+    if any(seal.VARIABLE in part.pass_env for part in settings.api.containers().values()):
+        return f"the API would be given {seal.VARIABLE} (pass_env), and could make answers of its own"
+    if settings.ask.adapter not in {"ask", "mapped"}:
+        return f"nothing tells what the adapter {settings.ask.adapter} sends for a question before it is asked"
+    if settings.ask.repeat > 1:
+        return "with `ask.repeat` every question is asked again to see how answers vary"
+    if request.workers > 1 or request.resume is not None:
+        return "a run takes them that is asked in one process, from its beginning: without --workers and --resume"
+    return ""
+
+
+def _facts(request: Request, inputs: Inputs, answers: PartialRun) -> dict[str, object]:
+    """Give all that the answers of an API in containers depend on, beside the question."""
+    settings = inputs.config
+    names = {name for part in settings.api.containers().values() for name in part.pass_env}
+    return {
+        "images": dict(sorted(answers.image_ids.items())),
+        "api": settings.api.model_dump(mode="json"),
+        "ask": settings.ask.model_dump(mode="json"),
+        "vault": inputs.vault.hash,
+        "vaults": sorted(settings.vault),
+        "passed": {name: request.environment.get(name) for name in sorted(names)},
+    }
+
+
+def _counts(answers: PartialRun) -> dict[str, int]:
+    counts = {key: getattr(answers.index, key, None) for key in ("documents", "chunks")}
+    return {key: count for key, count in counts.items() if count is not None}
+
+
+def _alike(before: Result, now: Result) -> bool:
+    """Say whether a question is answered as before: the same list, texts and words, of the same index."""
+    if before.response is None or now.response is None:
+        return False
+    indexes = [index_facts.values_of([result], None) for result in (before, now)]
+    return indexes[0] == indexes[1] and _content(before.response) == _content(now.response)
+
+
+def _content(response: Response) -> tuple[object, ...]:
+    """Give all of a response but amounts that vary by themselves: times, costs, scores, what it says of its index."""
+    chunks = [replace(chunk, score_final=None, score_vector=None, score_lexical=None) for chunk in response.chunks]
+    return (*chunks, replace(response, chunks=(), latency={}, cost={}, coverage=None))
+
+
+def _refuse_foreign(directory: Path) -> None:
+    if directory.is_symlink() or (directory.exists() and not directory.is_dir()):
+        raise UsageError("the directory of --answers is a link, or none")
