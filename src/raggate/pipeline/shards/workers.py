@@ -9,15 +9,12 @@ from __future__ import annotations
 import os
 import select
 import shutil
-import signal
-import sys
 import time
-import warnings
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import NoReturn
 
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, RaggateError, UsageError
@@ -31,6 +28,7 @@ from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.attempts import attempt_in, joined, read_shards
 from raggate.pipeline.shards.receipt import receipt_of
 from raggate.pipeline.shards.shard_directory import Journal
+from raggate.service import forks
 from raggate.service.ask import WATCH_SECONDS, questions_of
 from raggate.text.clock import now
 from raggate.text.quote import cut
@@ -106,31 +104,20 @@ class Workers:
     def _processes(self, folder: Path) -> Iterator[int]:
         """Start the processes; give where they tell of each answer. On leaving none of them is left."""
         reader, writer = os.pipe()
-        running: list[int] = []
         try:
-            try:
-                for shard in range(1, len(self.plan.shards) + 1):
-                    self._start(folder, shard, writer, running)
-            finally:
-                os.close(writer)
-            yield reader
+            with forks.running() as running:
+                try:
+                    for shard in range(1, len(self.plan.shards) + 1):
+                        forks.start(partial(self._work, folder, shard, writer), running)
+                except OSError as error:
+                    raise CannotTell(
+                        f"--workers: a process cannot be started: {error.strerror}", hint="Give fewer --workers."
+                    ) from error
+                finally:
+                    os.close(writer)
+                yield reader
         finally:
             os.close(reader)
-            for process in running:
-                with suppress(ProcessLookupError):
-                    os.kill(process, signal.SIGKILL)
-                os.waitpid(process, 0)
-
-    def _start(self, folder: Path, shard: int, pipe: int, running: list[int]) -> None:
-        # a signal in a fork would have it undo what is not its own
-        signal.pthread_sigmask(signal.SIG_BLOCK, _SIGNALS)
-        try:
-            process = _fork()
-            if process == 0:
-                self._work(folder, shard, pipe)
-            running.append(process)
-        finally:
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
 
     def _watch(self, pipe: int, advance: Callable[[int, int], None]) -> str | None:
         done = failed = 0
@@ -147,21 +134,16 @@ class Workers:
                 total = sum(1 for _ in self._due())
                 return f"the API {cut(ended.message)} after {done} of {total} questions"
 
-    def _work(self, folder: Path, shard: int, pipe: int) -> NoReturn:
-        """Ask a shard in a process of its own, which ends here and undoes nothing of the one that it is a fork of."""
-        code = 1
+    def _work(self, folder: Path, shard: int, pipe: int) -> None:
+        """Ask a shard in a process of its own, and say what goes wrong there."""
         try:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
             self._ask(folder, shard, pipe)
-            code = 0
         except RaggateError as error:
             self.say(f"process {shard}: {error.message}")
-        except BaseException as error:  # noqa: BLE001 - nothing may go on in a second copy of this program
+            raise
+        except BaseException as error:
             self.say(f"process {shard}: {type(error).__name__}: {error}")
-        finally:
-            os._exit(code)
+            raise
 
     def _ask(self, folder: Path, shard: int, pipe: int) -> None:
         place, parent = self._place(folder, shard), os.getppid()
@@ -218,19 +200,4 @@ class Workers:
         return [*answered, *rest]
 
 
-def _fork() -> int:
-    for stream in (sys.stdout, sys.stderr):
-        stream.flush()
-    with warnings.catch_warnings():
-        # threads of this process read logs, which a fork neither does nor waits for
-        warnings.simplefilter("ignore", DeprecationWarning)
-        try:
-            return os.fork()
-        except OSError as error:
-            raise CannotTell(
-                f"--workers: a process cannot be started: {error.strerror}", hint="Give fewer --workers."
-            ) from error
-
-
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _DIED = "a process that asks ended before it was done"

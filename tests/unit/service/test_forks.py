@@ -1,0 +1,61 @@
+"""Forks: they end with what their work came to, hear no signal of this process, and none stays."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Callable
+
+import pytest
+
+from raggate.service import forks
+
+
+def fails() -> None:
+    """Raise what nobody expects."""
+    raise RuntimeError
+
+
+@pytest.mark.parametrize(("work", "code"), [(lambda: "anything", 0), (fails, 1)])
+def test_exit_code(work: Callable[[], object], code: int) -> None:
+    """A fork that raised ends with 1, and goes on with nothing of this process."""
+    processes: list[int] = []
+    forks.start(work, processes)
+    _, status = os.waitpid(processes[0], 0)
+    assert os.waitstatus_to_exitcode(status) == code
+
+
+def test_none_stays() -> None:
+    """A fork that would never end is ended, also when something is raised meanwhile."""
+    pids: list[int] = []
+
+    def interrupted() -> None:
+        with forks.running() as processes:
+            forks.start(signal.pause, processes)
+            pids.extend(processes)
+            raise InterruptedError
+
+    with pytest.raises(InterruptedError):
+        interrupted()
+    with pytest.raises(ChildProcessError):
+        os.waitpid(pids[0], 0)
+
+
+def test_signals() -> None:
+    """A fork ignores SIGINT and ends by SIGTERM; here both are heard again."""
+    read, write = os.pipe()
+
+    def waits() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        os.write(write, b"still here")
+        signal.pause()
+
+    with forks.running() as processes:
+        forks.start(waits, processes)
+        assert os.read(read, 10) == b"still here"
+        os.kill(processes[0], signal.SIGTERM)
+        _, status = os.waitpid(processes.pop(), 0)
+    assert os.waitstatus_to_exitcode(status) == -signal.SIGTERM
+    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
+    os.close(read)
+    os.close(write)
