@@ -9,7 +9,7 @@ from tools.generate_docs import FACTS, PAGES, metric_facts
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
 from raggate.cli import main
-from raggate.interop import evaluate
+from raggate.interop import measures
 from raggate.interop.helloworld import compare, metrics
 from raggate.interop.kebab import metrics as kebab
 from raggate.interop.substrate import gate
@@ -62,7 +62,7 @@ def test_a_metric_says_everything_of_itself(name: str) -> None:
 
 def test_other_numbers_are_defined_in_full() -> None:
     """The metrics of labels, of `evaluate` and of the systems are all defined, with no empty field."""
-    assert set(EVALUATED) == {*evaluate.AT_CUTOFF, "judged", "unjudged", "map"}
+    assert set(EVALUATED) == {*measures.AT_CUTOFF, "judged", "unjudged", "map"}
     assert tuple(KEBAB) == kebab.METRICS
     assert {name for name, definition in KEBAB.items() if definition.direction == "lower"} == kebab.LOWER_IS_BETTER
     assert {*metrics.MEANS.values(), *compare.DIRECTIONS} - set(HELLOWORLD) == UNDEFINED

@@ -13,8 +13,8 @@ from raggate.text.escape import log_line
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
-    from raggate.interop.evaluate import Evaluation
     from raggate.interop.evaluated import Evaluated
+    from raggate.interop.totals import Evaluation
 
 _FILE = click.Path(path_type=Path)
 
@@ -53,7 +53,7 @@ def evaluate(
     if (run is None) == (lists is None):
         raise UsageError("expected result lists from one place: --run FILE or --lists FILE")
     files = Files(qrels=qrels, beir=beir, split=split, run=run, lists=lists, keep_first=keep_first)
-    evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query)
+    evaluation = evaluate_files(files, cutoffs=_numbers(cutoffs), per_query=per_query, processes=files.processes())
     evaluated = _evaluated(evaluation)
     if name == "json":
         from raggate.text.jsonio import dumps

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from raggate.interop.evaluate import Counts
+from raggate.interop.totals import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

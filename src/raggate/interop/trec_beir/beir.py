@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir.atomic_stream import write_whole
-from raggate.interop.trec_beir.columns import open_binary
 from raggate.interop.trec_beir.grades import Grades, bad_grade
+from raggate.interop.trec_beir.stretches import open_binary
 from raggate.text.quote import cut, quoted
 
 CORPUS = "corpus.jsonl"

@@ -7,11 +7,10 @@ unusual is the block read again line by line, for the exact rule or the exact er
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import BinaryIO, NamedTuple
 
 from raggate.errors import UsageError
-from raggate.text.files import reading
+from raggate.interop.trec_beir.stretches import Source, open_binary
 
 BLOCK_BYTES = 1 << 15  # what a block splits into still fits into the cache of a core; 1 MiB is three times slower
 MAX_LINE_BYTES = 1 << 20
@@ -32,11 +31,11 @@ class Block(NamedTuple):
         return self.fields[index :: self.stride]
 
 
-def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
+def read_blocks(path: Source, columns: Sequence[str]) -> Iterator[Block]:
     """Read a file in blocks of about 32 KiB. Blank lines, CRLF, tabs and a byte order mark are tolerated.
 
     Args:
-        path: the file, which may be a pipe.
+        path: the file, which may be a pipe, or a stretch of one.
         columns: what the columns are called, for messages; their number is the number expected.
 
     Raises:
@@ -49,16 +48,6 @@ def read_blocks(path: Path, columns: Sequence[str]) -> Iterator[Block]:
             line += chunk.count(b"\n")
             if block.lines:
                 yield block
-
-
-def open_binary(path: Path) -> BinaryIO:
-    """Open a file to read bytes.
-
-    Raises:
-        UsageError: when there is no such file, or it cannot be read.
-    """
-    with reading(path):
-        return path.open("rb")
 
 
 def _chunks(stream: BinaryIO, name: str) -> Iterator[bytes]:

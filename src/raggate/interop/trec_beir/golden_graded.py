@@ -17,7 +17,7 @@ from raggate.inputs.golden import complete
 from raggate.interop.golden_rows import Note, note
 from raggate.interop.trec_beir import beir, trec
 from raggate.interop.trec_beir.atomic_stream import write_whole
-from raggate.interop.trec_beir.columns import open_binary
+from raggate.interop.trec_beir.stretches import open_binary
 from raggate.models.golden import Case, Support
 from raggate.text.quote import quoted
 

@@ -9,11 +9,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
-from raggate.interop.trec_beir.columns import open_binary
+from raggate.interop.trec_beir.stretches import Source, open_binary
 from raggate.text.quote import quoted
 
 QUERY_KEYS = ("query_id", "qid", "id")
@@ -41,7 +40,7 @@ class Ranking(NamedTuple):
     rank_disagrees: bool = False
 
 
-def iter_lists(path: Path) -> Iterator[Ranking]:
+def iter_lists(path: Source) -> Iterator[Ranking]:
     """Read result lists one by one; of a document that occurs twice in a list the first counts.
 
     Raises:
@@ -68,6 +67,15 @@ def iter_lists(path: Path) -> Iterator[Ranking]:
             if repeated:
                 doc_ids = list(dict.fromkeys(doc_ids))
             yield Ranking(query_id, doc_ids, number, repeated)
+
+
+def query_of(line: bytes) -> str:
+    """Give the query of a line of result lists.
+
+    Raises:
+        UsageError: when it is no such line.
+    """
+    return _read_other(line, "")[0]
 
 
 def _read_other(line: bytes, place: str) -> tuple[str, list[str]]:

@@ -20,11 +20,14 @@ from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import Block, read_blocks
 from raggate.interop.trec_beir.grades import Grades, QueryGrades, bad_grade
 from raggate.interop.trec_beir.rankings import Ranking
+from raggate.interop.trec_beir.stretches import Source
 from raggate.text.quote import quoted
 
 QRELS = ("query", "iteration", "document", "grade")
 RUN = ("query", "Q0", "document", "rank", "score", "tag")
 _RANK = re.compile(r"[+-]?[0-9]{1,18}")
+_MANY = 500
+"""So many scores are worth loading the parser of JSON; the last block of a longer file, or a short file, has fewer."""
 
 
 class _Group(NamedTuple):
@@ -43,7 +46,7 @@ class _Group(NamedTuple):
         self.scores.extend(other.scores)
 
 
-def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]:
+def iter_qrels(path: Source, *, keep_first: bool = False) -> Iterator[QueryGrades]:
     """Read judgements query by query. A query whose lines do not stand together comes more than once.
 
     The documents of a query keep the order of the file.
@@ -83,7 +86,7 @@ def iter_qrels(path: Path, *, keep_first: bool = False) -> Iterator[QueryGrades]
         yield QueryGrades(query_id, grades, line)
 
 
-def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
+def read_qrels(path: Source, *, keep_first: bool = False) -> dict[str, dict[str, int]]:
     """Read judgements whole: grade per document per query, both in the order of the file. See `iter_qrels`."""
     qrels: dict[str, dict[str, int]] = {}
     for query in iter_qrels(path, keep_first=keep_first):
@@ -95,7 +98,7 @@ def read_qrels(path: Path, *, keep_first: bool = False) -> dict[str, dict[str, i
     return qrels
 
 
-def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
+def iter_run(path: Source, *, keep_first: bool = False) -> Iterator[Ranking]:
     """Read a run list by list. A query whose lines do not stand together comes more than once.
 
     Args:
@@ -117,7 +120,7 @@ def iter_run(path: Path, *, keep_first: bool = False) -> Iterator[Ranking]:
         yield _ranking(last, path, keep_first=keep_first)
 
 
-def read_run(path: Path, *, keep_first: bool = False) -> dict[str, Ranking]:
+def read_run(path: Source, *, keep_first: bool = False) -> dict[str, Ranking]:
     """Read a run whole, in any order of lines. See `iter_run`."""
     groups: dict[str, _Group] = {}
     for group in _groups(path):
@@ -181,7 +184,7 @@ def _spans(values: list[str]) -> Iterator[tuple[int, int]]:
         start, size = end, end - start
 
 
-def _groups(path: Path) -> Iterator[_Group]:
+def _groups(path: Source) -> Iterator[_Group]:
     """Give the lines of a run in stretches of one query; a stretch may go on in the next one."""
     for block in read_blocks(path, RUN):
         queries, doc_ids, ranks = block.column(0), block.column(2), block.column(3)
@@ -190,8 +193,11 @@ def _groups(path: Path) -> Iterator[_Group]:
             yield _Group(queries[start], doc_ids[start:end], ranks[start:end], scores[start:end], block.lines[start])
 
 
-def _scores(path: Path, block: Block) -> list[float]:
+def _scores(path: Source, block: Block) -> list[float]:
     column = block.column(4)
+    scores = _decimals(column) if len(column) >= _MANY else None
+    if scores is not None:
+        return scores
     # Python also reads 1_000 and the digits of other scripts, other tools do not
     together = "".join(column)
     if together.isascii() and "_" not in together:
@@ -207,6 +213,25 @@ def _scores(path: Path, block: Block) -> list[float]:
     return list(map(float, column))  # each is finite, only their sum is not
 
 
+def _decimals(column: list[str]) -> list[float] | None:
+    """Read numbers by the parser of JSON, seven times as quick; None unless each is a number of JSON with a point.
+
+    Without a point it would be an integer, which is compared with more digits than a float has.
+    """
+    import orjson
+
+    together = ",".join(column)
+    if together.count(".") != len(column):
+        return None
+    try:
+        numbers: list[float] = orjson.loads(f"[{together}]")
+        # what is no number cannot be summed, and as no number has two points, each has one
+        usual = len(numbers) == len(column) and isfinite(sum(numbers))
+    except (ValueError, TypeError):
+        return None
+    return numbers if usual else None
+
+
 def _is_finite(written: str) -> bool:
     try:
         return written.isascii() and "_" not in written and isfinite(float(written))
@@ -214,7 +239,7 @@ def _is_finite(written: str) -> bool:
         return False
 
 
-def _ranking(group: _Group, path: Path, *, keep_first: bool) -> Ranking:
+def _ranking(group: _Group, path: Source, *, keep_first: bool) -> Ranking:
     query_id, doc_ids, scores = group.query_id, group.doc_ids, group.scores
     count = len(doc_ids)
     distinct = len(set(doc_ids)) == count
@@ -245,7 +270,7 @@ def _numbers(first: int, count: int) -> list[str]:
     return [str(rank) for rank in range(first, first + count)]
 
 
-def _ranks(group: _Group, path: Path) -> list[int]:
+def _ranks(group: _Group, path: Source) -> list[int]:
     if all(map(_RANK.fullmatch, group.ranks)):
         return [int(written) for written in group.ranks]
     # only now are lines looked up, by reading again; a pipe has nothing left to read
@@ -256,7 +281,7 @@ def _ranks(group: _Group, path: Path) -> list[int]:
     raise UsageError(f"{path}: query {quoted(group.query_id)} has a rank that is not an integer")
 
 
-def _twice(path: Path, columns: Sequence[str], query_id: str) -> UsageError:
+def _twice(path: Source, columns: Sequence[str], query_id: str) -> UsageError:
     """Read the file again to say which document a query has twice, and in which lines."""
     seen: dict[str, int] = {}
     name, hint = str(path), "Remove one of them, or keep the first with --keep-first."

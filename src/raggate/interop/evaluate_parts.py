@@ -1,0 +1,75 @@
+"""An evaluation in several processes: parts of its files in, the means of one process out, or nothing.
+
+Nothing is decided here. What anything unusual is to mean, errors with their lines first, is found by one process
+that reads the files as they are (`evaluate.evaluate_files`).
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+from array import array
+from collections.abc import Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import BinaryIO
+
+from raggate.interop.joining import join
+from raggate.interop.measures import Measures
+from raggate.interop.totals import Evaluation, Totals
+from raggate.interop.trec_beir import cuts
+from raggate.interop.trec_beir.evaluation_files import Files
+from raggate.service import forks
+
+
+def evaluate_parts(files: Files, cutoffs: Sequence[int], processes: int) -> Evaluation | None:
+    """Score each part of the files in a process of its own.
+
+    Returns:
+        None where the files cannot be cut, where a query is in two parts, and where a process did not come to its end.
+
+    Raises:
+        UsageError: when there is nothing to average.
+    """
+    parts = cuts.parts(files, processes)
+    if len(parts) < 2:
+        return None
+    try:
+        messages = _messages(parts, cutoffs)
+    except OSError:  # no further process
+        return None
+    totals, queries, count = Totals(Measures(cutoffs)), set[int](), 0
+    for message in messages:
+        packed, hashes = marshal.loads(message)  # noqa: S302 - a fork of this process wrote it
+        totals.merge(packed)
+        queries.update(array("q", hashes))
+        count += len(hashes) // array("q").itemsize
+    # two queries that have the same hash by chance cost no more than time
+    return totals.evaluation() if messages and len(queries) == count else None
+
+
+def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
+    """Give what each process has measured, in the order of the parts; none where one of them failed."""
+    with ExitStack() as streams, forks.running() as running:
+        readers = []
+        for part in parts:
+            reader, writer = os.pipe()
+            readers.append(streams.enter_context(os.fdopen(reader, "rb")))
+            with os.fdopen(writer, "wb") as stream:
+                forks.start(partial(_score, part, cutoffs, stream, reader), running)
+        messages: list[bytes] = []
+        for pipe in readers:
+            message = pipe.read()
+            if not message:
+                return []
+            messages.append(message)
+    return messages
+
+
+def _score(part: Files, cutoffs: Sequence[int], stream: BinaryIO, reader: int) -> None:
+    # when the process that reads is gone, writing is to fail
+    os.close(reader)
+    totals = Totals(Measures(cutoffs))
+    queries = join(part.rankings(whole=False), part.judgements(whole=False), totals)
+    stream.write(marshal.dumps((totals.packed(), array("q", map(hash, queries)).tobytes())))
+    stream.flush()
