@@ -16,10 +16,11 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import IO
 
 import httpx
 
@@ -109,10 +110,20 @@ def make(folder: Path, questions: int) -> None:
     (folder / "raggate.yml").write_text(CONFIG.format(url=URL), encoding="utf-8")
 
 
-def cost(words: Sequence[str | Path], folder: Path, allowed: Sequence[int] = (0,)) -> Cost:
-    """Run a command in a folder and give what it cost."""
+def cost(
+    words: Sequence[str | Path],
+    folder: Path,
+    allowed: Sequence[int] = (0,),
+    *,
+    variables: Mapping[str, str] | None = None,
+    out: IO[bytes] | int = subprocess.DEVNULL,
+) -> Cost:
+    """Run a command in a folder, with further variables of the environment, and give what it cost."""
+    environment = {**os.environ, **(variables or {})}
+    # what is installed has its bytecode, and is not compiled at every start
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
     begin = time.perf_counter()
-    process = subprocess.Popen([str(word) for word in words], cwd=folder, stdout=subprocess.DEVNULL)
+    process = subprocess.Popen([str(word) for word in words], cwd=folder, stdout=out, env=environment)
     _, status, usage = os.wait4(process.pid, 0)
     process.returncode = os.waitstatus_to_exitcode(status)
     if process.returncode not in allowed:
