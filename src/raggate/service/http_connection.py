@@ -6,7 +6,6 @@ HTTP is spoken by h11, as httpx has it spoken; what httpx does around it takes f
 from __future__ import annotations
 
 import asyncio
-import os
 import select
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -133,12 +132,10 @@ class Connection(asyncio.Protocol):
     def connection_lost(self, error: Exception | None) -> None:
         """Tell whoever waits that the connection is gone."""
         self.open = False
-        if isinstance(error, OSError) and error.errno is not None:
-            self._fail(httpx.ReadError(os.strerror(error.errno)))
-        elif error is not None:
-            self._fail(httpx.ReadError(str(error)))
-        else:
+        if error is None:
             self._read(b"")
+        else:
+            self._fail(httpx.ReadError(getattr(error, "strerror", None) or str(error)))
 
     # --- one exchange
 

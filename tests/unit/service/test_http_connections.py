@@ -7,6 +7,7 @@ servers: the same bytes are read alike.
 from __future__ import annotations
 
 import asyncio
+import os
 import socket
 import ssl
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -529,6 +530,26 @@ def test_a_certificate_that_nobody_vouches_for(engine: Engine) -> None:
         assert isinstance(miss, str)
         assert miss.startswith("cannot connect: [SSL: CERTIFICATE_VERIFY_FAILED]")
         assert server.heard == []
+
+    asyncio.run(test())
+
+
+@pytest.mark.usefixtures("trusting")
+def test_broken_tls_is_told_as_that() -> None:
+    """Bytes that are no record of TLS end the question by what the library says of them."""
+
+    async def test() -> None:
+        url = "https://127.0.0.1"
+        async with serving(lambda _: b"", tls=True) as server, connected(server.port, url=url) as connections:
+            asked = asyncio.create_task(connections.exchange(request()))
+            while not server.heard:
+                await asyncio.sleep(0.001)
+            os.write(server.writers[0].get_extra_info("socket").fileno(), b"HTTP/1.1 200 OK\r\n\r\n")
+            with pytest.raises(httpx.ReadError) as error:
+                await asked
+        sentence = told(http_replies.missed(error.value, SETTINGS))
+        assert isinstance(sentence, str)
+        assert sentence.startswith("connection lost: [SSL")
 
     asyncio.run(test())
 
