@@ -18,10 +18,11 @@ from raggate.models.golden import Case
 from raggate.models.run import Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState
-from raggate.pipeline import asking, check, rerun
+from raggate.pipeline import asking, check, rerun, side_by_side
 from raggate.pipeline.answers import seal, sealed_file
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.result import CheckResult, RunFailed
+from raggate.reports import diff
 from raggate.scoring import score
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by
 
@@ -51,7 +52,8 @@ class Fake:
     @contextmanager
     def booted(self, request: Any, inputs: Any, build: object, place: Any, before: object) -> Iterator[Booted]:
         """Bring it up."""
-        place.ran(self.images)
+        container = inputs.config.api.container
+        place.ran({**self.images, "api": f"{self.images['api']}-{container.image}"})
         place.counted(IndexState(healthy=True, indexing=False, documents=self.documents, chunks=36))
         up: Any = _Adapter({}, self, inputs.config.ask.k)
         yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
@@ -430,3 +432,18 @@ def test_a_run_with_kept_answers_is_not_promoted(suite: Project, kept: Path, api
     with pytest.raises(Exception, match=f"answers are those of run '{origin.run}'"):
         refuse_kept(result.review.run)
     assert not rerun.promotable(result.review)
+
+
+def test_the_base_of_two_builds_is_not_asked_again(suite: Project, api: Fake, tmp_path: Path) -> None:
+    """`raggate diff` takes the answers of a base that did not change, asks the new head, and says so of each side."""
+    fields = {"out": tmp_path / "out", "environment": ENVIRONMENT, "answers": tmp_path / "new"}
+    side_by_side.diff(asked_by(suite, **fields), "image:api:1", "image:api:2")
+    api.calls.clear()
+    both = side_by_side.diff(asked_by(suite, **fields), "image:api:1", "image:api:3")
+    assert both.base.kept > ALL / 2
+    assert both.head.kept == 0
+    line = f"base: {both.base.kept} answers kept of an earlier run, not asked for now"
+    assert line in diff.render_terminal(both, width=80)
+    assert line in diff.render_markdown(both)
+    assert [side.kept for side in (diff.document(both).base, diff.document(both).head)] == [both.base.kept, 0]
+    assert "head:" not in diff.render_terminal(both, width=80).partition(line)[2]

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 @options.config()
 @click.option("--suite", help="Stop if the configuration is for another suite.")
 @click.option("--out", type=PATH, help="Write run directories here.")
+@options.answers()
 @choosing.options
 @click.pass_obj
 def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> Answer[Compared]:

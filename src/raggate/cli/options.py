@@ -47,17 +47,21 @@ API = ("api-image", "api-build", "api-url")
 """The options that say what API is asked."""
 
 
+def answers() -> Callable[[Any], Any]:
+    """Make the option by which not everything is asked; its parameter is `answers`."""
+    meaning = "Take answers of earlier runs of the same images, notes and requests from here, and keep new ones."
+    return click.option("--answers", type=PATH, metavar="DIR", help=meaning)
+
+
 def earlier_answers() -> Callable[[Any], Any]:
-    """Make the options by which not everything is asked: `answers`, and of what was killed `resume`, `retry_failed`."""
+    """Make that option, and those of what goes on after it was killed: `resume` and `retry_failed`."""
     resume = click.option(
         "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
     )
     retry = click.option(
         "--retry-failed", is_flag=True, help="With --resume: ask calls that failed again; the result says so."
     )
-    meaning = "Take answers of earlier runs of the same images, notes and requests from here, and keep new ones."
-    answers = click.option("--answers", type=PATH, metavar="DIR", help=meaning)
-    return lambda function: answers(resume(retry(function)))
+    return lambda function: answers()(resume(retry(function)))
 
 
 def gate(*names: str) -> Callable[[Any], Any]:

@@ -14,13 +14,17 @@ SideKind = Literal["working tree", "revision", "image", "url", "run"]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Side:
-    """One of the two: what it is, as it was named, its commit where that is known, its run, and where that is."""
+    """One of the two: what it is, as it was named, its commit where that is known, its run, and where that is.
+
+    `kept` counts the answers that its run has of an earlier one.
+    """
 
     kind: SideKind
     name: str
     commit: str | None
     run_id: str
     directory: Path
+    kept: int = 0
 
     @property
     def title(self) -> str:
@@ -40,12 +44,14 @@ class SideRow:
         name: as it was named.
         commit: its commit; null where that is not known.
         run_id: its run.
+        kept: how many answers its run has of an earlier one, in place of asking.
     """
 
     kind: SideKind
     name: str
     commit: str | None
     run_id: str
+    kept: int
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -140,7 +140,8 @@ def _refuse_one_run(base: Meant, head: Meant) -> None:
 
 def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directory: Path) -> Asked:
     commit = run.provenance.checkout.commit
-    side = Side(kind=kind, name=name, commit=commit, run_id=run.run_id, directory=directory)
+    kept = scorecard.operations.kept if scorecard.operations is not None else 0
+    side = Side(kind=kind, name=name, commit=commit, run_id=run.run_id, directory=directory, kept=kept)
     return Asked(side=side, run=run, scorecard=scorecard)
 
 
