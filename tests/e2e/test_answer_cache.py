@@ -55,7 +55,7 @@ def run_id() -> Iterator[str]:
 
 
 def test_an_unchanged_image_is_asked_little(root: Path, run_id: str) -> None:
-    """Same verdict and metrics with a part of the calls; an image that is built otherwise is asked everything."""
+    """Same verdict and metrics with a part of the calls, and no baseline; an image that is built otherwise is asked."""
 
     def check() -> tuple[Done, dict[str, Any]]:
         environment = {**os.environ, "GITHUB_RUN_ID": run_id, "RAGGATE_ANSWERS_KEY": "k" * 32}
@@ -72,6 +72,9 @@ def test_an_unchanged_image_is_asked_little(root: Path, run_id: str) -> None:
     calls, kept = (fewer["operational_metrics"][name] for name in ("calls", "kept"))
     assert calls + kept == whole["operational_metrics"]["calls"]
     assert calls < kept
+    refused = ended("promote", "latest", at=root, environment={**os.environ}, seconds=60)
+    assert refused.code == 2
+    assert f"{kept} answers are those of run" in refused.err
     (root / "Dockerfile").write_text(f"{DOCKERFILE}LABEL other=1\n")
     third, again = check()
     assert third.code == 0, third.out + third.err

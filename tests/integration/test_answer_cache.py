@@ -13,7 +13,9 @@ import pytest
 
 from builders import make_failure
 from project import Project, make_project
-from raggate.errors import ExitCode
+from raggate.cli.main import run_command
+from raggate.errors import ExitCode, UsageError
+from raggate.gate.run_origin import refuse_kept
 from raggate.models.golden import Case
 from raggate.models.run import Response, Result
 from raggate.models.selection import Choice
@@ -423,13 +425,18 @@ def test_an_api_that_reaches_others_may_be_kept_by_name(suite: Project, api: Fak
 
 
 def test_a_run_with_kept_answers_is_not_promoted(suite: Project, kept: Path, api: Fake, tmp_path: Path) -> None:
-    """The run that asked is the one to promote, and it is named."""
+    """The run that asked is the one to promote, or to hand to a system that wants times, and it is named."""
     result = check.check(wanting(suite, kept, out=tmp_path / "out"))
     origin = result.review.run.provenance.kept_from
     assert origin is not None
-    from raggate.gate.run_origin import refuse_kept
-
-    with pytest.raises(Exception, match=f"answers are those of run '{origin.run}'"):
+    out = str(tmp_path / "exported")
+    for words in (
+        ["helloworld", "export", str(result.directory), "--out", out, "--mode", "hybrid"],
+        ["kebab", "export", str(result.directory), "--out", out, "--mode", "hybrid"],
+    ):
+        assert run_command(words) == ExitCode.USAGE
+    assert not (tmp_path / "exported").exists()
+    with pytest.raises(UsageError, match=f"answers are those of run '{origin.run}'"):
         refuse_kept(result.review.run)
     assert not rerun.promotable(result.review)
 

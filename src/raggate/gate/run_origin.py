@@ -42,7 +42,7 @@ def refuse_other_origin(run: Run, accepted: Collection[str]) -> None:
 
 
 def refuse_kept(run: Run) -> None:
-    """Refuse a run that has answers of an earlier one, which is the one to promote.
+    """Refuse a run that has answers of an earlier one, for what is made of a whole measurement, times included.
 
     Raises:
         UsageError: naming that run.
@@ -53,5 +53,5 @@ def refuse_kept(run: Run) -> None:
         other = f"run {quoted(origin.run)}" if origin is not None else "an earlier run"
         raise UsageError(
             f"run {quoted(run.run_id)} asked only a part of its questions: {kept} answers are those of {other}",
-            hint="Promote that run, or measure without --answers.",
+            hint="Take that run, or measure without --answers.",
         )

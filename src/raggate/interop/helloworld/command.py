@@ -174,6 +174,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
 def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExported]:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
+    from raggate.gate.run_origin import refuse_kept
     from raggate.interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
     from raggate.interop.results import HelloworldExported
     from raggate.interop.run_lists import only_mode
@@ -181,6 +182,7 @@ def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExpo
     from raggate.text.files import write_file
 
     run = run_directory.read(directory)
+    refuse_kept(run)
     refuse_existing(out)
     mode = only_mode(run, settings["mode"])
     items = [item for item in run.results if item.result.mode == mode]

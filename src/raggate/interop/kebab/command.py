@@ -254,13 +254,16 @@ def import_run(
 @MODE
 def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:
     """Write a raggate run as a per_query.jsonl of kebab."""
+    from raggate.gate.run_origin import refuse_kept
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.rows import write_rows
     from raggate.interop.results import KebabExported
     from raggate.pipeline import run_directory
     from raggate.text.files import write_file
 
-    rows = inputs.rows_of(run_directory.read(directory), mode)
+    run = run_directory.read(directory)
+    refuse_kept(run)
+    rows = inputs.rows_of(run, mode)
     refuse_existing(out)
     write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)
