@@ -56,7 +56,7 @@ def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
             reader, writer = os.pipe()
             readers.append(streams.enter_context(os.fdopen(reader, "rb")))
             with os.fdopen(writer, "wb") as stream:
-                forks.start(partial(_score, part, cutoffs, stream, reader), running)
+                forks.start(partial(_score, part, cutoffs, stream, os.getpid()), running)
         messages: list[bytes] = []
         for pipe in readers:
             message = pipe.read()
@@ -66,9 +66,8 @@ def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
     return messages
 
 
-def _score(part: Files, cutoffs: Sequence[int], stream: BinaryIO, reader: int) -> None:
-    # when the process that reads is gone, writing is to fail
-    os.close(reader)
+def _score(part: Files, cutoffs: Sequence[int], stream: BinaryIO, parent: int) -> None:
+    forks.end_with(parent)
     totals = Totals(Measures(cutoffs))
     queries = join(part.rankings(whole=False), part.judgements(whole=False), totals)
     stream.write(marshal.dumps((totals.packed(), array("q", map(hash, queries)).tobytes())))

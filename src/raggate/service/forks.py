@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LOOK_SECONDS = 0.5
 
 
 @contextmanager
@@ -43,6 +44,17 @@ def start(work: Callable[[], object], processes: list[int]) -> None:
         processes.append(process)
     finally:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, _SIGNALS)
+
+
+def end_with(parent: int) -> None:
+    """Have this process, a fork that waits for nobody, end soon after the one it is a fork of, however that ended."""
+
+    def look(*_: object) -> None:
+        if os.getppid() != parent:
+            os._exit(1)
+
+    signal.signal(signal.SIGALRM, look)
+    signal.setitimer(signal.ITIMER_REAL, _LOOK_SECONDS, _LOOK_SECONDS)
 
 
 def _do(work: Callable[[], object]) -> NoReturn:

@@ -173,25 +173,29 @@ def test_an_interrupt_ends_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     """Ctrl-C ends an evaluation while its processes work, and them."""
     files = written(tmp_path, judged(NAMES), ranked(NAMES))
     parent, start, running = os.getpid(), forks.start, list[int]()
+    gate, opened = os.pipe()
 
     def waits(part: Files, *_: object) -> None:
         # once: a second one would come when the test is over
         if isinstance(part.run, Stretch) and part.run.begin == 0:
+            os.read(gate, 1)
             os.kill(parent, signal.SIGINT)
         signal.pause()
 
     def noted(work: Callable[[], object], processes: list[int]) -> None:
-        try:
-            start(work, processes)
-        finally:
-            running.extend(processes)
+        start(work, processes)
+        running[:] = processes
+        if len(running) == 2:
+            os.write(opened, b".")
 
     monkeypatch.setattr(evaluate_parts, "_score", waits)
     monkeypatch.setattr(forks, "start", noted)
     with pytest.raises(KeyboardInterrupt):
         in_parts(files)
-    assert running
+    assert len(running) == 2
     assert_gone(running)
+    os.close(gate)
+    os.close(opened)
 
 
 def test_no_further_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

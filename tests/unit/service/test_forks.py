@@ -59,3 +59,27 @@ def test_signals() -> None:
     assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
     os.close(read)
     os.close(write)
+
+
+def test_a_fork_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork of a process that is killed, and can end nothing any more, ends by itself."""
+    monkeypatch.setattr(forks, "_LOOK_SECONDS", 0.01)
+    read, write = os.pipe()
+
+    def works() -> None:
+        forks.end_with(parent=os.getppid())
+        os.write(write, b"x")
+        while True:
+            signal.pause()
+
+    def parent() -> None:
+        forks.start(works, [])
+        signal.pause()
+
+    with forks.running() as processes:
+        forks.start(parent, processes)
+        os.close(write)
+        assert os.read(read, 1) == b"x"
+    # the pipe ends with the last process that could write to it
+    assert os.read(read, 1) == b""
+    os.close(read)
