@@ -192,6 +192,7 @@ def _note(suite: Project) -> None:
         lambda suite, fake: fake.images.update(api="sha256:2"),
         lambda suite, fake: fake.images.update(db="sha256:1"),
         lambda suite, fake: _note(suite),
+        lambda suite, fake: (suite.root / "vault" / "work" / "table.csv").write_text("no note"),
         lambda suite, fake: _reworded(suite),
         lambda suite, fake: _narrowed(suite),
         lambda suite, fake: suite.edit('env: {A: "1"}', 'env: {A: "2"}'),
@@ -311,6 +312,22 @@ def test_a_directory_behind_a_link_is_left_aside(suite: Project, kept: Path, api
     before = {path: path.read_bytes() for path in kept.iterdir()}
     assert "is a link" in left_aside(suite, tmp_path / "linked", api, tmp_path / "out")
     assert {path: path.read_bytes() for path in kept.iterdir()} == before
+
+
+def test_an_api_that_ends_early_has_no_kept_answers(
+    suite: Project, kept: Path, api: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an API that dies no answer is taken: what was not asked is told as that, and nothing can be told."""
+    ask = FakeAdapter.ask
+
+    def dies(self: FakeAdapter, *given: Any, **more: Any) -> Any:
+        return replace(ask(self, *given, **more), stopped="the API was killed")
+
+    monkeypatch.setattr(FakeAdapter, "ask", dies)
+    review = check.check(wanting(suite, kept, out=tmp_path / "out")).review
+    assert review.verdict.exit_code == ExitCode.CANNOT_TELL
+    assert len(review.run.results) == ALL
+    assert not any(item.result.kept for item in review.run.results)
 
 
 def test_what_another_key_has_sealed_is_not_taken(suite: Project, kept: Path, api: Fake, tmp_path: Path) -> None:

@@ -148,6 +148,8 @@ class Part:
         if stopped is None:
             answers.results.extend(self.cache.taken(answers))
             stopped = ask(self.cache.untaken(answers))
+        else:
+            answers.results.extend(self.cache.unasked(stopped))
         answers.kept_aside = self.cache.aside
         return stopped
 

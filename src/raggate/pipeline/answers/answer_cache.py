@@ -17,10 +17,10 @@ from raggate.errors import UsageError
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.provenance import KeptFrom
-from raggate.models.run import Response, Result, Run
+from raggate.models.run import Failure, Response, Result, Run
 from raggate.models.selection import Selection
 from raggate.pipeline import index_facts
-from raggate.pipeline.answers import seal, sealed_file
+from raggate.pipeline.answers import seal, sealed_file, vault_files
 from raggate.pipeline.answers.sealed_file import Header, KeptFile
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.partial_run import PartialRun
@@ -120,6 +120,12 @@ class AnswerCache:
                     elapsed_ms=0.0,
                     kept=True,
                 )
+
+    def unasked(self, why: str) -> Iterator[Result]:
+        """Give the failures of the questions that are neither taken nor asked, as asking ended early."""
+        failure = Failure(kind="aborted", message=why)
+        for case, mode in self._taken:
+            yield Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
 
     def untaken(self, answers: PartialRun) -> Sequence[Question]:
         """Give the questions that are left to ask after all."""
@@ -238,8 +244,7 @@ def _facts(request: Request, inputs: Inputs, answers: PartialRun) -> dict[str, o
         "images": dict(sorted(answers.image_ids.items())),
         "api": settings.api.model_dump(mode="json"),
         "ask": settings.ask.model_dump(mode="json"),
-        "vault": inputs.vault.hash,
-        "vaults": sorted(settings.vault),
+        "vaults": vault_files.content(inputs.vault.directories),
         "passed": {name: request.environment.get(name) for name in sorted(names)},
     }
 
