@@ -136,14 +136,14 @@ class _Suite:
         self._waiting = iter(range(len(self._questions)))
         self._results = LongSequence(RESULTS)
         self._pace = Pace(self._settings.rate)
-        self._places = array("q", [_NOWHERE]) * len(self._questions)
+        self._places = array("i", [_NOWHERE]) * len(self._questions)
 
     def results(self) -> Sequence[Result]:
         """Give all results in question order, the missing ones as aborted."""
         failure = Failure(kind="aborted", message=self.stopped or "not asked")
-        for index, (case, mode) in enumerate(self._questions):
-            if self._places[index] == _NOWHERE:
-                self._keep(index, _failed(case, mode, failure))
+        for index, place in enumerate(self._places):
+            if place == _NOWHERE:
+                self._keep(index, _failed(*self._questions[index], failure))
         return self._results.chosen(self._places)
 
     def _keep(self, index: int, result: Result) -> None:
