@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from heapq import nsmallest
@@ -137,21 +138,32 @@ def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) 
     Returns:
         None when nothing was asked again.
     """
-    repeated = [group for group in groups if len(group) > 1]
-    answers = [[item for item in group if item.result.response is not None] for group in repeated]
-    several = [group for group in answers if len(group) > 1]
-    other = [group for group in several if not all(_same(group[0], item) for item in group[1:])]
-    if not repeated:
+    asked = failed = times = 0
+    names: list[str] = []
+    overlaps = array("d")
+    flips = dict.fromkeys(cutoffs, 0)
+    for group in groups:
+        if len(group) < 2:
+            continue
+        asked, times = asked + 1, max(times, len(group))
+        answered = [item for item in group if item.result.response is not None]
+        failed += len(answered) < 2
+        if all(_same(answered[0], item) for item in answered[1:]):
+            continue
+        names.append(f"{answered[0].case.id} ({answered[0].result.mode})")
+        overlaps.extend(_overlap(answered[0], item) for item in answered[1:])
+        for k in flips:
+            flips[k] += len({_hit(item, k) for item in answered}) > 1
+    if not asked:
         return None
-    overlaps = [_overlap(group[0], item) for group in other for item in group[1:]]
     return Repeated(
-        asked=len(repeated),
-        failed=len(repeated) - len(several),
-        differ=len(other),
-        questions=tuple(f"{group[0].case.id} ({group[0].result.mode})" for group in other),
-        times=max(map(len, repeated)),
+        asked=asked,
+        failed=failed,
+        differ=len(names),
+        questions=tuple(names),
+        times=times,
         overlap=sum(overlaps) / len(overlaps) if overlaps else None,
-        flips={at_depth(HIT, k): sum(len({_hit(item, k) for item in group}) > 1 for group in other) for k in cutoffs},
+        flips={at_depth(HIT, k): count for k, count in flips.items()},
     )
 
 
@@ -159,33 +171,29 @@ def noted(run: Run) -> Run:
     """Note in the fingerprint of a run how its questions came out that were asked several times, by its answers."""
     if not run.repeats:
         return run
-    repeated = compare(answers_by_question(run).values(), run.config.score.k)
+    repeated = compare(groups(run), run.config.score.k)
     return run if repeated is None else replace(run, fingerprint={**run.fingerprint, KEY: repeated.stored()})
 
 
-def groups(answers: Iterable[LabelledResult], *, several: bool) -> Iterator[Sequence[LabelledResult]]:
-    """Give the answers to one question after the other, the first first.
-
-    Args:
-        answers: all answers.
-        several: whether a question may have more than one; where none has, no more than one answer is held at a time.
-    """
-    if several:
-        yield from _by_question(answers).values()
-    else:
-        yield from ((item,) for item in answers)
+def groups(run: Run) -> Iterator[Sequence[LabelledResult]]:
+    """Give the answers to one question after the other, the first first; no more than those are held at a time."""
+    if not run.repeats:
+        yield from ((item,) for item in run.results)
+        return
+    places: dict[tuple[str, str], array[int]] = {}
+    for place, item in enumerate(run.answers):
+        places.setdefault((item.result.mode, item.case.id), array("I")).append(place)
+    first = len(run.results)
+    for own in places.values():
+        yield [run.results[place] if place < first else run.repeats[place - first] for place in own]
 
 
 def answers_by_question(run: Run) -> dict[tuple[str, str], list[LabelledResult]]:
     """Give all answers by mode and case id, the first first."""
-    return _by_question(run.answers)
-
-
-def _by_question(answers: Iterable[LabelledResult]) -> dict[tuple[str, str], list[LabelledResult]]:
-    groups: dict[tuple[str, str], list[LabelledResult]] = {}
-    for item in answers:
-        groups.setdefault((item.result.mode, item.case.id), []).append(item)
-    return groups
+    by_question: dict[tuple[str, str], list[LabelledResult]] = {}
+    for item in run.answers:
+        by_question.setdefault((item.result.mode, item.case.id), []).append(item)
+    return by_question
 
 
 def averaged(first: CaseScore, again: Sequence[CaseScore]) -> CaseScore:

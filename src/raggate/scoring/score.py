@@ -83,8 +83,11 @@ def score(run: Run, cutoffs: Sequence[int]) -> Scorecard:
     retrieval_only = run.fingerprint.get("retrieval_only") is True
     several = len(run.repeats) > 0
     seen = _Seen()
+    for item in run.answers if several else ():
+        seen.add(item)
+    groups = repeats.groups(run)
     answers: Iterable[list[CaseScore]] = score_answers(
-        repeats.groups(map(seen.add, run.answers), several=several),
+        groups if several else map(seen.add_all, groups),
         cutoffs,
         retrieval_only=retrieval_only,
         reads_abstention=isinstance(run.config, ImportedConfig) or run.config.ask.reads_abstention,
@@ -123,14 +126,19 @@ class _Seen:
         self.folders: folder_counts.Counts = {}
         self.reading = Reading()
 
-    def add(self, item: LabelledResult) -> LabelledResult:
-        """Count an answer, and give it on."""
+    def add_all(self, items: Sequence[LabelledResult]) -> Sequence[LabelledResult]:
+        """Count answers, and give them on."""
+        for item in items:
+            self.add(item)
+        return items
+
+    def add(self, item: LabelledResult) -> None:
+        """Count an answer."""
         self.calls.add(item.result)
         self.reading.add(item)
         if item.result.repeat == 1:
             answer_fields.count(item, self.fields)
             folder_counts.count(item, self.folders)
-        return item
 
 
 def score_answers(
