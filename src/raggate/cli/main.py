@@ -292,7 +292,7 @@ def promote(directory: Path, *, dry_run: bool, **flags: Any) -> Answer[Promoted]
     }
     target, proposal = rerun.promote_directory(request_of(**flags), directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
-    cases = len({case.case_id for case in scorecard.cases})
+    cases = scorecard.questions
     made = f"baseline of suite {scorecard.suite}, run {scorecard.run_id}, {counted(cases, 'question')}"
     click.echo(log_line(f"{console.short_path(target)}: {made}"))
     click.echo("\n".join(table(proposal)))

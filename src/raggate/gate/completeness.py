@@ -31,7 +31,7 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
     baseline = comparison.baseline
     if baseline is None or not baseline.paired or comparison.incomparable:
         return ""
-    cases = len({case.case_id for case in baseline.scorecard.cases})
+    cases = baseline.scorecard.questions
     few = comparison.compared < gate.min_overlap * cases - EPSILON
     return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
 

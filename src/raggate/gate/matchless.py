@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import lru_cache
 
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
@@ -30,27 +32,29 @@ def modes_without_match(scorecard: Scorecard) -> tuple[str, ...]:
 
 def _without_match(scorecard: Scorecard, least: int) -> Iterator[tuple[str, str]]:
     """Give mode and slice; slices of at least so many questions with gold supports, of modes that have a match."""
-    groups: dict[tuple[str, str], list[bool]] = {}
-    hits = _hits(scorecard.cases)
+    asked: Counter[tuple[str, str]] = Counter()
+    matching: set[tuple[str, str]] = set()
     for case in scorecard.cases:
-        if (match := _matched(case, hits)) is not None:
-            for name in case.slices:
-                groups.setdefault((case.mode, name), []).append(match)
-    empty = [key for key, matches in groups.items() if not any(matches)]
+        if (match := _matched(case)) is not None:
+            keys = [(case.mode, name) for name in case.slices]
+            asked.update(keys)
+            matching.update(keys if match else ())
+    empty = asked.keys() - matching
     whole = {mode for mode, name in empty if name == OVERALL}
     for mode, name in sorted(empty):
-        if name == OVERALL or (mode not in whole and len(groups[mode, name]) >= least):
+        if name == OVERALL or (mode not in whole and asked[mode, name] >= least):
             yield mode, name
 
 
-def _hits(cases: Iterable[CaseScore]) -> tuple[str, ...]:
+@lru_cache(maxsize=100)
+def _hits(metrics: tuple[str, ...]) -> tuple[str, ...]:
     """Give the metrics that say whether a question has a match within a cut-off."""
-    return tuple(name for name in {name for case in cases for name in case.values} if family(name) == HIT)
+    return tuple(name for name in metrics if family(name) == HIT)
 
 
-def _matched(case: CaseScore, hits: Iterable[str]) -> bool | None:
+def _matched(case: CaseScore) -> bool | None:
     """Say whether a question has a match in any of its answers; None for one without gold supports."""
-    values = [value for name in hits if (value := case.values.get(name)) is not None]
+    values = [value for name in _hits(tuple(case.values)) if (value := case.values.get(name)) is not None]
     return (case.rank is not None or any(values)) if values else None
 
 
@@ -123,9 +127,8 @@ def _accepted_with(scorecard: Scorecard, mode: str, name: str, least: int, allow
 
 def _labelled(scorecard: Scorecard, mode: str, name: str) -> int:
     """Count the questions of a slice that have gold supports."""
-    cases = [case for case in scorecard.cases if case.mode == mode and name in case.slices]
-    hits = _hits(cases)
-    return sum(_matched(case, hits) is not None for case in cases)
+    cases = (case for case in scorecard.cases if case.mode == mode and name in case.slices)
+    return sum(_matched(case) is not None for case in cases)
 
 
 def _named(places: Sequence[tuple[str, str]]) -> str:

@@ -5,6 +5,7 @@ A run in which nothing matches is seldom bad retrieval: the API tells places oth
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
 from raggate.gate.heading_separators import unsplit
@@ -14,6 +15,7 @@ from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run
 from raggate.text.anchors import covers, elements, is_end_of
+from raggate.text.long_sequence import Chosen
 from raggate.text.quote import quoted
 from raggate.text.titles import rule, same_letters
 
@@ -23,27 +25,59 @@ Stage = tuple[LabelledResult, Support, Ranked]
 
 def reaches(run: Run, modes: Collection[str]) -> tuple[Reach, ...]:
     """Say how far the answers come, mode by mode, by the first answer to each question that was asked."""
-    by_mode: dict[str, list[LabelledResult]] = {mode: [] for mode in modes}
-    for item in run.results if by_mode else ():
+    steps: dict[str, _Steps] = {mode: _Steps(run) for mode in modes}
+    for place, item in enumerate(run.results if steps else ()):
         # what was never asked, as the run stopped before it, was lost at no step
         asked = item.result.failure is None or item.result.failure.kind != "aborted"
-        if asked and item.result.mode in by_mode and item.case.gold_supports:
-            by_mode[item.result.mode].append(item)
-    return tuple(_reach(mode, items) for mode, items in by_mode.items() if items)
+        if asked and item.result.mode in steps and item.case.gold_supports:
+            steps[item.result.mode].add(place, item)
+    return tuple(its.reach(mode) for mode, its in steps.items() if its.asked)
 
 
-def _reach(mode: str, items: Sequence[LabelledResult]) -> Reach:
-    noted = [item for item in items if matched(item) or any(_of_note(item))]
-    placed = [item for item in noted if matched(item) or any(_of_section(item))]
-    right = [item for item in placed if matched(item)]
-    return Reach(
-        mode=mode,
-        questions=len(items),
-        notes=len(noted),
-        sections=len(placed),
-        matches=len(right),
-        why=_why(items, noted, placed, right),
-    )
+class _Steps:
+    """The answers of a mode by how far they come, as places in the run: there may be very many.
+
+    Attributes:
+        asked: all of them.
+    """
+
+    def __init__(self, run: Run) -> None:
+        self.asked = array("I")
+        self._noted, self._placed, self._right = array("I"), array("I"), array("I")
+        self._run = run
+
+    def add(self, place: int, item: LabelledResult) -> None:
+        """Take an answer."""
+        self.asked.append(place)
+        right = matched(item)
+        if right or any(_of_note(item)):
+            self._noted.append(place)
+            if right or any(_of_section(item)):
+                self._placed.append(place)
+                if right:
+                    self._right.append(place)
+
+    def reach(self, mode: str) -> Reach:
+        """Say how far they come, and what the largest loss has in common if it is half of what came so far or more."""
+        steps: tuple[tuple[array[int], array[int], Callable[..., str]], ...] = (
+            (self.asked, self._noted, _why_no_note),
+            (self._noted, self._placed, _why_no_section),
+            (self._placed, self._right, _why_no_match),
+        )
+        before, after, find = max(steps, key=lambda step: len(step[0]) - len(step[1]))
+        lost, why = len(before) - len(after), ""
+        if lost and 2 * lost >= len(before):
+            kept = set(after)
+            left = [self._run.results[place] for place in before if place not in kept]
+            why = find(left, Chosen(self._run.results, self.asked))
+        return Reach(
+            mode=mode,
+            questions=len(self.asked),
+            notes=len(self._noted),
+            sections=len(self._placed),
+            matches=len(self._right),
+            why=why,
+        )
 
 
 def matched(item: LabelledResult) -> bool:
@@ -68,26 +102,6 @@ def _of_section(item: LabelledResult) -> Iterator[Stage]:
         own = place[1] not in item.labels.ambiguous
         if heading is None or (own and support.snippets and covers(heading, place[2].heading_path, same)):
             yield item, support, place
-
-
-def _why(
-    items: Sequence[LabelledResult],
-    noted: Sequence[LabelledResult],
-    placed: Sequence[LabelledResult],
-    right: Sequence[LabelledResult],
-) -> str:
-    """Say what the largest loss on the way has in common, where it is half of what came so far or more."""
-    steps: tuple[tuple[Sequence[LabelledResult], Sequence[LabelledResult], Callable[..., str]], ...] = (
-        (items, noted, _why_no_note),
-        (noted, placed, _why_no_section),
-        (placed, right, _why_no_match),
-    )
-    losses = [(len(before) - len(after), before, after, find) for before, after, find in steps]
-    lost, before, after, find = max(losses, key=lambda loss: loss[0])
-    if not lost or 2 * lost < len(before):
-        return ""
-    kept = set(map(id, after))
-    return find([item for item in before if id(item) not in kept], items)
 
 
 def _most(cases: Collection[object], of: Collection[object]) -> bool:

@@ -272,7 +272,7 @@ def _headline(
     if outcome == "pass" and (losses := list(tolerated(warnings))):
         return (f"No regression, but {'; '.join(losses)}.",)
     if outcome == "pass":
-        compared = comparison.compared or len({case.case_id for case in comparison.scorecard.cases})
+        compared = comparison.compared or comparison.scorecard.questions
         note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
         return (f"Nothing gated is worse than allowed, over {counted(compared, 'question')}{note}.",)
     if outcome == "regression":

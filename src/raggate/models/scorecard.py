@@ -133,3 +133,9 @@ class Scorecard:
     slices: dict[str, dict[str, dict[str, MetricValue]]]
     counts: dict[str, dict[str, int]]
     operations: Operations | None
+
+    @property
+    def questions(self) -> int:
+        """How many questions were asked, in whatever modes."""
+        # in one mode each is there once: of a long run they need not be looked at
+        return len(self.cases) if len(self.slices) == 1 else len({case.case_id for case in self.cases})

@@ -26,7 +26,7 @@ def verdict_of(review: Review, directory: Path) -> public.Verdict:
         suite=review.run.suite,
         run_id=review.run.run_id,
         run_directory=directory,
-        cases=len({case.case_id for case in review.scorecard.cases}),
+        cases=review.scorecard.questions,
         compared=review.comparison.compared,
         reasons=tuple(map(_reason, formatting.deciding(review))),
         warnings=tuple(map(_reason, formatting.warnings(review))),

@@ -29,7 +29,7 @@ def next_steps(review: Review) -> Section:
     """Explain a first run, and what to do to have a gate after it."""
     if not (review.context.first_run or greeted(review)):
         return Section(name="what to do next", rank=2, variants=())
-    asked = len({case.case_id for case in review.scorecard.cases})
+    asked = review.scorecard.questions
     measured = f"{asked} {'question was' if asked == 1 else 'questions were'} asked and scored"
     until = f"The verdict is “{review.verdict.outcome}” (exit {review.verdict.exit_code}) until a baseline is promoted."
     if not review.context.first_run:

@@ -83,7 +83,7 @@ def _past(review: Review, row: GatedMetric) -> str:
 
 
 def _questions(review: Review) -> str:
-    asked = len({case.case_id for case in review.scorecard.cases})
+    asked = review.scorecard.questions
     compared = review.comparison.compared
     paired = review.comparison.baseline is not None and review.comparison.baseline.paired
     part = f", {compared} compared" if paired and compared < asked else ""
