@@ -6,7 +6,7 @@ estimated here: either all chunks agree on the weights, or nothing is said.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf, isnan, nan, sqrt
 
 from raggate.models.scorecard import ListEntry
@@ -38,8 +38,7 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     """
     table, scored, known = _table(entries)
     parts = tuple(part for part, any_of_it in zip(PARTS, known, strict=True) if any_of_it)
-    rows = _Rows(table, [PARTS.index(part) for part in parts])
-    count = sum(1 for _ in rows)
+    rows, count = _whole_rows(table, [*map(PARTS.index, parts), len(PARTS)])
     fit = all(abs(value) <= LARGEST for row in rows for value in row)
     if not parts or count < FEWEST or 2 * count < scored or not fit:
         return None
@@ -75,18 +74,15 @@ def _table(entries: Iterable[ListEntry]) -> tuple[LongColumns, int, list[bool]]:
     return table, scored, known
 
 
-class _Rows:
-    """The chosen parts and the final score of what has all of these parts; there may be very many."""
-
-    def __init__(self, table: LongColumns, parts: Sequence[int]) -> None:
-        self._table = table
-        self._columns = [*parts, len(PARTS)]
-
-    def __iter__(self) -> Iterator[tuple[float, ...]]:
-        for row in self._table:
-            chosen = tuple(row[at] for at in self._columns)
-            if not any(map(isnan, chosen)):
-                yield chosen
+def _whole_rows(table: LongColumns, columns: Sequence[int]) -> tuple[LongColumns, int]:
+    """Give some columns of the rows that have all of them, and how many these are."""
+    rows, count = LongColumns(len(columns)), 0
+    for row in table:
+        chosen = [row[at] for at in columns]
+        if not any(map(isnan, chosen)):
+            rows.append(chosen)
+            count += 1
+    return rows, count
 
 
 def _solve(rows: list[list[float]]) -> list[float] | None:
