@@ -24,6 +24,7 @@ BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MAY_WRITE = {
     "rag-gate-main": {"issues"},
     "rag-gate": {"pull-requests"},
+    "rag-gate-sharded": {"pull-requests"},
     "rag-gate-report": {"pull-requests"},
     "rag-gate-command": {"actions", "contents", "pull-requests"},
     "promote-baseline": {"contents", "pull-requests"},
@@ -36,7 +37,8 @@ IGNORES = re.compile(r"(?:zizmor: ignore\[[^]]+\]|hadolint ignore=\S+)(.*)")
 
 def filled(text: str) -> str:
     """Fill in the one thing that a workflow for other repositories leaves open, as `raggate init --action` does."""
-    return text.replace(PLACEHOLDER, f"someone/raggate@{'0' * 40}")
+    owner, _, ref = PLACEHOLDER.partition("@")
+    return re.sub(rf"{owner}(\S*)@{ref}", rf"someone/raggate\1@{'0' * 40}", text)
 
 
 def examples() -> dict[str, str]:
@@ -176,13 +178,15 @@ def test_actions_are_pinned_and_tokens_small() -> None:
     """Every foreign action is named by its full hash, and a workflow may write only what it is there for."""
     for text in (*(filled(path.read_text()) for path in WORKFLOWS), *examples().values()):
         for name in re.findall(r"uses: (\S+)", text):
-            assert name == "./" or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
+            assert name in {"./", "./.raggate-action"} or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
         loaded: dict[str, Any] = yaml.safe_load(text)
         assert loaded["permissions"] in ({}, {"contents": "read"})
         for job in loaded["jobs"].values():
             written = {scope for scope, level in job.get("permissions", {}).items() if level != "read"}
             assert written <= MAY_WRITE.get(loaded["name"], set())
-            assert job["timeout-minutes"] <= 30
+            # a job that calls a workflow has none of its own, and shards take as long as their caller says
+            assert job.get("timeout-minutes", 0) in {*range(31), "${{ inputs.minutes }}"}
+            assert "uses" in job or job["timeout-minutes"]
 
 
 def test_a_comment_starts_one_job() -> None:
@@ -236,10 +240,10 @@ def test_ignores_carry_a_reason(path: Path) -> None:
 
 
 def test_actionlint(repository: Path) -> None:
-    """Every workflow and example passes actionlint and shellcheck; one false alarm is configured away."""
+    """Every workflow and example passes actionlint and shellcheck; two false alarms are configured away."""
     assert (BIN / "actionlint").exists(), "`make check` builds actionlint into the virtual environment"
     config = ROOT / ".github" / "actionlint.yaml"
-    assert sum(line.lstrip().startswith("- ") for line in config.read_text().splitlines()) == 1
+    assert sum(line.lstrip().startswith("- ") for line in config.read_text().splitlines()) == 2
     workflows = sorted((repository / ".github" / "workflows").iterdir())
     options = ("-no-color", "-config-file", config, "-shellcheck", BIN / "shellcheck")
     run("actionlint", *options, *workflows, cwd=repository)

@@ -1,0 +1,340 @@
+"""A gate in shards on GitHub: the workflow's file, run job by job, gives the verdict of all shards or says why not."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from builders import make_chunk, make_result
+from fakes.github_api import BOT, FakeGitHub, Repository
+from matrix_run import IMAGE, MatrixRun
+from project import Project, make_project
+from promotable import git
+from raggate.inputs.trusted import Inputs
+from raggate.models.golden import Case
+from raggate.models.run import Result
+from raggate.models.service import IndexState
+from raggate.pipeline import asking, check
+from raggate.pipeline.booted import Booted, Place
+from raggate.pipeline.request import Request
+from raggate.pipeline.shards import planning
+from rendered import visible
+from suite_in_process import Api, FakeAdapter, asked_by
+
+NAME = "octo/notes"
+SETTINGS = """\
+suite: small
+golden: golden.jsonl
+vault: {personal: vault/personal, work: vault/work}
+api: {container: {image: notes, port: 80}}
+ask: {repeat_sample: 4}
+"""
+
+
+@dataclass(frozen=True)
+class Finder(FakeAdapter):
+    """Finds the section that a question is of, and the other one of its note where it got worse."""
+
+    worse: bool = False
+
+    def _answer(self, case: Case, mode: str) -> Result:
+        place = case.gold_supports[0]
+        heading = str(place.heading_path)
+        text = case.question
+        if self.worse:
+            heading = heading.replace("First", "-").replace("Second", "First").replace("-", "Second")
+            text = ""
+        chunk = make_chunk(
+            case.id, vault=case.vaults[0], rel_path=place.rel_path, heading_path=heading, text=text, rank=1
+        )
+        return make_result(case.id, replace(chunk, score_final=1.0), mode=mode)
+
+
+def booted_with(*, worse: bool) -> Any:
+    """Give what brings up an API that answers in this process, from the image that was built."""
+
+    @contextmanager
+    def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
+        assert inputs.config.api.container is not None
+        assert inputs.config.api.container.image in {IMAGE, "notes"}
+        place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=24))
+        up: Any = Finder({}, worse)
+        yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
+
+    return booted
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
+    """A repository with a baseline, and a commit on top of it that changes the service alone."""
+    made = make_project(tmp_path_factory.mktemp("matrix"))
+    made.config.write_text(SETTINGS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(asking, "booted", booted_with(worse=False))
+        patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
+        ran = check.run(asked_by(made))
+        done = made.command("promote", str(ran.directory), "--reason", "the first")
+        assert done.code == 0, done.err
+        shutil.rmtree(made.root / ".raggate")
+        made.commit()
+        git(made.root, "branch", "base")
+        (made.root / "service.go").write_text("package service\n")
+        made.commit()
+        yield made
+
+
+@dataclass
+class Stage:
+    """A pull request, and the run of its workflow."""
+
+    repository: Repository
+    run: MatrixRun
+
+    def comment(self) -> str:
+        """Give the text of the one comment of the workflow."""
+        (comment,) = (item for item in self.repository.comments_of(7) if item.login == BOT)
+        return visible(comment.body)
+
+
+@contextmanager
+def staged(project: Project, scratch: Path) -> Iterator[Stage]:
+    """Give a pull request whose workflow asks in three shards."""
+    root = project.root
+    head, base = (git(root, "rev-parse", name) for name in ("HEAD", "base"))
+    with FakeGitHub() as fake:
+        repository = fake.add_repository(NAME)
+        repository.add_commit({"a": "a"}, branch="main", sha=base)
+        repository.add_commit({"a": "b"}, [base], sha=head)
+        repository.add_pull(7, head_sha=head, base_sha=base)
+        sides = {"head": (head, "change"), "base": (base, "main")}
+        pull = {side: {"sha": sha, "ref": ref, "repo": {"full_name": NAME}} for side, (sha, ref) in sides.items()}
+        event = {
+            "number": 7,
+            "pull_request": {"number": 7, "state": "open", **pull},
+            "repository": {"full_name": NAME, "default_branch": "main"},
+        }
+        yield Stage(repository, MatrixRun(fake, root, scratch, event, head, {"shards": 3}))
+        fake.assert_clean()
+
+
+@pytest.fixture
+def stage(project: Project, tmp_path: Path) -> Iterator[Stage]:
+    """Give such a pull request."""
+    with staged(project, tmp_path) as made:
+        yield made
+
+
+def test_three_jobs_of_a_matrix_give_the_verdict_of_one(stage: Stage, project: Project) -> None:
+    """Plan, three shards and merge leave the run, the verdict and the comment that one job would."""
+    last = stage.run.run()
+    assert (last.result, last.outputs) == ("success", {"verdict": "pass"}), last.log
+    assert stage.run.parts() == ["1-attempt-1", "2-attempt-1", "3-attempt-1"]
+    whole = check.check(replace(asked_by(project, against="base"), out=stage.run.scratch / "whole"))
+    files = stage.run.artifacts["raggate-run"]
+    assert json.loads(files["verdict.json"])["verdict"] == whole.review.verdict.outcome
+    kept = [json.loads(line)["test_case_id"] for line in files["results.jsonl"].splitlines()]
+    assert kept == [item.case.id for item in whole.review.run.results]
+    assert "pass" in stage.comment()
+
+
+def test_a_worse_service_is_a_regression(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What got worse makes the last job red, and the comment has the questions that broke."""
+    monkeypatch.setattr(asking, "booted", booted_with(worse=True))
+    last = stage.run.run()
+    assert (last.result, last.outputs["verdict"]) == ("failure", "regression"), last.log
+    assert stage.run.result("ask") == "success"
+    assert "anchovy-first" in stage.comment()
+
+
+def _gone(run: MatrixRun) -> None:
+    run.artifacts = {name: files for name, files in run.artifacts.items() if not name.endswith("-2-attempt-1")}
+
+
+def _doubled(run: MatrixRun) -> None:
+    name = next(name for name in run.artifacts if name.endswith("-2-attempt-1"))
+    run.artifacts[name.replace("attempt-1", "attempt-2")] = dict(run.artifacts[name])
+
+
+def _tampered(run: MatrixRun) -> None:
+    files = run.part("-2-attempt-1")
+    place = next(name for name in files if name.endswith("results.jsonl"))
+    files[place] = files[place].replace(b'"rank":1', b'"rank":2', 1)
+
+
+def _killed(run: MatrixRun) -> None:
+    files = run.part("-2-attempt-1")
+    del files[next(name for name in files if name.endswith("receipt.json"))]
+
+
+def _renumbered(run: MatrixRun) -> None:
+    files, other = run.part("-2-attempt-1"), run.part("-1-attempt-1")
+    files.clear()
+    files.update({name.replace("shard-1-", "shard-2-"): content for name, content in other.items()})
+
+
+@pytest.fixture(scope="module")
+def asked(project: Project, tmp_path_factory: pytest.TempPathFactory) -> MatrixRun:
+    """A run whose three shards have asked everything."""
+    with staged(project, tmp_path_factory.mktemp("asked")) as stage:
+        stage.run.run()
+        return stage.run
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (_gone, "shard 2 of 3: missing"),
+        (_doubled, "shard 2 of 3: doubled"),
+        (_tampered, "its SHA-256 is not that of the receipt"),
+        (_killed, "no receipt.json: it was killed"),
+        (_renumbered, "shard 1 of 3: doubled"),
+    ],
+)
+def test_a_shard_that_is_not_whole_is_named_on_the_pull_request(
+    stage: Stage, asked: MatrixRun, harm: Callable[[MatrixRun], None], words: str
+) -> None:
+    """What lies among the artifacts is held against the plan: anything else is *cannot tell*, and the job is red."""
+    stage.run.artifacts = {name: dict(files) for name, files in asked.artifacts.items()}
+    stage.run.legs = {key: leg for key, leg in asked.legs.items() if key[0] != "gate"}
+    harm(stage.run)
+    last = stage.run.run_failed()
+    assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
+    assert words in stage.comment()
+
+
+def test_a_shard_that_failed_is_run_again_alone(stage: Stage) -> None:
+    """Its job leaves nothing, the last one names it, and the second attempt asks this shard and no other."""
+    stage.run.lost = {2}
+    last = stage.run.run()
+    assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell")
+    assert "shard 2 of 3: missing" in stage.comment()
+    stage.run.lost = set()
+    last = stage.run.run_failed()
+    assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
+    assert stage.run.parts() == ["1-attempt-1", "2-attempt-2", "3-attempt-1"]
+    assert "pass" in stage.comment()
+
+
+def test_a_half_attempt_lies_beside_the_whole_one(stage: Stage) -> None:
+    """What a shard had when it was killed is kept, and left out by name once another attempt has asked everything."""
+    stage.run.run()
+    _killed(stage.run)
+    stage.run.legs["ask", 2].result = stage.run.legs["gate", None].result = "failure"
+    last = stage.run.run_failed()
+    assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
+    assert stage.run.parts() == ["1-attempt-1", "2-attempt-1", "2-attempt-2", "3-attempt-1"]
+    assert "left out, as another attempt asked everything: shard-2-of-3: no receipt.json" in last.log
+
+
+def test_all_jobs_again_is_another_plan(stage: Stage) -> None:
+    """What an earlier attempt as a whole has left is of another plan, and no part of this one."""
+    stage.run.run()
+    before = {*stage.run.artifacts}
+    last = stage.run.run()
+    assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
+    assert len([name for name in {*stage.run.artifacts} - before if name.startswith("raggate-shard-")]) == 3
+
+
+def test_an_artifact_that_was_left_before_the_shard_is_never_green(stage: Stage) -> None:
+    """Who takes the name of a shard's artifact first keeps the shard from leaving its own, whose job fails."""
+
+    def taken(name: str) -> None:
+        if name == "ask":
+            plan = stage.run.legs["plan", None].outputs["hash"]
+            stage.run.artifacts[f"raggate-shard-{plan}-2-attempt-1"] = {"x": b""}
+
+    stage.run.before = taken
+    last = stage.run.run()
+    assert stage.run.legs["ask", 2].result == "failure"
+    assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
+
+
+def test_a_job_that_failed_is_never_green_though_every_shard_is_whole(stage: Stage) -> None:
+    """The last job goes by how the others ended, too: whole shards beside a failed job cannot tell."""
+
+    def failed(name: str) -> None:
+        if name == "gate":
+            stage.run.legs["ask", 3].result = "failure"
+
+    stage.run.before = failed
+    last = stage.run.run()
+    assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
+    assert "the job 'ask' did not succeed: failure" in stage.comment()
+    assert "raggate-run" not in stage.run.artifacts
+
+
+def test_a_plan_that_was_replaced_is_refused(stage: Stage) -> None:
+    """Job outputs hold the hash of the plan that was made, and another plan under its name is refused by every step."""
+
+    def replaced(name: str) -> None:
+        if name == "ask":
+            files = next(files for key, files in stage.run.artifacts.items() if key.startswith("raggate-plan-"))
+            file = stage.run.scratch / "plan.json"
+            file.write_bytes(files["plan.json"])
+            other = replace(planning.read(file), nonce="0" * 16)
+            files["plan.json"] = planning.plan_bytes(replace(other, hash=planning.digest(other)))
+
+    stage.run.before = replaced
+    last = stage.run.run()
+    assert {stage.run.legs["ask", shard].result for shard in (1, 2, 3)} == {"failure"}
+    assert "plan.json is not the plan that this run has made" in stage.run.legs["ask", 1].log
+    assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
+    assert "is not the plan that this run has made" in stage.comment()
+
+
+@pytest.mark.parametrize(
+    ("inputs", "verdict", "words"),
+    [
+        ({"build": "touch broken && docker build --tag $IMAGE ."}, "cannot tell", "the job 'image' did not succeed"),
+        ({"shards": 257}, "cannot tell", "the job 'plan' did not succeed"),
+        ({"suite": "other"}, "usage error", "'other'"),
+    ],
+)
+def test_a_job_that_is_skipped_is_never_green(stage: Stage, inputs: dict[str, Any], verdict: str, words: str) -> None:
+    """Where nothing was built or planned the shards are skipped; the last job runs all the same, and says why."""
+    stage.run.inputs = {"shards": 3, **inputs}
+    last = stage.run.run()
+    assert stage.run.legs["ask", None].result == "skipped"
+    assert (last.result, last.outputs["verdict"]) == ("failure", verdict), last.log
+    assert words in stage.comment()
+
+
+def test_what_the_change_has_put_in_the_way_is_gone(stage: Stage, project: Project, tmp_path: Path) -> None:
+    """Forged shards, plans and links that a change commits where raggate's files go have no effect."""
+    root = shutil.copytree(project.root, tmp_path / "planted", symlinks=True)
+    (root / ".raggate-action").symlink_to(".git")
+    parts = root / ".raggate" / "parts" / "shard-2-of-3"
+    parts.mkdir(parents=True)
+    (parts / "receipt.json").write_text("{}")
+    (root / ".raggate" / "plan.json").write_text("{}")
+    stage.run.root = root
+    last = stage.run.run()
+    assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
+
+
+def test_the_change_does_not_judge_itself(stage: Stage, project: Project, tmp_path: Path) -> None:
+    """Every step reads the base commit: what a change drops of questions, gates and baseline counts all the same."""
+    root = shutil.copytree(project.root, tmp_path / "edited", symlinks=True)
+    (root / "golden.jsonl").write_text((root / "golden.jsonl").read_text().splitlines()[0] + "\n")
+    (root / "raggate.yml").write_text(SETTINGS + "gate: {metrics: {hit_at_5: off}}\n")
+    (root / "baselines" / "small.json").unlink()
+    stage.run.root = root
+    last = stage.run.run()
+    files = stage.run.artifacts["raggate-run"]
+    assert len(files["results.jsonl"].splitlines()) == 24
+    assert last.outputs["verdict"] == json.loads(files["verdict.json"])["verdict"]
+
+
+def test_an_image_of_a_registry_is_not_built(stage: Stage) -> None:
+    """With the input `image` nothing is built or handed on."""
+    stage.run.inputs = {"shards": 2, "image": "notes"}
+    last = stage.run.run()
+    assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
+    assert not [name for name in stage.run.artifacts if name.startswith("raggate-image")]

@@ -1,0 +1,116 @@
+"""The workflow that asks in shards, as it is written: who may do what, what each job gets, what is never skipped."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+TEXT = (ROOT / ".github" / "workflows" / "rag-gate-sharded.yml").read_text()
+WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
+JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
+ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+OWN = "./.raggate-action"
+LAST = [*JOBS][-1]
+
+
+def steps(job: str, action: str) -> list[dict[str, Any]]:
+    """Give the inputs of the steps of a job that use an action."""
+    return [step["with"] for step in JOBS[job]["steps"] if step.get("uses", "").partition("@")[0] == action]
+
+
+def commands() -> dict[str, dict[str, Any]]:
+    """Give the inputs of raggate's own steps: command -> inputs."""
+    return {given["command"]: given for job in JOBS for given in steps(job, OWN)}
+
+
+def test_only_other_workflows_start_it() -> None:
+    """It is called, and starts by no event of its own."""
+    assert {*WORKFLOW[True]} == {"workflow_call"}
+
+
+def test_the_last_job_always_runs_and_hears_of_all_others() -> None:
+    """GitHub takes a skipped job for a success: no job has a condition, and the last one knows each result."""
+    assert {name: job["if"] for name, job in JOBS.items() if "if" in job} == {LAST: "${{ always() }}"}
+    others = [name for name in JOBS if name != LAST]
+    assert JOBS[LAST]["needs"] == others
+    assert commands()["merge"]["jobs"] == ", ".join(f"{name}=${{{{ needs.{name}.result }}}}" for name in others)
+    (judge,) = (step for step in JOBS[LAST]["steps"] if step.get("uses") == OWN)
+    assert "if" not in judge
+    assert "continue-on-error" not in judge
+    # what may fail before it is only what it then says is missing
+    lenient = [step["uses"].partition("@")[0] for step in JOBS[LAST]["steps"] if step.get("continue-on-error")]
+    assert lenient == ["actions/download-artifact"] * 2
+
+
+def test_only_the_last_job_may_write() -> None:
+    """Who asks the API and who builds it can read the repository and no more; the last one comments."""
+    read = {"contents": "read"}
+    allowed = dict.fromkeys(JOBS, read) | {LAST: {**read, "pull-requests": "write"}}
+    assert {name: job["permissions"] for name, job in JOBS.items()} == allowed
+    assert WORKFLOW["permissions"] == {}
+    assert "secrets" not in TEXT
+
+
+def test_the_change_runs_in_the_first_job_alone() -> None:
+    """The command that builds is run by a job that has no step of raggate's, and is no part of any script."""
+    builders = {name for name, job in JOBS.items() if "inputs.build" in yaml.safe_dump(job["steps"])}
+    assert builders == {"image"}
+    assert not steps("image", OWN)
+    assert all("${{" not in step.get("run", "") for job in JOBS.values() for step in job["steps"])
+
+
+def test_raggate_is_that_of_the_workflows_commit() -> None:
+    """Each job takes it from where the workflow is from, after whatever the change has put in its place is gone."""
+    own = {"repository": "${{ job.workflow_repository }}", "ref": "${{ job.workflow_sha }}", "path": OWN[2:]}
+    for name in (name for name in JOBS if steps(name, OWN)):
+        order = [step.get("uses", step.get("run", "")).partition("@")[0] for step in JOBS[name]["steps"]]
+        assert order[:3] == ["actions/checkout", "rm -rf .raggate .raggate-action", "actions/checkout"]
+        assert own.items() <= steps(name, "actions/checkout")[1].items()
+        assert order.index(OWN) > 2
+    assert all(given["persist-credentials"] is False for name in JOBS for given in steps(name, "actions/checkout"))
+
+
+def test_all_steps_are_given_the_same() -> None:
+    """What a plan is of is given alike to each step; all that the call takes is used, and the action knows it."""
+    given = commands()
+    same = ("config", "suite", "api-image", "allow-first-run", "plan")
+    assert len({tuple(inputs[name] for name in same) for inputs in given.values()}) == 1
+    assert given["shard"]["plan-hash"] == given["merge"]["plan-hash"] == "${{ needs.plan.outputs.hash }}"
+    assert given["plan"]["bases"] == given["merge"]["bases"]
+    assert all({*inputs} <= {*ACTION["inputs"]} for inputs in given.values())
+    used = {*re.findall(r"inputs\.([a-z-]+)", TEXT)}
+    assert used == {*WORKFLOW[True]["workflow_call"]["inputs"]}
+    for name, spec in WORKFLOW[True]["workflow_call"]["inputs"].items():
+        if name in ACTION["inputs"] and name not in {"shards", "jobs"}:
+            assert spec["default"] == ACTION["inputs"][name]["default"], name
+
+
+def test_artifacts_are_named_by_plan_shard_and_attempt() -> None:
+    """A shard that is run again can leave its own, and nothing of another plan is taken for a part of this one."""
+    (left,) = steps("ask", "actions/upload-artifact")
+    assert left["name"] == (
+        "raggate-shard-${{ needs.plan.outputs.hash }}-${{ matrix.shard }}-attempt-${{ github.run_attempt }}"
+    )
+    plan, parts = steps(LAST, "actions/download-artifact")
+    assert parts["pattern"] == "raggate-shard-${{ needs.plan.outputs.hash }}-*"
+    assert parts["path"] == commands()["merge"]["parts"]
+    assert plan["name"] == steps("ask", "actions/download-artifact")[0]["name"]
+    assert (
+        plan["name"].replace("needs.plan.outputs.hash", "steps.plan.outputs.plan-hash")
+        == (steps("plan", "actions/upload-artifact")[0]["name"])
+    )
+    assert left["path"] == commands()["shard"]["out"]
+    assert JOBS["ask"]["strategy"] == {
+        "fail-fast": False,
+        "matrix": {"shard": "${{ fromJSON(needs.plan.outputs.shards) }}"},
+    }
+
+
+def test_a_half_shard_is_kept_too() -> None:
+    """What a shard has asked is kept where it was not asked to the end."""
+    keep = JOBS["ask"]["steps"][-1]
+    assert keep["if"] == "${{ !cancelled() && steps.ask.outputs.run-directory != '' }}"
