@@ -11,6 +11,7 @@ from builders import make_config, make_failure, make_golden, make_labelled, make
 from raggate.models.baseline import Baseline
 from raggate.models.judging import Judgement, Judging, Spending, Usage
 from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary
+from raggate.models.provenance import KeptFrom
 from raggate.models.recheck import Recheck
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
@@ -262,6 +263,26 @@ def not_confirmed() -> Review:
     return judged(now(lost(1, 2, 3, 4)), usual(), recheck=recheck)
 
 
+@cache
+def kept_answers() -> Review:
+    """All but six answers are those of an earlier run of the same image, and nothing got worse."""
+    items = [
+        replace(item, result=replace(item.result, kept=number > 5, elapsed_ms=0.0 if number > 5 else 12.0))
+        for number, item in enumerate(good())
+    ]
+    run = now(items)
+    origin = KeptFrom(run=EARLIER, asked="2026-01-01T00:00:00Z", commit="0123456789abcdef" * 2 + "01234567")
+    return judged(replace(run, provenance=replace(run.provenance, kept_from=origin)), usual())
+
+
+@cache
+def kept_aside() -> Review:
+    """There were answers of an earlier run, of which one is another one today, so that everything was asked."""
+    run = now(good())
+    why = "q1 (hybrid) is answered otherwise than before"
+    return judged(replace(run, provenance=replace(run.provenance, kept_aside=why)), usual())
+
+
 SITUATIONS = {
     "must-pass-alone": must_pass_alone,
     "judged": judged_run,
@@ -283,4 +304,6 @@ SITUATIONS = {
     "field-gone": field_gone,
     "base-fails-too": base_fails_too,
     "not-confirmed": not_confirmed,
+    "kept-answers": kept_answers,
+    "kept-aside": kept_aside,
 }

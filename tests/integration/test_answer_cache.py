@@ -348,10 +348,16 @@ def test_what_another_key_has_sealed_is_not_taken(suite: Project, kept: Path, ap
         {"CHANGE_ID": "7"},
     ],
 )
-def test_a_run_for_a_change_keeps_nothing(suite: Project, api: Fake, tmp_path: Path, change: dict[str, str]) -> None:
+def test_a_run_for_a_change_keeps_nothing(
+    suite: Project, kept: Path, api: Fake, tmp_path: Path, change: dict[str, str]
+) -> None:
     """Where a CI system runs it for a change that is not merged, answers are taken and none are kept."""
-    check.check(wanting(suite, tmp_path / "new", out=tmp_path / "out", environment=ENVIRONMENT | change))
+    environment = {"CI": "true", **ENVIRONMENT, **change}
+    check.check(wanting(suite, tmp_path / "new", out=tmp_path / "out", environment=environment))
     assert not (tmp_path / "new").exists()
+    api.calls.clear()
+    check.check(wanting(suite, kept, out=tmp_path / "2", environment=environment))
+    assert suite_calls(api) < ALL / 2
 
 
 def test_without_the_secret_of_ci_everything_is_asked(suite: Project, kept: Path, api: Fake, tmp_path: Path) -> None:
