@@ -47,7 +47,7 @@ def printable(document: str) -> str:
     That is every character that cannot be seen (controls, direction marks), and the mark of a runner's command, `##[`.
     The values stay the same.
     """
-    if document.isprintable() and "##[" not in document:
+    if document.replace("\n", "").isprintable() and "##[" not in document:
         return document
     import json
 
