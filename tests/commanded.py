@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 from fakes.github_api import BOT, FakeGitHub, Repository
 from here import Done, called
@@ -12,6 +13,7 @@ from raggate.action import main
 from raggate.github import respond as responding
 from raggate.github.fork_comment import ForkRun
 from raggate.github.respond import Response
+from raggate.github.rest import retry
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event, WrittenComment
@@ -92,7 +94,10 @@ class Conversation:
             "INPUT_COMMAND": "respond",
             "INPUT_GITHUB-TOKEN": self.fake.token(self.permissions),
         }
-        return called(main.step, at=self.workspace, environment=environment, alone=True)
+        # how long is waited between two writes is told by the tests of the client
+        pauses = {"BETWEEN_WRITES_S": 0.0, "BETWEEN_NOTIFICATIONS_S": 0.0}
+        with mock.patch.multiple(retry, **pauses):
+            return called(main.step, at=self.workspace, environment=environment, alone=True)
 
     @property
     def replies(self) -> list[str]:
