@@ -22,7 +22,7 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import BinaryIO, TextIO
@@ -122,24 +122,33 @@ def start(
     request = {"arguments": arguments, "at": str(at), "environment": {**environment}, "code": code}
     with contextlib.ExitStack() as sent:
 
-        def opened(descriptor: int) -> int:
-            sent.callback(os.close, descriptor)
-            return descriptor
-
-        def readable() -> tuple[int, int]:
-            reading, writing = os.pipe()
-            return reading, opened(writing)
-
         def stream(given: int) -> tuple[TextIO | None, int]:
             if given == subprocess.PIPE:
-                reading, writing = readable()
+                reading, writing = piped(sent)
                 return os.fdopen(reading, encoding="utf-8"), writing
-            return None, opened(os.open(os.devnull, os.O_WRONLY)) if given == subprocess.DEVNULL else given
+            return None, opened(os.open(os.devnull, os.O_WRONLY), sent) if given == subprocess.DEVNULL else given
 
-        (out, writing), (err, telling), (ended, ending) = stream(stdout), stream(stderr), readable()
-        descriptors = [opened(os.open(os.devnull, os.O_RDONLY)), writing, telling, ending]
-        socket.send_fds(server(), [json.dumps(request).encode() + b"\n"], descriptors)
+        (out, writing), (err, telling), (ended, ending) = stream(stdout), stream(stderr), piped(sent)
+        descriptors = [opened(os.open(os.devnull, os.O_RDONLY), sent), writing, telling, ending]
+        send(server(), request, descriptors)
     return Process(os.fdopen(ended, "rb", buffering=0), out, err)
+
+
+def opened(descriptor: int, sent: contextlib.ExitStack) -> int:
+    """Give a descriptor that is closed here once it was sent."""
+    sent.callback(os.close, descriptor)
+    return descriptor
+
+
+def piped(sent: contextlib.ExitStack) -> tuple[int, int]:
+    """Open a pipe of which the end that is written to is sent: to be read, and to be written."""
+    reading, writing = os.pipe()
+    return reading, opened(writing, sent)
+
+
+def send(server: socket.socket, request: Mapping[str, object], descriptors: list[int]) -> None:
+    """Ask for a process with three standard streams; the last descriptor gets its number, and later its exit code."""
+    socket.send_fds(server, [json.dumps(request).encode() + b"\n"], descriptors)
 
 
 def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
@@ -148,11 +157,16 @@ def _fixed(environment: Mapping[str, str]) -> dict[str, str]:
 
 @functools.cache
 def server() -> socket.socket:
-    """Start the process that forks; it ends with this one. It has no variable that a test could look for."""
+    """Start the process that forks."""
+    return forking([sys.executable, __file__])
+
+
+def forking(words: list[str]) -> socket.socket:
+    """Start a process that forks when asked; it ends with this one. It has no variable that a test could look for."""
     here, there = socket.socketpair()
     with there:
         process = subprocess.Popen(
-            [sys.executable, __file__, str(there.fileno())],
+            [*words, str(there.fileno())],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             env={**_fixed(os.environ), "PATH": os.environ["PATH"]},
@@ -163,44 +177,60 @@ def server() -> socket.socket:
     return here
 
 
-def _serve(requests: socket.socket) -> str | None:
-    """Fork for each request; in what is forked, set up as by an interpreter that starts, return the code to be run."""
-    # what keeps a process need not be waited for
-    signal.signal(signal.SIGCHLD, signal.SIG_IGN)
+def serve(requests: socket.socket, prepared: Callable[[str | None], object] = lambda code: None) -> str | None:
+    """Fork for each request; in what is forked, set up as by an interpreter that starts, return the code to be run.
+
+    Before it forks it prepares what all processes of the same code can share. It tells how each of them ended.
+    """
+    endings: dict[int, int] = {}
+
+    def tell(*_: object) -> None:
+        with contextlib.suppress(ChildProcessError):
+            while (ended := os.waitpid(-1, os.WNOHANG))[0]:
+                ending = endings.pop(ended[0])
+                with contextlib.suppress(BrokenPipeError):
+                    os.write(ending, f"{os.waitstatus_to_exitcode(ended[1])}\n".encode())
+                os.close(ending)
+
+    signal.signal(signal.SIGCHLD, tell)
     while True:
         message, descriptors, _, _ = socket.recv_fds(requests, 1 << 16, 4)
         if not message:
             sys.exit()
         while not message.endswith(b"\n"):
             message += requests.recv(1 << 16)
-        if os.fork() == 0:
-            requests.close()
+        request = json.loads(message)
+        code: str | None = request.pop("code")
+        prepared(code)
+        # nobody's end is told before it is known whom to tell
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGCHLD})
+        pid = os.fork()
+        if pid == 0:
             signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-            _keep(descriptors)
-            request = json.loads(message)
-            code: str | None = request.pop("code")
+            signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
+            requests.close()
+            for ending in endings.values():
+                os.close(ending)
+            _take(descriptors, alone=request.pop("alone", False))
             _become(**request)
             return code
-        for descriptor in descriptors:
+        *streams, endings[pid] = descriptors
+        for descriptor in streams:
             os.close(descriptor)
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
 
 
-def _keep(descriptors: list[int]) -> None:
-    """Return in a process of its own with these streams, while this one waits for its end and tells of it."""
+def _take(descriptors: list[int], *, alone: bool) -> None:
+    """Take the standard streams, tell the number of this process, and be `alone` in a session where asked."""
     *streams, ending = descriptors
-    pid = os.fork()
     for number, descriptor in enumerate(streams):
         os.dup2(descriptor, number)
         os.close(descriptor)
-    if pid == 0:
-        os.close(ending)
-        return
-    os.closerange(0, len(streams))
-    os.write(ending, f"{pid}\n".encode())
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    with contextlib.suppress(BrokenPipeError):
-        os.write(ending, f"{code}\n".encode())
-    os._exit(0)
+    if alone:
+        os.setsid()
+    # nobody knows it before, who could send a signal to its group
+    os.write(ending, f"{os.getpid()}\n".encode())
+    os.close(ending)
 
 
 def _become(arguments: list[str], at: str, environment: dict[str, str]) -> None:
@@ -235,7 +265,7 @@ if __name__ == "__main__":
     gc.collect()
     gc.freeze()
     with socket.socket(fileno=int(sys.argv.pop())) as asked:
-        _code = _serve(asked)
+        _code = serve(asked)
     if _code is None:
         runpy.run_module("raggate", run_name="__main__", alter_sys=True)
     else:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import children
 from here import Done, called
 from preloaded import Process, start
 from raggate.cli import main
@@ -83,10 +84,12 @@ class Project:
     def command(self, *arguments: str, **environment: str) -> Done:
         """Run a command to its end as `raggate` does, but in this process, which has everything imported already.
 
-        It is the same entry point, with the same directory, environment and streams. Tests of processes and signals
-        start a real one, and so does at least one test of each exit code.
+        It is the same entry point, with the same directory, environment and streams, and the processes that it starts
+        are forked. Tests of processes and signals start a real one, and so does at least one test of each exit code.
         """
-        return called(lambda: main.main(arguments), at=self.root, environment={**self.environment, **environment})
+        variables = {**self.environment, **environment}
+        with children.forked():
+            return called(lambda: main.main(arguments), at=self.root, environment=variables)
 
     def copied(self, root: Path) -> Project:
         """Copy the repository, with its run directories and all times, into an empty or a new directory."""
@@ -142,8 +145,8 @@ def make_project(root: Path) -> Project:
 
 
 def processes_with(mark: str) -> list[int]:
-    """List the processes whose command line or environment holds a text; empty where there is no /proc."""
-    found = []
+    """List the processes whose command line or environment holds a text; without /proc, only those that were forked."""
+    found = children.running(mark)
     for entry in Path("/proc").glob("[0-9]*"):
         try:
             content = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()

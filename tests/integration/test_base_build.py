@@ -14,7 +14,7 @@ import pytest
 from project import FAKE_API, Project, processes_with
 
 API = f"""\
-import os, runpy, sys
+import os, sys
 from pathlib import Path
 
 own = Path(__file__).with_name("behaviour.txt").read_text().strip()
@@ -23,7 +23,9 @@ if os.environ.get("FAKE_PLACES"):
     with open(os.environ["FAKE_PLACES"], "a") as stream:
         print(Path(__file__).parent, os.getcwd(), own, file=stream)
 sys.path.insert(0, {str(FAKE_API.parent)!r})
-runpy.run_path({str(FAKE_API)!r}, run_name="__main__")
+import process_api
+
+process_api.main()
 """
 
 
