@@ -24,10 +24,10 @@ def true_start(*arguments: str, at: Path, environment: dict[str, str], **streams
     return subprocess.Popen(words, cwd=at, env=environment, stdin=subprocess.DEVNULL, text=True, **piped)
 
 
-@pytest.fixture
-def worse(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository whose last run is a regression."""
-    project = promoted_once.copied(tmp_path / "worse")
+@pytest.fixture(scope="module")
+def worse(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository whose last run is a regression, which is told again and changes by nothing of it."""
+    project = promoted_once.copied(tmp_path_factory.mktemp("worse"))
     assert project.command("check", FAKE_BEHAVIOUR="worse").code == 1
     return project
 
@@ -57,9 +57,9 @@ def test_the_same_outcome(worse: Project) -> None:
     assert err == ""
 
 
-def test_the_same_usage_error(worse: Project) -> None:
+def test_the_same_usage_error(promoted_once: Project) -> None:
     """A usage error is told in the same words."""
-    code, out, err, _ = agreed(worse, "chek")
+    code, out, err, _ = agreed(promoted_once, "chek")
     assert (code, out) == (2, "")
     assert "No such command 'chek'" in err
 
