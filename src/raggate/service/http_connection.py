@@ -92,10 +92,12 @@ class Connection(asyncio.Protocol):
         try:
             self._send(request)
             return await reply
+        except BaseException:
+            # also where a reply is there that nobody waits for any more
+            self.close()
+            raise
         finally:
             self._watch.cancel()
-            if reply.cancelled() or not reply.done():
-                self.close()
 
     def usable(self) -> bool:
         """Say whether another request can follow now: the server has neither closed it nor said more."""

@@ -21,7 +21,7 @@ from hypothesis import given, strategies as st
 
 from raggate.config.ask_settings import Ask
 from raggate.service import http_connection, http_replies
-from raggate.service.http_connection import Reply, Request
+from raggate.service.http_connection import Connection, Reply, Request
 from raggate.service.http_connections import Connections
 from raggate.service.mcp import replies
 from raggate.service.misses import Miss
@@ -402,6 +402,24 @@ def test_who_waits_no_longer_closes_the_connection() -> None:
                 await asyncio.wait_for(connections.exchange(request()), 0.02)
             assert (await connections.exchange(request())).body == b"{}"
         assert server.connections == 2
+
+    asyncio.run(test())
+
+
+def test_who_is_stopped_as_the_answer_comes_closes_the_connection() -> None:
+    """An answer that comes in the moment in which its question is dropped leaves no connection open."""
+
+    async def test() -> None:
+        loop = asyncio.get_running_loop()
+        async with serving(lambda _: b"") as server:
+            made = await loop.create_connection(lambda: Connection(SETTINGS, loop), "127.0.0.1", server.port)
+            asked = asyncio.create_task(made[1].exchange(request()))
+            await asyncio.sleep(0)
+            made[1].data_received(OK)
+            asked.cancel()
+            await asyncio.wait([asked])
+            assert asked.cancelled()
+            assert not made[1].open
 
     asyncio.run(test())
 
