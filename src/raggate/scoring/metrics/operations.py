@@ -5,12 +5,16 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from heapq import merge
 from math import ceil, fsum
 
 from raggate.models.run import FailureKind, Response, Result
 from raggate.models.scorecard import Direction, MetricValue, Operations
 from raggate.scoring.metrics.documents import DocumentTypes
 from raggate.text.jsonio import JsonObject
+
+_LOT = 100_000
+"""Numbers that are sorted at once."""
 
 
 def operations(results: Iterable[Result], *, retrieval_only: bool = False) -> Operations:
@@ -103,12 +107,19 @@ def percentile(values: Sequence[float], share: float) -> float:
     """
     if not values:
         raise ValueError("a percentile needs at least one value")
-    return sorted(values)[max(ceil(share * len(values)), 1) - 1]
+    return _nearest_rank(sorted(values), share)
 
 
-def _percentiles(values: Sequence[float]) -> dict[str, float]:
+def _nearest_rank(ascending: Sequence[float], share: float) -> float:
+    return ascending[max(ceil(share * len(ascending)), 1) - 1]
+
+
+def _percentiles(values: array[float]) -> dict[str, float]:
     """Give percentiles of a step in milliseconds: `client_ms` is as raggate saw it, the rest as the API reports it."""
-    return {"p50": percentile(values, 0.50), "p95": percentile(values, 0.95)}
+    # in lots, as a list of very many numbers takes four times their array
+    lots = (array("d", sorted(values[begin : begin + _LOT])) for begin in range(0, len(values), _LOT))
+    ascending = array("d", merge(*lots))
+    return {"p50": _nearest_rank(ascending, 0.50), "p95": _nearest_rank(ascending, 0.95)}
 
 
 def _amounts(values: Sequence[float]) -> dict[str, float]:

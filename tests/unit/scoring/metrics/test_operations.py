@@ -11,6 +11,7 @@ from hypothesis import given, strategies as st
 from builders import make_chunk, make_failure, make_metric, make_response, make_result
 from raggate.models.run import Result
 from raggate.models.scorecard import MetricValue
+from raggate.scoring.metrics import operations as metrics
 from raggate.scoring.metrics.operations import operations, percentile
 from tables import each_row
 
@@ -147,6 +148,15 @@ def test_latency_of_nothing() -> None:
 def test_percentile(values: list[float], share: float, expected: float) -> None:
     """A percentile is one of the values: the nearest rank, rounded up."""
     assert percentile(values, share) == expected
+
+
+@given(st.lists(st.floats(0, 1e6), min_size=1, max_size=30))
+def test_latency_of_very_many_calls(times: list[float]) -> None:
+    """Times that are sorted in lots have the percentiles of all of them at once."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(metrics, "_LOT", 4)
+        latency = operations([replace(answered(), elapsed_ms=time) for time in times]).latency["client_ms"]
+    assert latency == {"p50": percentile(times, 0.5), "p95": percentile(times, 0.95)}
 
 
 def test_percentile_of_nothing() -> None:
