@@ -54,7 +54,8 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
         name: what messages call where the texts stand.
 
     Raises:
-        UsageError: for one without `{suite}`, which all suites would write, and as `report_files.parsed`.
+        UsageError: for one without `{suite}`, which all suites would write, for suites whose files would be
+            the same, and as `report_files.parsed`.
     """
     for text in wanted:
         if SUITE not in text:
@@ -63,6 +64,8 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
                 hint=f"Put {SUITE} where the name of the suite is to stand, as in junit=rag-{SUITE}.xml.",
             )
     slugs = {suite.suite: re.sub(r"[^A-Za-z0-9._-]+", "-", suite.suite) for suite in suites}
+    if wanted and len(set(slugs.values())) < len(slugs):
+        raise UsageError(f"{name}: two suites would write the same file", hint="Give each configuration a `suite:`.")
     return {
         suite: report_files.parsed([text.replace(SUITE, slug) for text in wanted], name)
         for suite, slug in slugs.items()
