@@ -261,15 +261,17 @@ def test_a_change_that_adds_a_configuration(step: Step) -> None:
     assert all(request.introducing for request in step.asked)
 
 
-WHEN = "suite: {}\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\nwhen: {{paths: [src]}}\n"
+WHEN = "suite: {}\ngolden: golden.jsonl\nvault: {{v: v}}\napi: {{url: 'http://127.0.0.1:1'}}\nwhen: {{paths: [src]}}\n"
 
 
 def limit(step: Step, *suites: str) -> None:
     """Commit a base in which these suites are concerned by their own sources alone."""
     for name in suites:
-        (step.root / "services" / name / "src").mkdir()
-        (step.root / "services" / name / "src" / "a.go").write_text("a")
-        (step.root / "services" / name / "raggate.yml").write_text(WHEN.format(name))
+        folder = step.root / "services" / name
+        files = {"src/a.go": "a", "v/a.md": "a", "golden.jsonl": "{}\n", "raggate.yml": WHEN.format(name)}
+        for file, content in files.items():
+            (folder / file).parent.mkdir(exist_ok=True)
+            (folder / file).write_text(content)
     subprocess.run(["git", "add", "services"], cwd=step.root, check=True)
     subprocess.run(["git", *IDENTITY, "commit", "-qm", "limits"], cwd=step.root, check=True)
     head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=step.root, check=True, capture_output=True, text=True)

@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import dropwhile
 from pathlib import Path
 
 from raggate.errors import UsageError
@@ -131,6 +132,33 @@ class Commit:
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         return target
+
+    def link_out(self, path: str) -> str | None:
+        """Name a link that may lead out of a path, by its words alone; see `Source`.
+
+        Raises:
+            UsageError: when a directory or a link cannot be read.
+        """
+        entry = self._find(path)
+        if entry is None or entry.kind != "tree":
+            return path if entry is not None and entry.kind == "link" else None
+        links = ((name, inner) for name, inner in self.objects.walk(entry.id) if inner.kind == "link")
+        return next((_joined(path, name) for name, inner in links if self._may_leave(name, inner)), None)
+
+    def _may_leave(self, name: str, link: Entry) -> bool:
+        leads = os.fsdecode(self.objects.blob(link, limit=_MOST_LINK_BYTES))
+        meant = posixpath.normpath(posixpath.join(posixpath.dirname(name), leads))
+        # back out of what may be a link itself is no way that words tell
+        onward = dropwhile(lambda part: part in {"", ".", ".."}, leads.split("/"))
+        return ".." in onward or meant.startswith("/") or meant.split("/")[0] == ".."
+
+    def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name other repositories in the working tree, submodules among them; see `Source`."""
+        if self.root is None or self.checkout is None:
+            return ()
+        root, checkout = self.root, self.checkout
+        found = (working_files.repositories(root, path, checkout, like=self.commit) for path in paths)
+        return tuple(sorted(set().union(*found)))
 
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Compare the working tree with the commit by the ids of contents; see `Source`.

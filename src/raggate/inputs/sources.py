@@ -55,6 +55,12 @@ class Source(Protocol):
     def describe(self, path: str) -> str:
         """Name a file for messages."""
 
+    def link_out(self, path: str) -> str | None:
+        """Name a link at or below a path that may lead to elsewhere; None for none, and on disk."""
+
+    def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name the folders at or below these paths that are repositories of their own in the working tree."""
+
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Name the files at or below these paths that the working tree has otherwise."""
 
@@ -126,6 +132,15 @@ class WorkTree:
     def identity(self, path: str) -> None:
         """Name nothing: no id was computed; see `Source`."""
         del path
+
+    def link_out(self, path: str) -> None:
+        """Name nothing: a file is read wherever a link leads; see `Source`."""
+        del path
+
+    def repositories(self, paths: Sequence[str]) -> tuple[str, ...]:
+        """Name nothing: nothing is compared with this; see `Source`."""
+        del paths
+        return ()
 
     def _at(self, path: str) -> Path:
         target = self.root / path

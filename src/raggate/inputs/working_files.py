@@ -26,17 +26,30 @@ def present(root: Path, path: str, checkout: git.Checkout | None, *, like: str) 
         checkout: the working tree, where git knows it.
         like: a full id of its repository.
     """
-    start = root / path
-    if not start.resolve().is_relative_to((checkout.top if checkout else root).resolve()):
-        return set()
     if checkout is None:
-        return set(_files(root, path))
+        return set(_files(root, path)) if _inside(root / path, root) else set()
+    # a repository in the working tree is listed by its folder
+    return {name for name in _listed(root, path, checkout, like) if not name.endswith("/")}
+
+
+def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) -> set[str]:
+    """Name the folders at or below a path that are repositories of their own; see `present`."""
+    return {name.rstrip("/") for name in _listed(root, path, checkout, like) if name.endswith("/")}
+
+
+def _listed(root: Path, path: str, checkout: git.Checkout, like: str) -> set[str]:
+    if not _inside(root / path, checkout.top):
+        return set()
     prefix = root.relative_to(checkout.top).as_posix()
     inner = posixpath.normpath(posixpath.join(prefix, path))
     with git.reading(checkout, like=like, purpose="comparing with a commit needs it") as reader:
         names = reader.listed(inner)
-    # a repository in the working tree is listed by its folder
-    return {posixpath.relpath(name, prefix) for name in names if not name.endswith("/")}
+    return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
+
+
+def _inside(place: Path, top: Path) -> bool:
+    # not `resolve`, which takes a link to itself for an error
+    return Path(os.path.realpath(place)).is_relative_to(os.path.realpath(top))
 
 
 def _files(root: Path, path: str) -> Iterator[str]:
@@ -86,4 +99,5 @@ def same(root: Path, name: str, entry: Entry) -> bool:
 
 def _reached_directly(place: Path, root: Path, name: str) -> bool:
     """Tell whether no link leads to a path, which may begin with `..`."""
-    return place.parent.resolve() == Path(os.path.normpath(root.resolve() / name)).parent
+    meant = os.path.normpath(os.path.join(os.path.realpath(root), name))  # noqa: PTH118 - the text, unresolved
+    return os.path.realpath(place.parent) == str(Path(meant).parent)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from raggate.config import schema
 from raggate.config.schema import Config
@@ -25,11 +25,13 @@ def not_run(request: Request) -> str:
         return ""
     try:
         with sources.at(request.root, request.against, request.remote) as base:
-            settings = schema.load(base.read(request.config_name), base.describe(request.config_name))
+            stored = schema.load(base.read(request.config_name), base.describe(request.config_name))
+            # an image can be built from another directory than the configured one
+            settings = request.overrides.apply(stored)
             if not settings.when.paths or not _same(request, base, settings):
                 return ""
             return f"nothing under {_named(base, settings)} differs from {base.commit or ''!s:.12}"
-    except (RaggateError, FileNotFoundError):
+    except (RaggateError, OSError):
         # the check itself says what is wrong
         return ""
 
@@ -37,15 +39,18 @@ def not_run(request: Request) -> str:
 def _same(request: Request, base: sources.Source, settings: Config) -> bool:
     """Say whether commit under test, checkout and working tree have at all of these paths what the base has."""
     own = (request.config_name, *_own(settings))
-    named = {path: base.identity(path) for path in (*own, *settings.when.paths)}
+    paths = (*own, *settings.when.paths)
+    named = {path: base.identity(path) for path in (*paths, *_attributes(base, paths))}
     for revision in dict.fromkeys(filter(None, (request.head, "HEAD"))):
         with sources.at(request.root, revision, request.remote) as tested:
-            now = {path: tested.identity(path) for path in named}
-        missing = [path for path in settings.when.paths if named[path] is None and now[path] is None]
-        if missing:
-            request.say(f"when.paths: there is no {cut(missing[0])}, so every change runs suite {settings.suite}")
-        if missing or now != named:
-            return False
+            if {path: tested.identity(path) for path in named} != named:
+                return False
+    if any(named[path] is None for path in (settings.golden, *settings.vault.values())):
+        return False
+    unknown = next(_unknown(request, base, named, settings), None)
+    if unknown is not None:
+        request.say(f"when.paths: {unknown}, so every change runs suite {settings.suite}")
+        return False
     # what was changed and not committed
     return not base.differing([*named])
 
@@ -58,8 +63,35 @@ def _own(settings: Config) -> Iterator[str]:
         yield judges.cassette
         if judges.canary is not None:
             yield judges.canary.file
-    if settings.api.container is not None and settings.api.container.build is not None:
-        yield settings.api.container.build.context
+    for part in settings.api.containers().values():
+        if part.build is not None:
+            yield part.build.context
+    if settings.api.program is not None and settings.api.program.config is not None:
+        yield settings.api.program.config
+
+
+def _attributes(base: sources.Source, paths: Iterable[str]) -> Iterator[str]:
+    """Name the files above these paths by which git checks them out with other line ends."""
+    top = base.prefix or "."
+    for path in paths:
+        folder = posixpath.normpath(posixpath.join(base.prefix, path))
+        while folder not in {"", "."} and not folder.startswith(".."):
+            folder = posixpath.dirname(folder)
+            yield posixpath.relpath(posixpath.join(folder, ".gitattributes"), top)
+
+
+def _unknown(
+    request: Request, base: sources.Source, named: Mapping[str, str | None], settings: Config
+) -> Iterator[str]:
+    """Say where a change could be that ids of these paths do not show."""
+    for path in settings.when.paths:
+        if named[path] is None:
+            yield f"there is no {cut(path)}"
+        if (link := base.link_out(path)) is not None:
+            yield f"{cut(link)} is a link to elsewhere"
+    # of a submodule the commit counts; what somebody edits in it by hand git does not tell here
+    if request.remote is None and (inner := base.repositories([*named])):
+        yield f"{cut(inner[0])} is a repository of its own"
 
 
 def _named(base: sources.Source, settings: Config) -> str:

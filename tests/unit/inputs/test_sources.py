@@ -113,6 +113,16 @@ def test_differing(git: Git, tmp_path: Path) -> None:
         assert source.differing(paths) == changed
 
 
+def test_a_link_to_itself_differs(git: Git, tmp_path: Path) -> None:
+    """A change can put one in the place of any file or directory."""
+    base = commit(git, tmp_path, notes__a_md="x")
+    (tmp_path / "notes/a.md").unlink()
+    (tmp_path / "notes").rmdir()
+    (tmp_path / "notes").symlink_to("notes")
+    with sources.at(tmp_path, base) as source:
+        assert source.differing(["notes"]) == ("notes", "notes/a.md")
+
+
 def test_differing_in_a_subfolder(git: Git, tmp_path: Path) -> None:
     """With the configuration in a folder of the repository files are named relative to that folder."""
     base = commit(git, tmp_path, sub__a_md="x", a_md="x")

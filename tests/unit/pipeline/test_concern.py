@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from raggate.config.overrides import Overrides
 from raggate.pipeline import concern
 from raggate.pipeline.request import Request
 
@@ -15,7 +16,7 @@ CONFIG = """\
 suite: a
 golden: golden.jsonl
 vault: {notes: vault}
-api: {container: {build: {context: api}, port: 80}}
+api: {container: {build: {context: api}, port: 80, services: {rerank: {build: {context: rerank}}}}}
 when: {paths: [src, ../../libs/search]}
 """
 IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
@@ -24,6 +25,7 @@ FILES = {
     "services/a/golden.jsonl": "{}\n",
     "services/a/vault/n.md": "# N\n",
     "services/a/api/Dockerfile": "FROM scratch\n",
+    "services/a/rerank/Dockerfile": "FROM scratch\n",
     "services/a/src/main.go": "package main\n",
     "services/b/main.go": "package main\n",
     "libs/search/rank.go": "package search\n",
@@ -50,13 +52,20 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def reason(said: list[str] | None = None, *, against: str | None = "HEAD", head: str | None = None) -> str:
+def reason(
+    said: list[str] | None = None, *, against: str | None = "HEAD", head: str | None = None, build: str | None = None
+) -> str:
     """Say why the suite is not run; empty where it is."""
-    lines = said if said is not None else []
-    config = Path("services/a/raggate.yml")
-    return concern.not_run(
-        Request(config_file=config, environment={}, say=lines.append, systems=(), against=against, head=head)
+    asked = Request(
+        config_file=Path("services/a/raggate.yml"),
+        environment={},
+        say=[].append if said is None else said.append,
+        systems=(),
+        overrides=Overrides(api_build=build),
+        against=against,
+        head=head,
     )
+    return concern.not_run(asked)
 
 
 def append(name: str) -> Callable[[Path], None]:
@@ -94,6 +103,9 @@ CONCERNING: dict[str, Callable[[Path], None]] = {
     "its questions": append("services/a/golden.jsonl"),
     "its notes": append("services/a/vault/n.md"),
     "what its image is built from": append("services/a/api/Dockerfile"),
+    "what the image of a service is built from": append("services/a/rerank/Dockerfile"),
+    "how git checks files out": lambda root: (root / ".gitattributes").write_text("* eol=crlf\n") and None,
+    "how git checks a library out": lambda root: (root / "libs/.gitattributes").write_text("* eol=crlf\n") and None,
     "a file that is deleted": lambda root: (root / "services/a/src/main.go").unlink(),
     "a file that moves away": move("libs/search/rank.go", "libs/other/rank.go"),
     "a file that moves there": move("services/b/main.go", "services/a/src/b.go"),
@@ -164,6 +176,64 @@ def test_what_is_not_certain_runs_it(repository: Path, paths: str) -> None:
     assert [line.partition(",")[0] for line in said] == (
         [] if paths == "[]" else [f"when.paths: there is no {paths[1:-1]}"]
     )
+
+
+@pytest.mark.parametrize(
+    ("link", "leads", "runs"),
+    [
+        ("src/out", "../../../libs/other", True),
+        ("src/out", "/usr/lib", True),
+        ("src/in/out", "../main.go", False),
+        ("src/out", "main.go", False),
+        ("src/in/out", "there/../../x", True),
+        ("src", "src", True),
+        ("src", "../../libs/other", True),
+    ],
+)
+def test_links_to_elsewhere_run_it(repository: Path, link: str, leads: str, runs: bool) -> None:
+    """What a link leads to has no part in the id of a path, so each that leaves the path makes every change run it."""
+    place = repository / "services/a" / link
+    if link == "src":
+        (place / "main.go").unlink()
+        place.rmdir()
+    place.parent.mkdir(exist_ok=True)
+    place.symlink_to(leads)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "link")
+    said: list[str] = []
+    assert (reason(said) == "") is runs
+    told = f"when.paths: {link} is a link to elsewhere, so every change runs suite a"
+    assert said == ([told] if runs else [])
+
+
+def test_another_repository_among_the_files_runs_it_by_hand(repository: Path) -> None:
+    """What somebody edits in a submodule or a clone shows in no id of this repository."""
+    clone = repository / "services/a/src/clone"
+    clone.mkdir()
+    git(clone, "init", "-q")
+    (clone / "main.go").write_text("package main\n")
+    said: list[str] = []
+    assert reason(said) == ""
+    assert said == ["when.paths: src/clone is a repository of its own, so every change runs suite a"]
+
+
+def test_the_directory_that_a_flag_builds_from_counts(repository: Path) -> None:
+    """`--api-build` stands in place of the configured directory."""
+    base = git(repository, "rev-parse", "HEAD")
+    append("services/b/main.go")(repository)
+    (repository / "services/a/other").mkdir()
+    (repository / "services/a/other/Dockerfile").write_text("FROM scratch\n")
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "other")
+    assert reason(against=base).startswith("nothing")
+    assert reason(against=base, build="other") == ""
+
+
+def test_a_suite_without_questions_is_run(repository: Path) -> None:
+    """It is told that they are missing, in place of being told that nothing changed."""
+    (repository / "services/a/golden.jsonl").unlink()
+    git(repository, "commit", "-qam", "no questions")
+    assert reason() == ""
 
 
 @pytest.mark.parametrize("against", [None, "nowhere"])
