@@ -71,7 +71,7 @@ class Commit:
         if entry is None or entry.kind != "tree":
             return {}
         inner = self.objects.tree(entry.id).items()
-        return {name: part.kind == "tree" for name, part in inner if part.kind in {"file", "tree"}}
+        return {name: part.kind == "tree" for name, part in inner if part.kind != "module"}
 
     def describe(self, path: str) -> str:
         """Name a file with the commit; see `Source`."""

@@ -44,7 +44,7 @@ class Source(Protocol):
         """Give a directory on disk with the content of `path`; it may not exist when `path` does not."""
 
     def names(self, path: str) -> Mapping[str, bool]:
-        """Give what stands directly in a directory, by name: whether it is a directory. Links are left out.
+        """Give what stands directly in a directory, by name: whether it is a directory. A link is none.
 
         Empty for what is no directory.
         """
@@ -125,7 +125,7 @@ class WorkTree:
         """Give what stands directly in a directory; see `Source`."""
         try:
             with os.scandir(self._at(path)) as entries:
-                return {entry.name: entry.is_dir() for entry in entries if not entry.is_symlink()}
+                return {entry.name: entry.is_dir(follow_symlinks=False) for entry in entries}
         except (FileNotFoundError, NotADirectoryError):
             return {}
 

@@ -42,7 +42,7 @@ def find(
     """List the suites that paths and patterns name, in their order; those of a pattern by path.
 
     A pattern is matched at the trusted revision and in the working tree, and no link is followed: so a change can add a
-    suite, and can take none away.
+    suite, and can take none away. A file that is a link is listed, for its own check to refuse.
 
     Args:
         names: paths, and patterns in which `*` is any text within one name of a path.
@@ -50,8 +50,8 @@ def find(
         remote: opens that revision where the local repository does not have it.
 
     Raises:
-        UsageError: for a pattern that matches nothing or cannot be used, for too many files, for two suites of one
-            name, and when the revision cannot be read.
+        UsageError: for a pattern that matches nothing or cannot be used, for too many files, for a path that cannot
+            be shown, for two suites of one name, and when the revision cannot be read.
     """
     configs: dict[str, bool] = {}
     for name in names:
@@ -62,6 +62,10 @@ def find(
             f"more than {MOST} configurations for one step: found {len(configs)}",
             hint="Give the step fewer of them, and the others to another job.",
         )
+    unseen = next((path for path in configs if not path.isprintable()), None)
+    if unseen is not None:
+        # paths of run directories are handed on one a line
+        raise UsageError(f"{quoted(unseen)}: expected a path of characters that can be seen", hint="Rename it.")
     suites = tuple(
         SuiteFile(config=config, suite=_name(config, against, remote), matched=matched)
         for config, matched in configs.items()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -73,6 +74,25 @@ def test_a_link_takes_no_suite_away(repository: Path) -> None:
     (repository / "services/z").symlink_to(repository / "more/z")
     assert configs("services/*/raggate.yml", against="HEAD") == ALL
     assert configs("services/*/raggate.yml") == ALL[1:]
+
+
+@pytest.mark.parametrize("leads", ["../b/raggate.yml", "nowhere"])
+def test_a_configuration_that_is_a_link_is_listed(repository: Path, leads: str) -> None:
+    """Its own check refuses it; left out, its questions would be asked by nobody, and that be green."""
+    (repository / ALL[0]).unlink()
+    (repository / ALL[0]).symlink_to(leads)
+    for words in (["add", "."], [*IDENTITY, "commit", "-qm", "link"]):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    found = suite_list.find(["services/*/raggate.yml"], against="HEAD")
+    assert [(suite.config, suite.suite) for suite in found] == [(ALL[0], ALL[0]), (ALL[1], "b"), (ALL[2], "c")]
+
+
+@pytest.mark.parametrize("folder", [b"x\n..", b"x\x1b[2K", b"\xff", "\u202e".encode()])
+def test_a_path_that_cannot_be_shown_is_refused(repository: Path, folder: bytes) -> None:
+    """A change names directories as it likes, and paths are outputs of the step, one a line."""
+    write(repository / "services" / os.fsdecode(folder) / "raggate.yml", "suite: new\n")
+    with pytest.raises(UsageError, match="expected a path of characters that can be seen"):
+        configs("services/*/raggate.yml", against="HEAD")
 
 
 def test_a_change_can_add_a_suite(repository: Path) -> None:
