@@ -23,10 +23,10 @@ from builders import (
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Gate
 from raggate.gate import baseline
+from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.compare import compare
-from raggate.gate.diagnosis import diagnose
 from raggate.gate.flips import find_fallen
-from raggate.gate.invariants import check_answers, comparable
+from raggate.gate.invariants.invariants import check_answers, comparable
 from raggate.gate.misses import find_misses
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide

@@ -21,7 +21,7 @@ from builders import (
 )
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Gate
-from raggate.gate.invariants import check_answers
+from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support

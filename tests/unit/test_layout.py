@@ -104,7 +104,7 @@ SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
     # through diagnosis, which says what they explain
-    "gate/overall_changes.py",
+    "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/partial_run.py",
     "pipeline/partial_check.py",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from raggate.gate import judged_metrics
 from raggate.gate.both_sides import Sides, all_rows
 from raggate.gate.by_question import by_question
-from raggate.gate.cause_evidence import cause_evidence
+from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.completeness import idle, modes_without_past, not_asked, other_questions
 from raggate.gate.flips import find_flips
 from raggate.gate.golden_changes import golden_changes

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Gate
-from raggate.gate import index_losses, judged_metrics, wording
+from raggate.gate import judged_metrics, wording
+from raggate.gate.causes import index_losses
 from raggate.gate.overview import AnswerCounts
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.fingerprint import modes_of

@@ -6,12 +6,12 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from raggate.gate.asked import Asked
-from raggate.gate.cause_evidence import cause_evidence
-from raggate.gate.cause_wording import sentence
-from raggate.gate.causes import find_cause
+from raggate.gate.causes.asked import Asked
+from raggate.gate.causes.cause_evidence import cause_evidence
+from raggate.gate.causes.cause_wording import sentence
+from raggate.gate.causes.causes import find_cause
+from raggate.gate.causes.passages import of_chunk, place, unmatched
 from raggate.gate.must_pass import first_miss
-from raggate.gate.passages import of_chunk, place, unmatched
 from raggate.models.cause import CauseEvidence
 from raggate.models.comparison import Comparison, Flip
 from raggate.models.golden import Case, Support

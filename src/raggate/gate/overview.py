@@ -6,9 +6,9 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Self
 
-from raggate.gate.asked import first_ranks
-from raggate.gate.folder_causes import KINDS, beyond
-from raggate.gate.passages import note_of
+from raggate.gate.causes.asked import first_ranks
+from raggate.gate.causes.folder_causes import KINDS, beyond
+from raggate.gate.causes.passages import note_of
 from raggate.models.cause import FolderKind
 from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Result, Run

@@ -8,9 +8,9 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
+from raggate.gate.causes.passages import Ranked, may_be, of_path, ranked, vaults_of
 from raggate.gate.heading_separators import unsplit
 from raggate.gate.heading_spellings import ends_alike
-from raggate.gate.passages import Ranked, may_be, of_path, ranked, vaults_of
 from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from raggate.config.schema import Config
-from raggate.gate.invariants import MUST_AGREE
+from raggate.gate.invariants.invariants import MUST_AGREE
 from raggate.gate.waivers import waiver_statuses
 from raggate.gate.wording import stale
 from raggate.models.baseline import Baseline

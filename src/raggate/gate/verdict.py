@@ -14,7 +14,6 @@ from raggate.gate import (
     behaviour,
     complaints,
     completeness,
-    index_losses,
     judged_metrics,
     matchless,
     noise,
@@ -23,6 +22,7 @@ from raggate.gate import (
     untold_headings,
     wording,
 )
+from raggate.gate.causes import index_losses
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict

@@ -13,19 +13,9 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import (
-    compare,
-    confirmation,
-    flips,
-    invariants,
-    latency,
-    list_drift,
-    promote,
-    run_origin,
-    verdict,
-    waivers,
-)
-from raggate.gate.diagnosis import diagnose
+from raggate.gate import compare, confirmation, flips, latency, promote, run_origin, verdict, waivers
+from raggate.gate.causes.diagnosis import diagnose
+from raggate.gate.invariants import invariants, list_drift
 from raggate.gate.misses import find_misses
 from raggate.gate.traces import with_traces
 from raggate.inputs import sources, vault

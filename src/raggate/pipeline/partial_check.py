@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raggate.config.imported import RunConfig
-from raggate.gate import compare, invariants, list_drift, selected, waivers
+from raggate.gate import compare, selected, waivers
+from raggate.gate.invariants import invariants, list_drift
 from raggate.models.baseline import Baseline
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard

@@ -9,7 +9,8 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline as baseline_file, invariants, promote, run_origin, waivers
+from raggate.gate import baseline as baseline_file, promote, run_origin, waivers
+from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden

@@ -13,7 +13,8 @@ from pathlib import Path
 from raggate.config.overrides import Overrides
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
-from raggate.gate import invariants, promote, selected
+from raggate.gate import promote, selected
+from raggate.gate.invariants import invariants
 from raggate.inputs import git, sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline

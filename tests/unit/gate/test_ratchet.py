@@ -23,7 +23,8 @@ from builders import (
     make_scorecard,
 )
 from raggate.config.schema import Config, Gate, Rule
-from raggate.gate import baseline, invariants, promote
+from raggate.gate import baseline, promote
+from raggate.gate.invariants import invariants
 from raggate.gate.promote import replacements
 from raggate.gate.ratchet import Promotion, advance, creeping
 from raggate.gate.row_status import classify_row

@@ -20,7 +20,7 @@ from builders import (
 )
 from raggate.config.invariant_settings import PROBES_OFF
 from raggate.errors import CannotTell
-from raggate.gate.invariants import check_answers
+from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import probe_plan
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Vault

@@ -25,7 +25,8 @@ from raggate.config.ask_settings import Ask
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Gate
 from raggate.errors import UsageError
-from raggate.gate import baseline, invariants
+from raggate.gate import baseline
+from raggate.gate.invariants import invariants
 from raggate.inputs import golden
 from raggate.inputs.anchor_check import check_anchors
 from raggate.interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write

@@ -1,0 +1,140 @@
+"""Whether folders are why a passage did not come back: not in the index, left out, or selected and not searched. Pure.
+
+Folders are blamed only where they can be held against notes and chunks: written as `vault/path`, and with no chunk from
+outside of them, in this answer or another of its mode.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from raggate.gate.causes.note_places import vaults_with_notes
+from raggate.gate.causes.passages import vaults_of
+from raggate.models.cause import Cause, CauseEvidence, FolderKind
+from raggate.models.golden import Support
+from raggate.models.run import Chunk, LabelledResult, Response
+from raggate.text.anchors import in_scope, inside_folder
+
+KINDS: tuple[FolderKind, ...] = ("available", "selected")
+
+FEWEST_ANSWERS = 10
+"""Answers from which on it is no accident that none holds a chunk of the folder that was selected first."""
+
+
+def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: CauseEvidence) -> Cause | None:
+    """Say that no folder with the passages was searched, or is there; None where the answer does not show that."""
+    response = item.result.response or Response(chunks=())
+    available, selected = (_folders(response, kind) for kind in KINDS)
+    unseen = not any(support.rel_path in evidence.retrieved for support in missing)
+    if unseen and _all_outside(item, missing, "available", evidence):
+        # what a question is limited to may be all that the API tells of
+        where = "asked for" if item.case.folders else "index"
+        return Cause(code="folder-not-indexed", subject=_folder(item, missing[0]), folders=available, other=where)
+    if _all_outside(item, missing, "selected", evidence):
+        there = any(_inside(support.rel_path, vaults_of(support, item.case), available) for support in missing)
+        return Cause(code="folder-left-out", folders=selected, other="index" if there else "")
+    return None
+
+
+def unselected_folder(item: LabelledResult, evidence: CauseEvidence) -> Cause | None:
+    """Say that no folder with a passage was selected, whether that limits what comes back or not."""
+    response, case = item.result.response or Response(chunks=()), item.case
+    selected = _folders(response, "selected")
+    limited = folder_cause(item, case.gold_supports, evidence)
+    if limited is not None or not _comparable(selected, evidence):
+        return limited
+    outside = selected and not any(
+        _inside(support.rel_path, vaults_of(support, case), selected) for support in case.gold_supports
+    )
+    return Cause(code="folder-left-out", folders=selected) if outside else None
+
+
+def unsearched_folder(
+    item: LabelledResult,
+    missing: Sequence[Support],
+    evidence: CauseEvidence,
+    *,
+    outscored: bool,
+) -> Cause | None:
+    """Say that a passage's folder was selected and nothing came from it, where that is no matter of rank.
+
+    Args:
+        item: the answer.
+        missing: the passages that did not come back.
+        evidence: what all lists show.
+        outscored: whether the passage scored more than what came back, by scores that count as before.
+    """
+    response, selected = item.result.response, _limit(item, "selected", evidence)
+    if response is None or len(selected) < 2:
+        return None
+    for support in missing:
+        vaults = vaults_of(support, item.case)
+        own = [name for name in selected if support.rel_path and _inside(support.rel_path, vaults, [name])]
+        skipped = own == [selected[0]] and first_is_skipped(evidence, item.result.mode)
+        if own and not any(_within(response.chunks, own)) and (outscored or skipped):
+            place = selected.index(own[0]) + 1
+            return Cause(code="folder-not-searched", subject=own[0], rank=place, folders=selected)
+    return None
+
+
+def first_is_skipped(evidence: CauseEvidence, mode: str) -> bool:
+    """Say whether no answer has a chunk of the folder selected first, where most of the baseline's had one."""
+    before, now = evidence.folders.get(mode, ({}, {}))
+    enough = min(side.get("several", 0) for side in (before, now)) >= FEWEST_ANSWERS
+    return enough and now.get("served") == 0 and 2 * before.get("served", 0) >= before["several"]
+
+
+def _folder(item: LabelledResult, support: Support) -> str:
+    vaults = vaults_of(support, item.case)
+    folder = support.rel_path.rpartition("/")[0]
+    return f"{vaults[0]}/{folder}" if len(vaults) == 1 else folder or "the top of its vault"
+
+
+def beyond(response: Response) -> list[FolderKind]:
+    """Say which of its folders the chunks of an answer came from outside of; none where it tells no folders."""
+    return [kind for kind in KINDS if not all(_within(response.chunks, _folders(response, kind)))]
+
+
+def _folders(response: Response, kind: FolderKind) -> tuple[str, ...]:
+    folders = response.selected_folders if kind == "selected" else response.available_folders
+    return folders or ()
+
+
+def _limit(item: LabelledResult, kind: FolderKind, evidence: CauseEvidence) -> tuple[str, ...]:
+    """Give the folders that an answer is limited to, as far as they can be trusted to say it; none where not."""
+    response = item.result.response or Response(chunks=())
+    known = kind not in {*beyond(response), *evidence.beyond.get(item.result.mode, ())}
+    folders = _folders(response, kind)
+    return folders if known and _comparable(folders, evidence) else ()
+
+
+def _all_outside(item: LabelledResult, supports: Sequence[Support], kind: FolderKind, evidence: CauseEvidence) -> bool:
+    """Say whether the passages are all in other folders than an answer is limited to."""
+    folders = _limit(item, kind, evidence)
+    return folders != () and all(
+        support.rel_path and not _inside(support.rel_path, vaults_of(support, item.case), folders)
+        for support in supports
+    )
+
+
+def _comparable(folders: Sequence[str], evidence: CauseEvidence) -> bool:
+    """Say whether folders are written as those of the notes are, as far as these are known."""
+    known = vaults_with_notes(evidence.notes)
+    return not known or any(name.partition("/")[0] in known for name in folders)
+
+
+def _within(chunks: Iterable[Chunk], folders: Sequence[str]) -> list[bool]:
+    """Say of each chunk that tells its note whether it is from one of these folders; nothing without folders."""
+    names = frozenset(folders)
+    return [
+        # most chunks are in one of the folders itself
+        f"{chunk.vault}/{chunk.rel_path.rpartition('/')[0]}" in names
+        or _inside(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folders)
+        for chunk in chunks
+        if names and chunk.rel_path
+    ]
+
+
+def _inside(rel_path: str, vaults: Sequence[str], folders: Sequence[str]) -> bool:
+    bare = rel_path.rpartition("/")[0]
+    return in_scope(rel_path, vaults, folders) or any(inside_folder(bare, name) for name in folders)

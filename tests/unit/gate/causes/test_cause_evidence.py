@@ -1,0 +1,326 @@
+"""What all lists of both sides show: thresholds, floors, scores that changed, documents that are gone."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from builders import (
+    make_case,
+    make_case_score,
+    make_chunk,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+    make_scorecard,
+    make_support,
+)
+from raggate.gate.causes.cause_evidence import cause_evidence, list_evidence, threshold
+from raggate.gate.causes.cause_wording import threshold_change
+from raggate.models.comparison import NoteChange
+from raggate.models.scorecard import CaseScore, ListEntry
+from raggate.scoring.list_entries import short_hash
+from tables import each_row
+
+
+def asked(number: int, *scores: float | None, abstained: bool = False, **fields: Any) -> CaseScore:
+    """Build a case whose list has these final scores, each of a chunk of its own."""
+    entries = tuple(ListEntry("0000000a", f"{rank:08x}", score) for rank, score in enumerate(scores, 1))
+    values = {"false_abstention_rate": float(abstained)}
+    return make_case_score(f"q{number}", values, entries=entries, **fields)
+
+
+def answers(abstained: list[float], answered: list[float]) -> list[CaseScore]:
+    """Build cases by the best score of their lists."""
+    cases = [asked(number, score, score / 2, abstained=True) for number, score in enumerate(abstained)]
+    return cases + [asked(100 + number, score, score / 2) for number, score in enumerate(answered)]
+
+
+TWENTY = [0.3 + number / 100 for number in range(20)]
+
+
+@each_row(
+    ("abstained", "answered", "limits"),
+    [
+        pytest.param([0.1, 0.2, 0.15], TWENTY, (0.2, 0.3), id="between"),
+        pytest.param([], TWENTY, (None, 0.3), id="nothing-refused"),
+        pytest.param(TWENTY, [], (0.49, None), id="all-refused"),
+        pytest.param([0.1, 0.2, 0.31], TWENTY, None, id="not-by-the-score"),
+        pytest.param([0.1, 0.2, 0.3], TWENTY, None, id="one-score-on-both-sides"),
+        pytest.param([0.1, 0.2], TWENTY, None, id="two-may-be-accident"),
+        pytest.param([0.1, 0.2, 0.25], TWENTY[:16], None, id="too-few-answers"),
+        pytest.param([], [], None, id="no-scores"),
+    ],
+)
+def test_threshold(abstained: list[float], answered: list[float], limits: tuple[float, float] | None) -> None:
+    """A threshold is seen where every answer is on its side of one, by its best score, and enough answers say so."""
+    assert threshold(answers(abstained, answered)) == limits
+
+
+def test_failed_calls_and_empty_lists_have_no_say() -> None:
+    """A call that failed counts as abstained, but did not abstain; a list without scores has no best one."""
+    cases = answers([0.1, 0.2, 0.15], TWENTY)
+    others = [asked(300, 0.9, abstained=True, failure="timeout"), asked(301, abstained=True), asked(302, None)]
+    assert threshold([*cases, *others]) == (0.2, 0.3)
+
+
+@given(
+    st.lists(st.floats(0, 1), min_size=20, max_size=60),
+    st.lists(st.floats(0, 1), min_size=20, max_size=60),
+    st.floats(0, 1),
+)
+def test_the_same_threshold_never_looks_moved(before: list[float], now: list[float], limit: float) -> None:
+    """Whatever the scores of two runs are, a threshold that stayed is not said to be another."""
+    sides = [
+        threshold(answers([score for score in side if score < limit], [score for score in side if score >= limit]))
+        for side in (before, now)
+    ]
+    assert threshold_change(*sides) == ""
+
+
+@given(st.lists(st.floats(0, 1), min_size=20, max_size=60), st.lists(st.floats(0, 1), min_size=20, max_size=60))
+def test_a_threshold_that_is_said_to_move_moved_that_way(before: list[float], now: list[float]) -> None:
+    """Of two thresholds the one that is called higher is."""
+    sides = [
+        threshold(answers([score for score in side if score < limit], [score for score in side if score >= limit]))
+        for side, limit in ((before, 0.3), (now, 0.6))
+    ]
+    assert threshold_change(*sides) in {"", "higher"}
+    assert threshold_change(*reversed(sides)) in {"", "lower"}
+
+
+@each_row(
+    ("least", "floors"),
+    [
+        pytest.param(0.45, (0.1, 0.45), id="five-scored-less"),
+        pytest.param(0.4, (None, None), id="four-may-be-accident"),
+        pytest.param(0.400005, (None, None), id="rounded"),
+        pytest.param(None, (None, None), id="no-scores-now"),
+    ],
+)
+def test_floors(least: float | None, floors: tuple[float | None, float | None]) -> None:
+    """Where five of the baseline's chunks score less than any does now, the lowest of both sides are floors."""
+    before = [asked(1, 0.9, 0.4, 0.3), asked(2, 0.5, 0.2, 0.1)]
+    assert list_evidence([*before, asked(3, 0.4 if least == 0.45 else 0.5)], [], least).floors == floors
+    assert list_evidence([asked(1, None), asked(2)], [], 0.5).floors == (None, None)
+
+
+@each_row(
+    ("scores", "unordered"),
+    [
+        ((0.9, 0.5, 0.5, 0.2), False),
+        ((0.9, None, 0.5), False),
+        ((0.5, 0.500005), False),
+        ((0.2, 0.5), True),
+        ((), False),
+    ],
+)
+def test_lists_that_do_not_fall_by_their_scores(scores: tuple[float | None, ...], *, unordered: bool) -> None:
+    """Rank is not by score where that of some list rises, on either side: as with distances, or a later reranking."""
+    lists = [asked(1, 0.9, 0.1), asked(2, *scores)]
+    assert list_evidence(lists, [], None).unordered is unordered
+    assert list_evidence([], lists, None).unordered is unordered
+
+
+@each_row(
+    ("shared", "moved", "rescored"),
+    [
+        pytest.param(20, 0, {"final": False}, id="as-before"),
+        pytest.param(20, 20, {"final": True}, id="all-moved"),
+        pytest.param(20, 1, {"final": True}, id="more-than-one-in-a-hundred"),
+        pytest.param(100, 1, {"final": False}, id="one-in-a-hundred"),
+        pytest.param(19, 19, {}, id="too-few"),
+    ],
+)
+def test_rescored(shared: int, moved: int, rescored: dict[str, bool]) -> None:
+    """Scores are as before, or not, by the chunks that both sides list for the same question."""
+    before = [asked(number, 0.5) for number in range(shared)]
+    now = [asked(number, 0.6 if number < moved else 0.5) for number in range(shared)]
+    assert list_evidence(before, now, None).rescored == rescored
+
+
+def test_scores_under_ids_that_are_given_anew() -> None:
+    """The same lists under other ids have the scores they had, where those ids stood for chunks of other notes."""
+    sides = [
+        [
+            make_case_score(
+                f"q{number}",
+                entries=tuple(
+                    ListEntry(f"0000000{note}", chunk, score)
+                    for note, chunk, score in zip("ab", ids, (0.9 - number / 100, 0.4), strict=True)
+                ),
+            )
+            for number in range(30)
+        ]
+        for ids in ("12", "21")
+    ]
+    lists = list_evidence(*sides, None)
+    assert (lists.renumbered, lists.rescored, lists.shift, lists.overtaking) == (True, {"final": False}, 0.0, 0)
+    lists = list_evidence(sides[0], sides[0], None)
+    assert (lists.renumbered, lists.rescored) == (False, {"final": False})
+
+
+def test_how_far_scores_and_places_moved() -> None:
+    """The largest shift of a score, and the most chunks that rose above another, are those of any question."""
+    lists = list_evidence([asked(1, 0.9, 0.4), asked(2, 0.8, 0.6)], [asked(1, 0.9, 0.4), asked(2, 0.8, 0.3)], None)
+    assert (lists.shift, lists.overtaking) == (pytest.approx(0.3), 0)
+    other = asked(2, 0.8, 0.6)
+    lists = list_evidence([other], [replace(other, entries=other.entries[::-1])], None)
+    assert lists.overtaking == 1
+
+
+def test_chunks_without_ids_and_other_questions_are_not_shared() -> None:
+    """A chunk is the same by its id and for the same question alone."""
+    nameless = [make_case_score(f"q{number}", entries=(ListEntry("0000000a", "", 0.5),)) for number in range(30)]
+    assert list_evidence(nameless, nameless, None).rescored == {}
+    before = [asked(number, 0.5, hash="old") for number in range(30)]
+    assert list_evidence(before, [asked(number, 0.6, hash="new") for number in range(30)], None).rescored == {}
+
+
+@each_row(
+    ("before", "now", "documents"),
+    [
+        ({"vault": "v", "documents": 9}, {"vault": "v", "documents": 7}, (9, 7)),
+        ({"vault": "v", "documents": 9}, {"vault": "w", "documents": 7}, None),
+        ({"documents": 9}, {"documents": 7}, None),
+        ({"vault": "v"}, {"vault": "v", "documents": 7}, None),
+        ({"vault": "v", "documents": "9"}, {"vault": "v", "documents": 7}, None),
+        ({"vault": "v", "documents": True}, {"vault": "v", "documents": 7}, None),
+    ],
+)
+def test_documents_count_for_the_same_notes(before: dict[str, Any], now: dict[str, Any], documents: object) -> None:
+    """How many documents an index held and holds is only known of the same notes, in numbers."""
+    sides = [make_scorecard(make_case_score(), fingerprint=side) for side in (before, now)]
+    assert cause_evidence(make_run(make_labelled()), sides[1], sides[0], ()).documents == documents
+
+
+@each_row("folders", [None, 3, [], {"hybrid": 4}, {"hybrid": {"several": "x"}}, {"other": {"several": 3}}])
+def test_a_strange_fingerprint_says_nothing(folders: object) -> None:
+    """A baseline that somebody edited, or another system wrote, gives no counts of folders."""
+    sides = [make_scorecard(make_case_score(), fingerprint={"folders": folders}) for _ in range(2)]
+    assert cause_evidence(make_run(make_labelled()), sides[1], sides[0], ()).folders == {"hybrid": ({}, {})}
+
+
+def test_what_came_back_and_what_changed_is_gathered() -> None:
+    """The paths of all that came back, the notes of the vaults and how they differ are at hand."""
+    card = make_scorecard(make_case_score())
+    run = make_run(make_labelled(), fingerprint={"notes": {"work/a.md": "1"}})
+    evidence = cause_evidence(run, card, card, (NoteChange("added", "work/a.md"),))
+    assert evidence.retrieved == {"a.md": {"# A"}}
+    assert (evidence.notes, evidence.changes) == ({"work/a.md"}, {"work/a.md": "added"})
+
+
+def listed(*paths: str, number: int = 1) -> CaseScore:
+    """Build a case of the baseline whose list holds the passages of these notes, in the order of its supports."""
+    entries = tuple(ListEntry(short_hash(path), f"{n:08x}", supports=(n,)) for n, path in enumerate(paths))
+    return make_case_score(f"q{number}", entries=entries, rank=1)
+
+
+def test_notes_that_are_gone_from_all_answers() -> None:
+    """A passage's note that the baseline listed is gone where no answer, not even one asked again, holds any of it."""
+    supports = tuple(make_support(path) for path in ("a.md", "b.md", "c.md", "d.md"))
+    case = make_case(gold_supports=supports, vaults=("work",))
+    item = make_labelled(case, make_result("q1", make_chunk("x", rel_path="b.md", heading_path="# Z")))
+    again = make_labelled(case, make_result("q1", make_chunk("y", rel_path="c.md")))
+    before = make_scorecard(replace(listed("a.md", "b.md", "c.md"), hash=case.hash))
+    evidence = cause_evidence(make_run(item, repeats=(again,)), make_scorecard(make_case_score()), before, ())
+    assert evidence.gone == {"work/a.md"}
+
+
+@pytest.mark.parametrize(
+    ("before", "result"),
+    [
+        pytest.param(listed("a.md"), {"failure": make_failure()}, id="a-failed-call"),
+        pytest.param(replace(listed("a.md"), hash="other"), {}, id="another-question"),
+        pytest.param(make_case_score("q1", rank=1), {}, id="no-lists-were-kept"),
+    ],
+)
+def test_notes_that_are_not_known_to_be_gone(before: CaseScore, result: dict[str, Any]) -> None:
+    """A question that failed, is another one, or has no list in the baseline, tells of no note that is gone."""
+    run = make_run(make_labelled(make_case(hash=listed("a.md").hash), make_result("q1", **result)))
+    assert cause_evidence(run, make_scorecard(make_case_score()), make_scorecard(before), ()).gone == frozenset()
+
+
+def test_folders_that_some_answer_goes_beyond() -> None:
+    """By mode, folders are no limit once one answer has a chunk from outside of its own."""
+    inside = make_response(make_chunk(rel_path="mail/b.md", vault="work"), selected_folders=("work/mail",))
+    outside = make_response(make_chunk(rel_path="docs/b.md", vault="work"), selected_folders=("work/mail",))
+    items = [
+        make_labelled(make_case(name), make_result(name, response=response, mode=mode))
+        for name, mode, response in (("q1", "bm25", inside), ("q1", "hybrid", inside), ("q2", "hybrid", outside))
+    ]
+    card = make_scorecard(make_case_score())
+    assert cause_evidence(make_run(*items), card, card, ()).beyond == {"bm25": set(), "hybrid": {"selected"}}
+
+
+def test_a_selection_of_which_no_chunk_tells() -> None:
+    """Where nothing comes back in a mode, nothing shows that selection limits what does."""
+    empty = make_labelled(make_case(), make_result("q1", response=make_response(selected_folders=("work/mail",))))
+    card = make_scorecard(make_case_score())
+    evidence = cause_evidence(make_run(empty), card, make_scorecard(asked(1, 0.5)), ())
+    assert evidence.beyond == {"hybrid": {"selected"}}
+    assert evidence.lists["hybrid"].filled == (1, 0)
+
+
+def test_the_lowest_score_is_of_all_that_came_back() -> None:
+    """What is returned at all goes down to the last chunk of an answer, also below the places that are kept."""
+    before = [asked(number, 0.1) for number in range(6)]
+    long = make_labelled(
+        make_case(), make_result("q1", *(make_chunk(str(n), score_final=1 - n / 10) for n in range(9)))
+    )
+    card = make_scorecard(make_case_score("q1", entries=(ListEntry("0000000a", "0000000b", 1.0),)))
+    evidence = cause_evidence(make_run(long), card, make_scorecard(*before), ())
+    assert evidence.lists["hybrid"].floors == (0.1, pytest.approx(0.2))
+
+
+@each_row(
+    ("scores", "scored"),
+    [
+        pytest.param([(1 / 61, 1 / 62), (1 / 61, 1 / 62)], False, id="by-the-rank-alone"),
+        pytest.param([(1 / 61, 1 / 62), (1 / 61,)], False, id="lists-of-other-lengths"),
+        pytest.param([(0.0, 0.0), (0.0, 0.0)], False, id="always-zero"),
+        pytest.param([(2e-4, 1e-5), (3e-4, 2e-4)], False, id="smaller-than-what-is-kept"),
+        pytest.param([(1 / 61, 1 / 62), (2 / 61, 1 / 62)], True, id="by-several-ranks"),
+        pytest.param([(0.9, 0.2), (0.8, 0.3)], True, id="by-the-text"),
+    ],
+)
+def test_scores_that_tell_nothing(scores: list[tuple[float, ...]], *, scored: bool) -> None:
+    """Where scores follow from the rank, or are too small for a baseline's digits, nothing is concluded of them."""
+    lists = [asked(number, *scores[number % 2]) for number in range(30)]
+    others = [asked(number, 0.9 - number / 100, 0.1) for number in range(30)]
+    for evidence in (list_evidence(lists, others, None), list_evidence(others, lists, None)):
+        assert evidence.scored is scored
+        assert (evidence.rescored != {}) is scored
+        assert evidence.filled == (30, 30)
+
+
+def test_few_lists_may_have_the_same_scores_by_accident() -> None:
+    """A handful of equal lists does not make their scores those of their ranks."""
+    assert list_evidence([asked(number, 0.9, 0.2) for number in range(4)], [], None).scored
+    assert not list_evidence([asked(number, 0.9, 0.2) for number in range(5)], [], None).scored
+
+
+@pytest.mark.parametrize(("size", "moved"), [(1.0, True), (1000.0, False)])
+def test_noise_of_large_scores(size: float, *, moved: bool) -> None:
+    """What 32 bits lose of a large score is no other score; of a small one as much is."""
+    before = [asked(number, size + number, size / 2) for number in range(30)]
+    now = [asked(number, size + number + 1e-3, size / 2 + 1e-3) for number in range(30)]
+    assert list_evidence(before, now, None).rescored == {"final": moved}
+
+
+def test_how_long_lists_are() -> None:
+    """Lists are as long on average as those to questions that are the same on both sides and were answered."""
+    before = [
+        asked(1, 0.9, 0.8, 0.7, 0.6),
+        asked(2, 0.9, 0.8),
+        asked(3, 0.9, hash="other"),
+        asked(4, failure="timeout"),
+    ]
+    now = [asked(1, 0.9), asked(2, 0.9, 0.8), asked(3, 0.9, 0.8), asked(4, 0.9), asked(5, 0.9)]
+    assert list_evidence(before, now, None).lengths == (3.0, 1.5)
+    assert list_evidence([], now, None).lengths == (0.0, 0.0)

@@ -1,0 +1,526 @@
+"""One level up: what changed as a whole, and whether it explains most of the questions that make it red."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given, strategies as st
+
+from builders import make_baseline, make_case_score, make_comparison, make_flip, make_scorecard, make_support
+from raggate.gate.causes.diagnosis import diagnose
+from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
+from raggate.models.comparison import Flip
+from raggate.models.verdict import Verdict
+from tables import each_row
+
+INDEX = {
+    "vault": "v",
+    "documents": 9,
+    "chunks": 90,
+    "chunk_tokens": 50.0,
+    "index_version": "i1",
+    "chunker_version": "c1",
+}
+WEIGHTS = ({"vector": 0.7, "lexical": 0.3}, {"vector": 1.0, "lexical": 0.0})
+MOVED = {"rescored": {"final": True, "vector": False, "lexical": True}}
+REWEIGHED = {"rescored": {"final": True, "vector": False, "lexical": False}}
+
+
+def broken(*codes: CauseCode, mode: str = "hybrid", **fields: Any) -> list[Flip]:
+    """Build questions that broke by these causes."""
+    return [
+        make_flip(f"{mode}{number}", mode=mode, cause=Cause(code=code), **fields) for number, code in enumerate(codes)
+    ]
+
+
+def diagnosis(
+    flips: list[Flip],
+    *,
+    before: Mapping[str, Any] = INDEX,
+    now: Mapping[str, Any] | None = None,
+    lists: Mapping[str, Any] | None = None,
+    modes: Mapping[str, Mapping[str, Any]] | None = None,
+    fallen: tuple[Flip, ...] = (),
+    fell: Mapping[tuple[str, str], str] | None = None,
+    **evidence: Any,
+) -> Diagnosis | None:
+    """Diagnose these questions: the index is as before, and the lists show nothing, unless the fields say so.
+
+    What lists show is that of all modes, or by mode.
+    """
+    sides = [make_scorecard(make_case_score(), fingerprint=dict(side)) for side in (before, {**before, **(now or {})})]
+    asked = sorted({flip.mode for flip in [*flips, *fallen]}) or ["hybrid"]
+    shown = {mode: ListEvidence(**(lists or (modes or {}).get(mode, {}))) for mode in asked}
+    comparison = make_comparison(
+        baseline=make_baseline(sides[0]),
+        scorecard=sides[1],
+        flips=tuple(flips),
+        evidence=CauseEvidence(lists=shown, **evidence),
+    )
+    decided = Verdict(outcome="regression", sentences=(), fell=fell or {})
+    return diagnose(comparison, decided, fallen)
+
+
+def likely(*codes: CauseCode, **fields: Any) -> str:
+    """Give the sentence on the likely cause of questions that broke so."""
+    found = diagnosis(broken(*codes), **fields)
+    assert found is not None
+    return found.likely
+
+
+def test_causes_are_counted() -> None:
+    """Causes are counted, the most frequent first, over the questions that make it red."""
+    found = diagnosis(broken("nothing-retrieved", "demoted", "nothing-retrieved", "api-error"))
+    assert found is not None
+    assert found.questions == 4
+    assert found.counts[0] == ("nothing was retrieved", 2)
+    assert sum(count for _, count in found.counts) == 4
+
+
+def test_what_is_no_part_of_it() -> None:
+    """Fixed and waived questions, those that failed before too, and those of metrics that are not red, do not count."""
+    flips = [make_flip("fixed", kind="fixed"), *broken("demoted", waived=True)]
+    others = tuple(make_flip(kind, kind=kind, cause=Cause(code="demoted")) for kind in ("missed", "fell"))
+    assert diagnosis(flips, fallen=others, fell={("hybrid", "missed"): "hit_at_5"}) is None
+    found = diagnosis(flips, fallen=others, fell={("hybrid", "fell"): "hit_at_1"})
+    assert found is not None
+    assert found.questions == 1
+
+
+@each_row(
+    ("codes", "fields", "words"),
+    [
+        pytest.param(
+            ("demoted", "demoted", "not-listed"),
+            {"lists": {**MOVED, "weights": WEIGHTS}},
+            "the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits all 3",
+            id="a-dropped-weight",
+        ),
+        pytest.param(
+            ("demoted", "demoted"),
+            {"lists": {**MOVED, "weights": ({"vector": 0.7, "lexical": 0.3}, {"vector": 1.0})}},
+            "the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → none); it fits all 2",
+            id="a-part-that-is-gone",
+        ),
+        pytest.param(
+            ("demoted", "demoted", "api-error"),
+            {"lists": {**REWEIGHED, "weights": ({"vector": 0.7, "lexical": 0.3}, {"vector": 0.5, "lexical": 0.5})}},
+            "the final score has other weights (weights: vector 0.7 → 0.5, lexical 0.3 → 0.5); it fits 2 of the 3",
+            id="other-weights",
+        ),
+        pytest.param(
+            ("demoted", "demoted"),
+            {"lists": {"rescored": {"final": True, "vector": True, "lexical": False}}},
+            "the same chunks have other vector scores, in an index of the same size; it fits all 2",
+            id="another-model",
+        ),
+        pytest.param(
+            ("below-threshold", "abstained"),
+            {"lists": {"thresholds": ((0.1, 0.2), (0.4, 0.5))}},
+            "the score below which the API abstains is higher (between 0.4 and 0.5, between 0.1 and 0.2 before); "
+            "it fits all 2",
+            id="a-raised-threshold",
+        ),
+        pytest.param(
+            ("did-not-abstain", "did-not-abstain"),
+            {"lists": {"thresholds": ((0.1, 0.2), (None, 0.05))}},
+            "the score below which the API abstains is lower (at most 0.05, between 0.1 and 0.2 before); it fits all 2",
+            id="a-lowered-threshold",
+        ),
+        pytest.param(
+            ("snippet-gone", "demoted"),
+            {"now": {"chunks": 200, "chunk_tokens": 25.5, "index_version": "i2"}},
+            "the same notes are cut into other chunks (90 → 200, mean length 50 → 25.5 tokens); it fits all 2",
+            id="chunk-size",
+        ),
+        pytest.param(
+            ("folder-not-indexed", "note-not-indexed"),
+            {"now": {"documents": 7, "chunks": 80}},
+            "the index has 7 documents of the same notes, 9 before; it fits all 2",
+            id="a-dropped-folder",
+        ),
+        pytest.param(
+            ("folder-left-out", "folder-left-out", "demoted"),
+            {"folders": {"hybrid": ({"answers": 10, "selected": 60}, {"answers": 10, "selected": 10})}},
+            "fewer folders are selected (6.0 → 1.0 in the mean); it fits 2 of the 3",
+            id="fewer-folders",
+        ),
+        pytest.param(
+            ("folder-not-searched", "folder-not-searched", "not-listed"),
+            {"folders": {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 0})}},
+            "none of 40 answers has anything from the folder that it selects first (30 of 40 did before); it fits 2 "
+            "of the 3",
+            id="the-first-folder-is-skipped",
+        ),
+    ],
+)
+def test_one_change_that_most_questions_fit(codes: tuple[CauseCode, ...], fields: dict[str, Any], words: str) -> None:
+    """A change that was seen, and that most questions fit, is named as the most likely cause, and in the list."""
+    assert likely(*codes, **fields) == f"Most likely cause: {words} questions that make it red."
+    found = diagnosis(broken(*codes), **fields)
+    assert found is not None
+    assert found.changes == (words.partition("; it fits")[0],)
+
+
+@each_row(
+    ("fields", "changes"),
+    [
+        pytest.param({"lists": {"rescored": {"final": False}, "weights": WEIGHTS}}, 0, id="scores-are-as-before"),
+        pytest.param({"lists": {"weights": (WEIGHTS[0], None)}}, 0, id="no-weights-now"),
+        pytest.param({"lists": {"weights": (WEIGHTS[0], {"vector": 0.701, "lexical": 0.299})}}, 0, id="rounding"),
+        pytest.param({"lists": {"thresholds": ((0.1, 0.3), (0.2, 0.4))}}, 0, id="one-threshold-may-be-both"),
+        pytest.param({"before": {**INDEX, "vault": "w"}, "now": {"vault": "v", "chunks": 200}}, 0, id="other-notes"),
+        pytest.param({"before": {}, "now": {"chunks": 200, "documents": 3}}, 0, id="an-old-baseline"),
+        pytest.param({"now": {"chunks": "many"}}, 0, id="no-numbers"),
+        pytest.param({"lists": MOVED, "now": {"chunks": None}}, 0, id="scores-moved-and-size-not-known"),
+    ],
+)
+def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) -> None:
+    """Nothing is called changed that both sides do not tell, or that may be the same."""
+    found = diagnosis(broken("demoted", "demoted"), **fields)
+    assert found is not None
+    assert len(found.changes) == changes
+
+
+@each_row(
+    ("codes", "fields", "sentence"),
+    [
+        pytest.param(
+            ("folder-left-out", "folder-left-out", "demoted"),
+            {},
+            "Most likely cause: folder selection left the note out (2 of 3 questions that make it red).",
+            id="a-cause-without-a-change",
+        ),
+        pytest.param(
+            ("nothing-retrieved", "nothing-retrieved", "demoted"),
+            {},
+            "What caused it does not show: nothing was retrieved (2 of 3 questions that make it red).",
+            id="what-became-of-them-is-no-cause",
+        ),
+        pytest.param(
+            ("not-explained", "not-explained"),
+            {},
+            "What caused it does not show (2 of 2 questions that make it red).",
+            id="nothing-became-of-them",
+        ),
+        pytest.param(("nothing-retrieved", "demoted"), {}, "No single cause shows.", id="half-and-half"),
+        pytest.param(("demoted",), {}, "", id="one-question-says-it-itself"),
+        pytest.param(
+            ("demoted",),
+            {"lists": {"weights": WEIGHTS}},
+            "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
+            "the question that makes it red.",
+            id="one-question-and-a-change",
+        ),
+        pytest.param(
+            ("api-error", "api-error", "demoted"),
+            {"lists": {"weights": WEIGHTS}},
+            "Most likely cause: the call failed (2 of 3 questions that make it red).",
+            id="a-change-that-few-fit",
+        ),
+        pytest.param(
+            ("demoted", "demoted"),
+            {"now": {"index_version": "i2"}, "lists": {"weights": WEIGHTS}},
+            "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
+            "all 2 questions that make it red.",
+            id="a-version-beside-other-weights",
+        ),
+        pytest.param(
+            ("demoted", "demoted"),
+            {"now": {"index_version": "i2"}, "lists": {**MOVED, "weights": WEIGHTS}},
+            "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
+            "all 2 questions that make it red.",
+            id="the-weights-explain-all-scores",
+        ),
+        pytest.param(
+            ("demoted", "demoted"),
+            {"lists": {"rescored": {"final": True, "vector": True, "lexical": True}, "weights": WEIGHTS}},
+            "No single cause shows, as several changes fit equally: the same chunks have other vector scores, in an "
+            "index of the same size; the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0).",
+            id="other-weights-and-other-scores",
+        ),
+        pytest.param(
+            ("below-threshold", "below-threshold", "anchor-gone"),
+            {"lists": {"thresholds": ((0.1, 0.2), (0.4, 0.5)), "weights": WEIGHTS}},
+            "No single cause shows, as several changes fit equally: the lexical score no longer counts (weights: "
+            "vector 0.7 → 1, lexical 0.3 → 0); the score below which the API abstains is higher (between 0.4 and 0.5, "
+            "between 0.1 and 0.2 before).",
+            id="two-changes-of-scores",
+        ),
+        pytest.param(
+            ("below-threshold", "below-threshold", "demoted"),
+            {"lists": {**MOVED, "weights": WEIGHTS, "thresholds": ((0.1, 0.2), (0.4, 0.5))}},
+            "Most likely cause: the lexical score no longer counts (weights: vector 0.7 → 1, lexical 0.3 → 0); it fits "
+            "all 3 questions that make it red. Also changed: the score below which the API abstains is higher (between "
+            "0.4 and 0.5, between 0.1 and 0.2 before), which fits 2 of them.",
+            id="a-threshold-on-other-scores-is-told-beside",
+        ),
+        pytest.param(
+            ("demoted", "demoted", "snippet-gone"),
+            {"now": {"chunks": 200, "chunk_tokens": 30.0}, "lists": {"weights": WEIGHTS}},
+            "Most likely cause: the same notes are cut into other chunks (90 → 200, mean length 50 → 30 tokens); it "
+            "fits all 3 questions that make it red. Also changed: the lexical score no longer counts (weights: vector "
+            "0.7 → 1, lexical 0.3 → 0), which fits 2 of them.",
+            id="a-change-that-fits-fewer-is-named-beside",
+        ),
+        pytest.param(
+            ("demoted", "demoted"),
+            {"now": {"index_version": "i2", "chunker_version": "c2"}},
+            "What caused it does not show: the passage fell in the ranking (2 of 2 questions that make it red).",
+            id="versions-say-nothing-of-what-was-changed",
+        ),
+    ],
+)
+def test_without_such_a_change(codes: tuple[CauseCode, ...], fields: dict[str, Any], sentence: str) -> None:
+    """Without one change that most fit, a cause that most have is named; else it is said that none shows."""
+    assert likely(*codes, **fields) == sentence
+
+
+def test_what_rose_above_the_passages() -> None:
+    """Where newer notes, or copies, rose above most passages, that is the cause."""
+    flips = [
+        make_flip(f"q{number}", cause=Cause(code="demoted", newer="added", copy=number > 0)) for number in range(3)
+    ]
+    found = diagnosis([*flips, *broken("demoted")])
+    assert found is not None
+    words = "notes added since the baseline rose above the passages (3 of 4 questions that make it red)"
+    assert found.likely == f"Most likely cause: {words}."
+
+
+def test_a_change_of_one_mode_is_said_of_that_mode() -> None:
+    """With several modes, what changed in one explains the questions of that one alone."""
+    flips = [*broken("demoted", "demoted", mode="vector"), *broken("demoted", mode="bm25")]
+    found = diagnosis(flips, modes={"vector": {**MOVED, "weights": WEIGHTS}})
+    assert found is not None
+    (change,) = found.changes
+    assert change.startswith("the lexical score no longer counts (")
+    assert change.endswith(" in mode vector")
+    assert "it fits 2 of the 3 questions" in found.likely
+
+
+def test_other_scores_of_other_parts_in_each_mode_are_one_sentence() -> None:
+    """What the modes have in common is said once, each mode with the scores that are others in it."""
+    flips = [flip for mode in ("hybrid", "vector") for flip in broken("demoted", mode=mode)]
+    both = {"hybrid": {"rescored": {"final": True, "vector": True, "lexical": True}}, "vector": MOVED}
+    found = diagnosis(flips, modes={"bm25": {}, **both})
+    assert found is not None
+    words = (
+        "the same chunks have other vector and lexical scores in mode hybrid and other lexical scores in mode vector, "
+        "in an index of the same size; it fits all 2"
+    )
+    assert words in found.likely
+    assert found.changes == (
+        "the same chunks have other vector and lexical scores in mode hybrid, in an index of the same size",
+        "the same chunks have other lexical scores in mode vector, in an index of the same size",
+    )
+
+
+def test_other_scores_in_an_index_whose_documents_alone_are_counted() -> None:
+    """An API that counts no chunks is held to what it counts, and no more is said of its index."""
+    counted = {"vault": "v", "documents": 9}
+    found = diagnosis(broken("demoted", "demoted"), before=counted, now={"chunks": None}, lists=MOVED)
+    assert found is not None
+    assert found.changes == ("the same chunks have other lexical scores, in an index with as many documents",)
+
+
+def test_a_change_of_all_modes_is_one() -> None:
+    """What changed in several modes is one change, and explains the questions of all of them together."""
+    flips = [flip for mode in ("bm25", "hybrid", "vector") for flip in broken("below-threshold", mode=mode)]
+    raised = {"thresholds": ((0.1, 0.2), (0.4, 0.5))}
+    found = diagnosis(flips, lists=raised)
+    assert found is not None
+    words = "the score below which the API abstains is higher (between 0.4 and 0.5, between 0.1 and 0.2 before)"
+    assert found.changes == (words,)
+    end = "it fits all 3 questions that make it red, counted in each mode."
+    assert found.likely == f"Most likely cause: {words}; {end}"
+    found = diagnosis(flips, modes={"vector": raised, "hybrid": {"thresholds": ((0.1, 0.2), (0.6, 0.7))}})
+    assert found is not None
+    assert [change.rpartition(" in ")[2] for change in found.changes] == ["mode hybrid", "mode vector"]
+    assert found.likely == (
+        "Most likely cause: the score below which the API abstains is higher in modes hybrid and vector (hybrid: "
+        "between 0.6 and 0.7, between 0.1 and 0.2 before); it fits 2 of the 3 questions that make it red, "
+        "counted in each mode."
+    )
+    raised_lexically = {"thresholds": ((0.1, 0.2), (0.5, 0.6))}
+    found = diagnosis(flips, modes={"vector": raised, "hybrid": raised, "bm25": raised_lexically})
+    assert found is not None
+    assert " is higher in all modes (bm25: between 0.5 and 0.6, " in found.likely
+
+
+@pytest.mark.parametrize(
+    ("lengths", "changes"),
+    [((10.0, 3.0), ("fewer chunks come back (10.0 → 3.0 on average)",)), ((10.0, 8.0), ()), ((3.0, 10.0), ())],
+)
+def test_lists_that_are_shorter(lengths: tuple[float, float], changes: tuple[str, ...]) -> None:
+    """Lists that lost more than a fifth of their chunks are a change, and the cause of passages that are cut off."""
+    found = diagnosis(broken("list-cut", "list-cut", "demoted"), lists={"lengths": lengths})
+    assert found is not None
+    assert found.changes == changes
+    words = changes[0] if changes else "the list ends before the passage's rank"
+    assert found.likely.startswith(f"Most likely cause: {words}")
+
+
+@each_row(
+    ("lists", "words"),
+    [
+        pytest.param(
+            {}, "nothing that scores below 0.4 comes back any more (0.1 before; 10.0 → 2.0 chunks", id="floor"
+        ),
+        pytest.param({"longest": 2}, "fewer chunks come back (10.0 → 2.0 on average)", id="all-are-cut-there"),
+        pytest.param({"unordered": True}, "fewer chunks come back (10.0 → 2.0 on average)", id="not-by-score"),
+        pytest.param({"floors": (None, None)}, "fewer chunks come back (10.0 → 2.0 on average)", id="no-floor"),
+    ],
+)
+def test_what_shortens_lists(lists: dict[str, Any], words: str) -> None:
+    """That a score is the limit is said where scores are as before, and lists end at many lengths."""
+    shown = {"lengths": (10.0, 2.0), "longest": 10, "floors": (0.1, 0.4), "rescored": {"final": False}, **lists}
+    found = diagnosis(broken("below-threshold", "nothing-retrieved", "list-cut"), lists=shown)
+    assert found is not None
+    assert any(change.startswith(words) for change in found.changes)
+    fits = 3 if words.startswith("nothing") else 2
+    assert f"it fits {'all' if fits == 3 else '2 of the'} 3 questions" in found.likely
+
+
+def test_a_mode_that_gives_nothing_any_more() -> None:
+    """Where nothing comes back for any question in a mode, that is the change, whatever each answer is called."""
+    codes: tuple[CauseCode, ...] = ("nothing-retrieved", "nothing-retrieved", "abstained")
+    flips = [*broken(*codes, mode="lexical"), *broken("demoted", mode="hybrid")]
+    found = diagnosis(flips, modes={"lexical": {"filled": (203, 0)}, "hybrid": {"filled": (203, 203)}})
+    assert found is not None
+    assert found.changes == (
+        "nothing comes back any more for any question asked (for 203 questions before) in mode lexical",
+    )
+    assert found.likely == (
+        "Most likely cause: nothing comes back any more for any question asked (for 203 questions before) in mode "
+        "lexical; it fits 3 of the 4 questions that make it red, counted in each mode."
+    )
+
+
+class TestIndex:
+    """What the index says of itself explains no more than it can."""
+
+    NOTES = tuple(
+        make_flip(f"q{number}", cause=Cause(code="folder-not-indexed"), support=make_support(f"{number}.md"))
+        for number in range(9)
+    )
+
+    def test_one_document_does_not_explain_nine_notes(self) -> None:
+        """Documents that are gone are the cause of no more different notes than there are of them."""
+        words = "the index has 8 documents of the same notes, 9 before"
+        few = diagnosis([*self.NOTES], now={"documents": 8})
+        assert few is not None
+        assert few.changes == (words,)
+        named = "Most likely cause: the note's folder is not among those available (9 of 9 questions that make it red)."
+        assert few.likely == named
+        same = [replace(flip, support=make_support("0.md")) for flip in self.NOTES]
+        one = diagnosis(same, now={"documents": 8})
+        assert one is not None
+        assert one.likely == f"Most likely cause: {words}; it fits all 9 questions that make it red."
+
+    def test_what_too_few_documents_explain_at_most(self) -> None:
+        """Where more notes are gone from all answers than documents from the index, that is said."""
+        found = diagnosis(broken("not-listed", "not-listed"), now={"documents": 8}, gone={"a.md", "b.md"})
+        assert found is not None
+        words = ", which explains at most 1 of the 2 notes that are gone from all answers"
+        assert found.changes[0].endswith(words)
+        assert found.likely == (
+            "What caused it does not show: the passages are not among the chunks returned (2 of 2 questions that make "
+            "it red)."
+        )
+
+
+class TestCoincidence:
+    """A change that happens to be there is not the cause of what it cannot have done."""
+
+    DOES_NOT_SHOW = (
+        "What caused it does not show: the passages are not among the chunks returned (9 of 9 questions that make "
+        "it red)."
+    )
+
+    @each_row("lists", [MOVED, {**REWEIGHED, "weights": WEIGHTS}], ids=["scores", "weights"])
+    @each_row("code", ["not-listed", "other-section", "nothing-retrieved", "abstained"])
+    def test_scores_that_moved_too_little(self, lists: dict[str, Any], code: CauseCode) -> None:
+        """Passages that stood clear of all that moved scores can do are not lost by them; the change is told still."""
+        near, clear = (
+            [make_flip(f"q{number}", cause=Cause(code=code, stood_clear=far)) for number in range(9)]
+            for far in (False, True)
+        )
+        by_change, by_nothing = diagnosis(near, lists=lists), diagnosis(clear, lists=lists)
+        assert by_change is not None
+        assert by_change.likely.endswith("it fits all 9 questions that make it red.")
+        assert by_nothing is not None
+        assert by_nothing.changes == by_change.changes
+        assert by_nothing.likely.startswith("What caused it does not show: ")
+
+    def test_scores_do_not_speak_against_a_threshold(self) -> None:
+        """What scores cannot have done a threshold can: a question that stood clear of all others was refused by it."""
+        flips = [make_flip(f"q{number}", cause=Cause(code="abstained", stood_clear=True)) for number in range(9)]
+        found = diagnosis(flips, lists={**MOVED, "thresholds": ((0.1, 0.2), (0.4, 0.5))})
+        assert found is not None
+        assert found.likely.startswith("Most likely cause: the score below which the API abstains is higher")
+
+    def test_documents_that_came_in(self) -> None:
+        """New documents push passages down, and leave the others as they stand among each other."""
+        flips = [make_flip(f"q{number}", cause=Cause(code="not-listed", stood_clear=True)) for number in range(9)]
+        found = diagnosis(flips, now={"documents": 10})
+        assert found is not None
+        assert found.changes == ("the index has 10 documents of the same notes, 9 before",)
+        assert found.likely == self.DOES_NOT_SHOW
+
+    @pytest.mark.parametrize(
+        ("chunks", "notes", "likely"),
+        [
+            pytest.param(91, 9, DOES_NOT_SHOW, id="one-chunk-and-nine-notes"),
+            pytest.param(81, 9, "it fits all 9 questions that make it red.", id="as-many-as-notes"),
+            pytest.param(91, 1, "it fits all 9 questions that make it red.", id="one-note-of-nine-questions"),
+        ],
+    )
+    def test_a_handful_of_chunks(self, chunks: int, notes: int, likely: str) -> None:
+        """Chunks that were added, or are gone, are the cause of no more different notes than there are of them."""
+        flips = [
+            make_flip(
+                f"q{number}",
+                cause=Cause(code="not-listed", stood_clear=True),
+                support=make_support(f"{number % notes}.md"),
+            )
+            for number in range(9)
+        ]
+        found = diagnosis(flips, now={"chunks": chunks})
+        assert found is not None
+        assert len(found.changes) == 1
+        assert found.likely.endswith(likely)
+
+    def test_another_version(self) -> None:
+        """A version is a name: that it is another one is told, and never as the cause."""
+        found = diagnosis(broken(*["not-listed"] * 9), now={"index_version": "i2", "chunker_version": "c2"})
+        assert found is not None
+        assert found.changes == (
+            "the index is another version (i1 → i2)",
+            "the chunker is another version (c1 → c2)",
+        )
+        assert found.likely == self.DOES_NOT_SHOW
+
+
+@given(
+    codes=st.lists(st.sampled_from(list(GROUPS)), min_size=1, max_size=12),
+    chunks=st.booleans(),
+    weights=st.booleans(),
+    threshold=st.booleans(),
+)
+def test_a_named_cause_was_seen_for_most(
+    codes: list[CauseCode], *, chunks: bool, weights: bool, threshold: bool
+) -> None:
+    """Whatever became of the questions, a likely cause is one of the changes, or the cause of more than half."""
+    fields: dict[str, Any] = {"now": {"chunks": 200}} if chunks else {}
+    lists = {**MOVED, "weights": WEIGHTS} if weights else {}
+    lists |= {"thresholds": ((0.1, 0.2), (0.4, 0.5))} if threshold else {}
+    found = diagnosis(broken(*codes), lists=lists, **fields)
+    assert found is not None
+    if found.likely.startswith("Most likely cause: "):
+        words = found.likely.removeprefix("Most likely cause: ")
+        by_change = any(words.startswith(change) for change in found.changes)
+        by_cause = 2 * found.counts[0][1] > len(codes) and words.startswith(found.counts[0][0])
+        assert by_change or by_cause

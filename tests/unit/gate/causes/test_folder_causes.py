@@ -1,0 +1,145 @@
+"""Folders as causes: what was selected and not searched. What was left out is specified with the causes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from builders import make_case, make_chunk, make_labelled, make_response, make_result, make_support
+from raggate.gate.causes.cause_wording import sentence
+from raggate.gate.causes.folder_causes import beyond, first_is_skipped, folder_cause, unsearched_folder
+from raggate.models.cause import Cause, CauseEvidence
+from raggate.models.run import LabelledResult
+from tables import each_row
+
+NOTES = ("work/docs/a.md", "work/mail/b.md", "work/c.md")
+SKIPPED = {"hybrid": ({"several": 40, "served": 30}, {"several": 40, "served": 0})}
+MAIL = make_chunk("m", rel_path="mail/b.md", vault="work")
+
+
+def answer(*chunks: Any, **folders: Any) -> LabelledResult:
+    """Label an answer to a question whose passage is in work/docs."""
+    case = make_case(gold_supports=(make_support("docs/a.md"),), vaults=("work",))
+    return make_labelled(case, make_result("q1", response=make_response(*chunks, **folders)))
+
+
+def cause(*folders: str, chunks: Any = (MAIL,), outscored: bool = True, **evidence: Any) -> Cause | None:
+    """Find the cause for a passage in work/docs after this selection."""
+    item = answer(*chunks, selected_folders=folders)
+    return unsearched_folder(item, item.case.gold_supports, CauseEvidence(notes=NOTES, **evidence), outscored=outscored)
+
+
+def test_selected_and_nothing_came_from_it() -> None:
+    """A folder that was selected, and that nothing came from though what came scores less, was not searched."""
+    found = cause("work/mail", "work/docs")
+    assert found is not None
+    assert sentence(found) == "its folder work/docs was selected (2 of 2), and nothing came from it"
+
+
+@each_row(
+    ("folders", "fields"),
+    [
+        pytest.param(("work/mail", "work/docs"), {"outscored": False}, id="may-be-outranked"),
+        pytest.param(("work/docs",), {}, id="the-only-one"),
+        pytest.param(("work/mail", "work/other"), {}, id="not-selected"),
+        pytest.param(("work/mail", "home/docs"), {}, id="another-vault"),
+        pytest.param(("docs", "mail"), {}, id="not-written-as-the-notes-are"),
+        pytest.param(("work/other", "work/docs"), {}, id="a-chunk-from-outside"),
+        pytest.param(
+            ("work/mail", "work/docs"),
+            {"beyond": {"hybrid": {"selected"}}},
+            id="another-answer-has-a-chunk-from-outside",
+        ),
+        pytest.param(
+            ("work/mail", "work/docs"),
+            {"chunks": (MAIL, make_chunk("d", rel_path="docs/other.md", vault="work"))},
+            id="another-note-of-it-came",
+        ),
+    ],
+)
+def test_folders_that_may_have_been_searched(folders: tuple[str, ...], fields: dict[str, Any]) -> None:
+    """Nothing is said where rank may be the reason, something came from the folder, or folders are not comparable."""
+    assert cause(*folders, **fields) is None
+
+
+@pytest.mark.parametrize(
+    ("folders", "found"), [(("work/docs", "work/mail"), True), (("work/mail", "work/docs"), False)]
+)
+def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: bool) -> None:
+    """Where no answer has anything from the folder it selects first, a passage in that folder needs no score."""
+    assert (cause(*folders, outscored=False, folders=SKIPPED) is not None) is found
+
+
+@each_row(
+    ("before", "now", "skipped"),
+    [
+        ({"several": 40, "served": 30}, {"several": 40, "served": 0}, True),
+        ({"several": 10, "served": 5}, {"several": 10, "served": 0}, True),
+        ({"several": 10, "served": 4}, {"several": 10, "served": 0}, False),
+        ({"several": 40, "served": 30}, {"several": 40, "served": 1}, False),
+        ({"several": 40, "served": 30}, {"several": 9, "served": 0}, False),
+        ({"several": 9, "served": 9}, {"several": 40, "served": 0}, False),
+        ({}, {"several": 40, "served": 0}, False),
+        ({"several": 40, "served": 30}, {}, False),
+    ],
+)
+def test_skipped_in_enough_answers(before: dict[str, int], now: dict[str, int], *, skipped: bool) -> None:
+    """The first folder counts as skipped where enough answers say so, and at least half of the baseline's had it."""
+    assert first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "hybrid") is skipped
+    assert not first_is_skipped(CauseEvidence(folders={"hybrid": (before, now)}), "vector")
+
+
+@each_row(
+    ("folders", "kinds"),
+    [
+        pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work/mail",)}, ["selected"], id="one"),
+        pytest.param({"selected_folders": ("work/docs",), "available_folders": ("work",)}, ["selected"], id="inside"),
+        pytest.param(
+            {"selected_folders": ("home/mail",), "available_folders": ("home",)}, ["available", "selected"], id="both"
+        ),
+        pytest.param({"selected_folders": (), "available_folders": None}, [], id="none-told"),
+        pytest.param({"selected_folders": ("work/mail", "work/docs")}, [], id="a-limit"),
+    ],
+)
+def test_folders_that_are_no_limit(folders: dict[str, Any], kinds: list[str]) -> None:
+    """Folders that a chunk came from outside of are no limit; without folders there is none to begin with."""
+    response = answer(MAIL, **folders).result.response
+    assert response is not None
+    assert beyond(response) == kinds
+
+
+@pytest.mark.parametrize(
+    ("kind", "code"),
+    [
+        pytest.param("selected", "folder-left-out", id="selected"),
+        pytest.param("available", "folder-not-indexed", id="available"),
+    ],
+)
+def test_a_hint_is_no_cause(kind: str, code: str) -> None:
+    """Folders are not blamed where some answer of the mode has chunks from outside of its own: they are a hint."""
+    item = answer(MAIL, **{f"{kind}_folders": ("work/mail",)})
+
+    def blamed(**evidence: Any) -> str | None:
+        found = folder_cause(item, item.case.gold_supports, CauseEvidence(notes=NOTES, **evidence))
+        return found and found.code
+
+    assert blamed() == code
+    assert blamed(beyond={"vector": {kind}}) == code
+    assert blamed(beyond={"hybrid": {kind}}) is None
+
+
+def test_a_folder_of_which_something_came_back_is_in_the_index() -> None:
+    """A folder that is not among the available ones is not called missing where an answer holds a chunk of the note."""
+    item = answer(MAIL, available_folders=("work/mail",))
+    seen = CauseEvidence(notes=NOTES, retrieved={"docs/a.md": {"# B"}})
+    assert folder_cause(item, item.case.gold_supports, seen) is None
+
+
+@pytest.mark.parametrize(("available", "other"), [(("work/mail", "work/docs"), "index"), (("work/x",), "")])
+def test_left_out_of_what_is_there(available: tuple[str, ...], other: str) -> None:
+    """Selection is said to have left a folder out only where that is among those available, and they are known."""
+    item = answer(MAIL, available_folders=available, selected_folders=("work/mail",))
+    found = folder_cause(item, item.case.gold_supports, CauseEvidence(notes=NOTES))
+    assert found is not None
+    assert (found.code, found.other) == ("folder-left-out", other)

@@ -1,0 +1,368 @@
+"""Invariants of answers: each with what it lets pass and what breaks it, live and as it is stored."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from math import isfinite
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import pytest
+
+from builders import (
+    make_case,
+    make_chunk,
+    make_chunks,
+    make_config,
+    make_failure,
+    make_labelled,
+    make_response,
+    make_result,
+    make_run,
+)
+from probed import make_probe
+from raggate.config.invariant_settings import PROBES_OFF, Invariants
+from raggate.config.schema import Gate
+from raggate.gate.invariants.invariants import check_answers
+from raggate.models.comparison import Finding
+from raggate.models.provenance import Provenance
+from raggate.models.run import Chunk, LabelledResult, Probing, Reference
+from raggate.pipeline import run_directory
+from tables import each_row
+
+OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
+THREE = make_chunks("a.md", "b.md", "c.md")
+NOTES = {"work/a.md": "1", "work/b.md": "1", "home/c.md": "1"}
+REFERENCE = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0)
+
+
+def answer(*chunks: Chunk, case: dict[str, Any] | None = None, case_id: str = "q1", **response: Any) -> LabelledResult:
+    """Label what an API returned for a case."""
+    asked = make_case(case_id, **(case or {}))
+    return make_labelled(asked, make_result(case_id, response=make_response(*chunks, **response)))
+
+
+def judged(case_id: str = "q1", **labels: Any) -> LabelledResult:
+    """Build an answer with what the vault says of its three chunks."""
+    return make_labelled(make_case(case_id), make_result(case_id, *THREE), **labels)
+
+
+def found(name: str, *items: LabelledResult, level: str = "error", **run: Any) -> tuple[Finding, ...]:
+    """Check one invariant of a run and no other."""
+    return check_answers(make_run(*items, **run), OFF.model_copy(update={name: level}), Gate())
+
+
+def ranked(*ranks: int | None) -> LabelledResult:
+    """Build an answer whose chunks claim these ranks."""
+    return answer(*(make_chunk(f"c{number}", rank=rank) for number, rank in enumerate(ranks)))
+
+
+def scored(*scores: float | None) -> LabelledResult:
+    """Build an answer whose chunks have these scores."""
+    return answer(*(make_chunk(f"c{number}", score_final=score) for number, score in enumerate(scores)))
+
+
+def covered(case_id: str = "q1", **coverage: Any) -> LabelledResult:
+    """Build an answer with the API's account of its index."""
+    return answer(*THREE, case_id=case_id, coverage=coverage)
+
+
+IN_VAULT: dict[str, Any] = {"fingerprint": {"notes": NOTES}}
+IN_BOTH: dict[str, Any] = {"fingerprint": {"notes": {**NOTES, "home/a.md": "2"}}}
+AT_WORK = {"vaults": ("work",)}
+TO_DEPTH_3: dict[str, Any] = {"config": make_config(score={"k": [1, 3]})}
+
+
+def repeated(asked: int, *, differ: int, failed: int = 0, **keys: Any) -> dict[str, Any]:
+    """Give a run's fingerprint that tells how questions came out that were asked twice."""
+    return {"fingerprint": {"repeated": {"asked": asked, "failed": failed, "differ": differ, **keys}}}
+
+
+HOLDS = [
+    pytest.param("ranks_contiguous", [ranked(1, 2, 3)], {}, id="ranks-in-order"),
+    pytest.param("ranks_contiguous", [ranked(None, None)], {}, id="ranks-not-told"),
+    pytest.param("ranks_contiguous", [answer()], {}, id="ranks-of-nothing"),
+    pytest.param("scores_ordered", [scored(0.9, 0.9, 0.1)], {}, id="scores-fall"),
+    pytest.param("scores_ordered", [scored(0.9, None, 0.1)], {}, id="scores-partly-told"),
+    pytest.param("chunk_ids_unique", [answer(*THREE)], {}, id="chunks-once"),
+    pytest.param("chunk_ids_unique", [answer(make_chunk(""), make_chunk(""))], {}, id="chunks-without-id"),
+    pytest.param("chunks_distinct", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="places-once"),
+    pytest.param("chunks_distinct", [answer(make_chunk("a", text=""), make_chunk("b", text=""))], {}, id="no-texts"),
+    pytest.param("chunks_distinct", [answer(make_chunk("a"), make_chunk("b", text="x"))], {}, id="other-texts"),
+    pytest.param("chunks_distinct", [answer(make_chunk(vault="a"), make_chunk(vault="b"))], {}, id="other-vaults"),
+    pytest.param("chunk_ids_stable", [answer(*THREE), answer(*THREE, case_id="q2")], {}, id="same-content"),
+    pytest.param("chunk_ids_stable", [answer(make_chunk("", text="a"), make_chunk("", text="b"))], {}, id="no-ids"),
+    pytest.param("scope_respected", [answer(make_chunk(vault="work"), case={"vaults": ("work",)})], {}, id="in-scope"),
+    pytest.param("scope_respected", [answer(make_chunk(vault="work"))], {}, id="no-scope"),
+    pytest.param("scope_respected", [answer(make_chunk(), case=AT_WORK)], {}, id="vault-not-told"),
+    pytest.param("scope_respected", [answer(make_chunk(), case=AT_WORK)], IN_BOTH, id="vault-not-told-but-possible"),
+    pytest.param("scope_respected", [answer(THREE[2])], IN_VAULT, id="vault-not-told-and-no-scope"),
+    pytest.param(
+        "scope_respected", [answer(make_chunk(rel_path="x.md"), case=AT_WORK)], IN_VAULT, id="path-in-no-vault"
+    ),
+    pytest.param("vaults_known", [answer(make_chunk(vault="work"), case=AT_WORK)], IN_BOTH, id="vault-told"),
+    pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], IN_VAULT, id="path-in-one-vault"),
+    pytest.param("vaults_known", [answer(make_chunk())], IN_BOTH, id="ambiguous-but-no-scope"),
+    pytest.param("vaults_known", [answer(make_chunk(), case=AT_WORK)], {}, id="notes-not-known"),
+    pytest.param("notes_exist", [answer(*THREE)], IN_VAULT, id="notes-in-some-vault"),
+    pytest.param("notes_exist", [answer(make_chunk(vault="work"))], IN_VAULT, id="notes-in-that-vault"),
+    pytest.param("headings_exist", [judged()], {}, id="headings-of-the-notes"),
+    pytest.param("text_in_note", [judged()], {}, id="texts-of-the-notes"),
+    pytest.param("chunks_have_text", [judged()], {}, id="texts-told"),
+    pytest.param("chunks_have_text", [judged(empty=(0, 1, 2)), judged("q2", empty=(0, 1, 2))], {}, id="no-text-told"),
+    pytest.param("chunks_have_text", [answer()], {}, id="texts-of-nothing"),
+    pytest.param(
+        "golden_kept_apart", [answer()], {"provenance": Provenance(in_build_context=())}, id="nothing-in-the-context"
+    ),
+    pytest.param("golden_kept_apart", [answer()], {}, id="context-not-known"),
+    pytest.param("abstained_is_empty", [answer(abstained=True)], {}, id="abstains-and-cites-nothing"),
+    pytest.param("abstained_is_empty", [answer(references=(REFERENCE,))], {}, id="answers-and-cites"),
+    pytest.param("notes_exist", [answer(*THREE)], {}, id="vault-not-known"),
+    pytest.param("index_complete", [covered(docs_processed=3)], IN_VAULT, id="as-many-documents-as-notes"),
+    pytest.param("index_complete", [covered(docs_processed=3)], {}, id="number-of-notes-not-known"),
+    pytest.param("index_complete", [covered(other=1), answer(case_id="q2")], IN_VAULT, id="documents-not-told"),
+    pytest.param(
+        "index_constant", [covered(index_version="1"), covered("q2", index_version="1")], {}, id="one-version"
+    ),
+    pytest.param(
+        "index_constant", [covered(index_version="1"), answer(case_id="q2")], {}, id="version-not-always-told"
+    ),
+    pytest.param("no_empty_documents", [covered(docs_with_0_chunks=0)], {}, id="no-empty-document"),
+    pytest.param("no_empty_documents", [covered(other=1)], {}, id="empty-documents-not-told"),
+    pytest.param("list_deep_enough", [answer(*THREE)], TO_DEPTH_3, id="list-as-deep-as-scored"),
+    pytest.param("list_deep_enough", [answer()], TO_DEPTH_3, id="empty-list"),
+    pytest.param("list_deep_enough", [answer(*THREE[:1])], {}, id="not-scored"),
+    pytest.param("must_be_deterministic", [answer()], repeated(10, differ=0), id="the-same-twice"),
+    pytest.param("must_be_deterministic", [answer()], repeated(50, failed=1, differ=0), id="as-many-fail-as-may"),
+    pytest.param("must_be_deterministic", [answer()], {"stopped": "it died"}, id="not-come-to"),
+    pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5, 0.5)], {}, id="tie-elsewhere"),
+    pytest.param("ties_at_cutoff", [scored(1, 0.5, 0.5)], TO_DEPTH_3, id="list-ends-at-cut-off"),
+    pytest.param("ties_at_cutoff", [scored(None, None)], {}, id="scores-not-told"),
+]
+
+BROKEN = [
+    pytest.param("ranks_contiguous", [ranked(1, 3, 2)], {}, "q1 (hybrid): ranks [1, 3, 2]", id="ranks-swapped"),
+    pytest.param("ranks_contiguous", [ranked(0, 1)], {}, "q1 (hybrid): ranks [0, 1]", id="ranks-from-zero"),
+    pytest.param("ranks_contiguous", [ranked(1, None)], {}, "q1 (hybrid): ranks [1]", id="ranks-partly-told"),
+    pytest.param(
+        "scores_ordered", [scored(0.5, 0.4, 0.6)], {}, "q1 (hybrid): score rises from 0.4 at rank 2 to 0.6", id="rises"
+    ),
+    pytest.param(
+        "scores_ordered", [scored(float("nan"), 0.4)], {}, "q1 (hybrid): a score is not finite", id="score-nan"
+    ),
+    pytest.param(
+        "scores_ordered", [scored(float("inf"), 0.4)], {}, "q1 (hybrid): a score is not finite", id="score-infinite"
+    ),
+    pytest.param(
+        "chunk_ids_unique", [answer(*THREE, THREE[1])], {}, "q1 (hybrid): rank 4 repeats chunk c2", id="chunk-twice"
+    ),
+    pytest.param(
+        "chunks_distinct",
+        [answer(make_chunk("a"), make_chunk(""), make_chunk(""))],
+        {},
+        "q1 (hybrid): rank 2 has the place and text of rank 1, a.md",
+        id="one-chunk-under-many-ids",
+    ),
+    pytest.param(
+        "chunk_ids_stable",
+        [answer(make_chunk(text="old")), answer(make_chunk(text="new"), case_id="q2")],
+        {},
+        "q2 (hybrid): chunk c1 has other content than in an earlier answer",
+        id="other-content",
+    ),
+    pytest.param(
+        "scope_respected",
+        [answer(make_chunk(vault="work"), make_chunk("c2", vault="home"), case={"vaults": ("work",)})],
+        {},
+        "q1 (hybrid): rank 2 is from vault home, asked of work",
+        id="out-of-scope",
+    ),
+    pytest.param(
+        "scope_respected",
+        [answer(*THREE, case=AT_WORK)],
+        IN_VAULT,
+        "q1 (hybrid): rank 3 is from vault home, asked of work",
+        id="vault-not-told-but-only-another-holds-the-path",
+    ),
+    pytest.param(
+        "vaults_known",
+        [answer(THREE[1], THREE[0], case=AT_WORK)],
+        IN_BOTH,
+        "q1 (hybrid): rank 2, a.md, may be from home or work",
+        id="path-in-both-vaults",
+    ),
+    pytest.param(
+        "notes_exist",
+        [answer(make_chunk(rel_path="x.md"))],
+        IN_VAULT,
+        "q1 (hybrid): x.md is not in the vault",
+        id="no-note",
+    ),
+    pytest.param(
+        "notes_exist",
+        [answer(*THREE)],
+        {"fingerprint": {"notes": {}}},
+        "q1 (hybrid): a.md is not in the vault",
+        id="vault-without-notes",
+    ),
+    pytest.param(
+        "notes_exist",
+        [answer(make_chunk(vault="home"))],
+        IN_VAULT,
+        "q1 (hybrid): a.md is not in vault home",
+        id="other-vault",
+    ),
+    pytest.param(
+        "golden_kept_apart",
+        [answer(*THREE)],
+        {"provenance": Provenance(in_build_context=("golden/eval_set.jsonl",))},
+        "golden/eval_set.jsonl lies in the build context of the API; name it in .dockerignore",
+        id="golden-set-in-the-context",
+    ),
+    pytest.param(
+        "headings_exist",
+        [judged(strange_headings=(1, 2))],
+        {},
+        "q1 (hybrid): rank 2, b.md has no heading '# A'",
+        id="heading-of-no-note",
+    ),
+    pytest.param(
+        "text_in_note",
+        [judged(strange_texts=(0, 2))],
+        {},
+        "q1 (hybrid): the text at rank 1 is not in a.md",
+        id="text-of-no-note",
+    ),
+    pytest.param(
+        "text_in_note",
+        [judged()],
+        {"probes": Probing(answers=(replace(make_probe("nonsense", *THREE), strange_texts=(1,)),))},
+        "'Question q1?' (hybrid): the text at rank 2 is not in b.md",
+        id="text-of-no-note-for-a-probe",
+    ),
+    pytest.param(
+        "chunks_have_text",
+        [judged(empty=(1, 2))],
+        {},
+        "q1 (hybrid): 2 of 3 chunks without text, first rank 2, b.md",
+        id="text-missing",
+    ),
+    pytest.param(
+        "chunks_have_text",
+        [judged(empty=(0, 1, 2)), judged("q2")],
+        {},
+        "q1 (hybrid): 3 of 3 chunks without text, first rank 1, a.md",
+        id="all-text-of-one-answer-missing",
+    ),
+    pytest.param(
+        "abstained_is_empty",
+        [answer(abstained=True, references=(REFERENCE,))],
+        {},
+        "q1 (hybrid): abstains, but cites 1 place(s)",
+        id="abstains-and-cites",
+    ),
+    pytest.param(
+        "index_complete",
+        [covered(docs_processed=2)],
+        IN_VAULT,
+        "the index has 2 of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
+        id="documents-missing",
+    ),
+    pytest.param(
+        "index_complete",
+        [covered(docs_processed=["3"])],
+        IN_VAULT,
+        "the index has ['3'] of the vault's 3 notes with text; if it was still growing, raise api.ready.settle",
+        id="documents-not-a-number",
+    ),
+    pytest.param(
+        "index_constant",
+        [covered(index_version="2"), covered("q2", index_version="1")],
+        {},
+        "index versions 1, 2 in one run",
+        id="index-changed",
+    ),
+    pytest.param(
+        "no_empty_documents",
+        [covered(docs_with_0_chunks=2)],
+        {},
+        "2 indexed document(s) without chunks",
+        id="empty-documents",
+    ),
+    pytest.param(
+        "list_deep_enough",
+        [answer(*THREE[:2])],
+        TO_DEPTH_3,
+        "q1 (hybrid): 2 chunks, scored to depth 3",
+        id="short-list",
+    ),
+    pytest.param(
+        "list_deep_enough", [answer(THREE[0])], TO_DEPTH_3, "q1 (hybrid): 1 chunk, scored to depth 3", id="one-chunk"
+    ),
+    pytest.param(
+        "must_be_deterministic",
+        [answer()],
+        repeated(50, failed=1, differ=2, overlap=0.75, flips={"hit_at_1": 2, "hit_at_5": 0}, questions=["q1 (hybrid)"]),
+        "asked twice, 2 of 49 questions came back with other chunks or in another order (rank-biased overlap 0.75, "
+        "2 flip hit_at_1): q1 (hybrid)",
+        id="another-ranking",
+    ),
+    pytest.param(
+        "ties_at_cutoff", [scored(1, 1, 0.5)], TO_DEPTH_3, "q1 (hybrid): ranks 1 and 2 tie at 1", id="tie-at-cut-off"
+    ),
+]
+
+
+@each_row(("name", "items", "run"), HOLDS)
+def test_holds(name: str, items: list[LabelledResult], run: dict[str, Any]) -> None:
+    """An invariant that holds, or that the API tells too little to check, is no finding."""
+    assert found(name, *items, **run) == ()
+
+
+@each_row(("name", "items", "run", "example"), BROKEN)
+def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], example: str) -> None:
+    """An invariant that does not hold is found, with its rule in words and where it broke."""
+    (finding,) = found(name, *items, **run)
+    assert (finding.invariant, finding.level, finding.count) == (name, "error", 1)
+    assert finding.examples == (example,)
+    assert finding.message == Invariants.model_fields[name].description
+
+
+@each_row(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])
+@pytest.mark.parametrize("padding", ["", "x" * 300], ids=["short", "long"])
+def test_from_disk(name: str, items: list[LabelledResult], run: dict[str, Any], padding: str) -> None:
+    """An invariant finds in a stored run what it found in the live one, wherever in the texts the reason stands."""
+    padded = [_padded(item, padding) for item in items]
+    levels = OFF.model_copy(update={name: "error"})
+    with TemporaryDirectory() as directory:
+        run_directory.write(Path(directory), make_run(*padded, **run))
+        assert check_answers(run_directory.read(Path(directory)), levels, Gate()) == found(name, *padded, **run)
+
+
+def _padded(item: LabelledResult, padding: str) -> LabelledResult:
+    """Put the same text before that of every chunk; scores are finite, as JSON and so every adapter has them."""
+    if item.result.response is None:
+        return item
+    chunks = tuple(
+        replace(
+            chunk,
+            text=padding + chunk.text,
+            score_final=None if score is None else float(score) if isfinite(score) else 9.0,
+        )
+        for chunk in item.result.response.chunks
+        for score in [chunk.score_final]
+    )
+    return make_labelled(item.case, replace(item.result, response=replace(item.result.response, chunks=chunks)))
+
+
+def test_every_invariant_is_covered_here() -> None:
+    """Each has a case in which it holds and one in which it does not: here, or beside those of its own questions."""
+    for table in (HOLDS, BROKEN):
+        assert {param.values[0] for param in table} == set(Invariants.model_fields) - {*PROBES_OFF, "lists_alike"}
+
+
+def test_failed_calls_are_not_checked() -> None:
+    """A failed call has no answer, so it breaks no invariant."""
+    failed = make_labelled(make_case(), make_result(failure=make_failure()))
+    assert check_answers(make_run(failed), Invariants(ties_at_cutoff="error"), Gate()) == ()

@@ -1,0 +1,160 @@
+"""How far lists are from the baseline's, whatever is expected of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from builders import make_baseline, make_case_score, make_scorecard
+from probed import OFF
+from raggate.gate.invariants.list_drift import findings
+from raggate.models.comparison import Finding
+from raggate.models.scorecard import ListEntry, Scorecard
+
+WARN = OFF.model_copy(update={"lists_alike": "warn"})
+
+
+def entries(letters: str, notes: str = "", scores: Sequence[float] = ()) -> tuple[ListEntry, ...]:
+    """Build a list: a letter for each chunk, another for its note, and falling scores unless others are given."""
+    return tuple(
+        ListEntry(note=(notes or letters)[rank], chunk=letter, final=scores[rank] if scores else 1 / (rank + 1))
+        for rank, letter in enumerate(letters)
+    )
+
+
+def listed(*lists: tuple[ListEntry, ...], **fields: Any) -> Scorecard:
+    """Build a scorecard whose questions got these lists."""
+    return make_scorecard(*(make_case_score(f"q{n}", entries=own, **fields) for n, own in enumerate(lists, 1)))
+
+
+def drift(before: Scorecard, now: Scorecard) -> tuple[Finding, ...]:
+    """Look how far a run is from a baseline."""
+    return findings(now, make_baseline(before), WARN)
+
+
+def test_the_same_lists_are_not_told() -> None:
+    """Nothing is told of equal lists, nor without a baseline, lists in it, or the level."""
+    same = listed(entries("ab"), entries("cd"))
+    assert drift(same, same) == ()
+    other = listed(entries("xy"), entries("cd"))
+    assert findings(other, None, WARN) == ()
+    assert findings(other, make_baseline(same), OFF) == ()
+    assert drift(listed((), ()), other) == ()
+
+
+def test_lists_that_differ_are_told_the_worst_first() -> None:
+    """The mean is told with the overlaps, by hand: swapped 0.9, half 0.55, nothing 0; their mean is 0.48."""
+    before = listed(entries("ab"), entries("cd"), entries("ef"))
+    (finding,) = drift(before, listed(entries("ba"), entries("cx"), entries("yz")))
+    assert (finding.level, finding.count) == ("warn", 2)
+    assert finding.examples == (
+        "rank-biased overlap 0.48 on average of 3 lists",
+        "q3 (hybrid): overlap 0.00",
+        "q2 (hybrid): overlap 0.55",
+    )
+
+
+def test_lists_that_are_cut_are_told_as_shorter() -> None:
+    """Lists that are the first half of those before are no other ranking, but half as long, and are told by that."""
+    long, short = entries("abcdefghij"), entries("abcde")
+    (finding,) = drift(listed(long, long, entries("xy")), listed(short, long[:3], entries("xy")))
+    assert finding.count == 2
+    assert finding.examples == (
+        "lists of 3.3 chunks on average, 7.3 in the baseline's run",
+        "q2 (hybrid): 3 chunks came back, 10 in the baseline's run",
+        "q1 (hybrid): 5 chunks came back, 10 in the baseline's run",
+    )
+
+
+def test_a_length_that_is_cut_off_is_not_told_as_the_whole() -> None:
+    """Lists are kept down to the deepest cut-off: one that fills it may have been longer, and the message says so."""
+    long, short = entries("abcde"), entries("ab")
+    before, now = (
+        replace(listed(*lists), fingerprint={"cutoffs": [5]}) for lists in ((long, entries("xyz")), (short, short[:1]))
+    )
+    (finding,) = drift(before, now)
+    assert [example for example in finding.examples if "overlap" not in example] == [
+        "lists of 1.5 chunks on average, 4.0 in the baseline's run, counted to rank 5",
+        "q1 (hybrid): 2 chunks came back, 5 or more in the baseline's run",
+    ]
+
+
+def test_a_list_that_is_a_little_shorter_is_not_told() -> None:
+    """Where lists as a whole have four fifths of their length, single short ones are no drift, nor are longer ones."""
+    long = entries("abcdefghij")
+    assert drift(listed(*[long] * 5), listed(*[long] * 4, long[:1])) == ()
+    assert drift(listed(entries("abcde")), listed(long)) == ()
+
+
+def test_lists_that_are_other_and_shorter() -> None:
+    """Both are told, and a question by how its list differs."""
+    (finding,) = drift(listed(entries("abcd"), entries("efgh")), listed(entries("xy"), entries("ef")))
+    assert finding.examples[:2] == (
+        "rank-biased overlap 0.50 on average of 2 lists",
+        "lists of 2.0 chunks on average, 4.0 in the baseline's run",
+    )
+    assert finding.examples[2:] == (
+        "q1 (hybrid): overlap 0.00",
+        "q2 (hybrid): 2 chunks came back, 4 in the baseline's run",
+    )
+
+
+def test_lists_are_looked_at_equally_far_down() -> None:
+    """Where fewer places are scored than before, the others are not missed."""
+    long = entries("abcdefghij")
+    before = replace(listed(long), fingerprint={"cutoffs": [5, 10]})
+    assert drift(before, replace(listed(long[:5]), fingerprint={"cutoffs": [5]})) == ()
+    assert drift(before, replace(listed(long[:5]), fingerprint={"cutoffs": [10]})) != ()
+
+
+def test_a_list_that_is_empty_now_is_told_by_itself() -> None:
+    """Though the lists as a whole are alike, one that came back empty and had chunks is named."""
+    same = [entries("ab")] * 9
+    (finding,) = drift(listed(*same, entries("cd")), listed(*same, ()))
+    assert finding.examples == ("q10 (hybrid): nothing came back, the baseline's run had chunks",)
+    assert drift(listed(*same, ()), listed(*same, entries("cd"))) == ()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"hash": "other"}, {"mode": "bm25"}, {"failure": "timeout"}],
+    ids=["another-question", "another-mode", "a-failed-call"],
+)
+def test_what_cannot_be_compared_is_left_out(fields: dict[str, Any]) -> None:
+    """A question that is another one, was not asked in that mode, or got no answer, is no list that differs."""
+    assert drift(listed(entries("ab")), listed(entries("xy"), **fields)) == ()
+
+
+def test_ties_are_no_difference() -> None:
+    """Chunks of one score may stand in either order."""
+    assert drift(listed(entries("ab", scores=(1, 1))), listed(entries("ba", scores=(1, 1)))) == ()
+
+
+def test_other_ids_of_the_same_notes() -> None:
+    """Where no chunk has an id of the baseline's, notes are compared, each where it stands first."""
+    before, now = entries("abc", notes="mnm"), entries("xyz", notes="mnn")
+    assert drift(listed(before), listed(now)) == ()
+    assert drift(listed(before, entries("q")), listed(now, entries("q"))) != ()
+
+
+def test_ids_that_are_numbered_anew() -> None:
+    """Where ids of the baseline stand for chunks of other notes, notes are compared, which is said if they differ."""
+    before, now = entries("abcd", notes="mnop"), entries("dcba", notes="mnop")
+    assert drift(listed(before), listed(now)) == ()
+    (finding,) = drift(listed(before), listed(entries("dcxy", notes="mxyz")))
+    assert finding.examples[0].endswith(" on average of 1 list, by notes, as chunks have other ids")
+
+
+def test_nothing_that_comes_back_has_no_other_ids() -> None:
+    """Where no question gets a chunk any more, nothing is said of ids: there are none to tell apart."""
+    (finding,) = drift(listed(entries("abc")), listed(()))
+    assert finding.examples[0] == "rank-biased overlap 0.00 on average of 1 list"
+
+
+def test_ids_that_are_not_told_are_no_places() -> None:
+    """An API that tells neither chunks nor notes by name has empty lists of names, which are alike."""
+    nameless = tuple(replace(entry, chunk="", note="") for entry in entries("ab"))
+    assert drift(listed(nameless), listed(nameless)) == ()
