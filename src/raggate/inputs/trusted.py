@@ -16,7 +16,7 @@ from raggate.errors import UsageError
 from raggate.inputs import anchor_check, golden, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.golden import Golden, Vault
-from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file
 from raggate.text.numbers import fixed
 
@@ -157,7 +157,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     settings = _settings(source, where, accept)
     cases = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
-    seconds = LINT_S + LINT_PER_MIB_S * sum(map(len, notes.texts.values())) / (1 << 20)
+    seconds = beside_notes(sum(map(len, notes.texts.values())), len(cases.cases))
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         anchor_check.check_anchors(cases, notes)

@@ -28,7 +28,7 @@ from raggate.models.run import Chunk
 from raggate.pipeline.booted import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
-from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file, write_file
 
 SHOWN = 10
@@ -132,9 +132,9 @@ def in_time(bench: Workbench) -> Iterator[None]:
     Raises:
         UsageError: when it does.
     """
-    megabytes = (len(bench.data) + sum(map(len, bench.vault.texts.values()))) / (1 << 20)
+    size = len(bench.data) + sum(map(len, bench.vault.texts.values()))
     late = UsageError("the questions could not be compared with the notes in time", hint="Take fewer at once.")
-    with within(4 * (LINT_S + LINT_PER_MIB_S * megabytes), late):
+    with within(4 * beside_notes(size, len(bench.golden.cases)), late):
         yield
 
 

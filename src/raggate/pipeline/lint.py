@@ -23,7 +23,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text import yamlio
-from raggate.text.deadlines import LINT_PER_MIB_S, LINT_S, within
+from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file
 
 
@@ -36,11 +36,11 @@ def lint(request: Request) -> LintReport:
     with load_inputs(request) as inputs:
         check_cases(inputs.config, inputs.golden, request.config_name)
         baseline = read_baseline(inputs, request.systems)
-        megabytes = sum(map(len, inputs.vault.texts.values())) / (1 << 20)
+        seconds = beside_notes(sum(map(len, inputs.vault.texts.values())), len(inputs.golden.cases))
         late = UsageError(
             "the questions could not be checked in time", hint="Some of their texts are made to take long."
         )
-        with within(LINT_S + LINT_PER_MIB_S * megabytes, late):
+        with within(seconds, late):
             findings = [*_findings(inputs, baseline, request.config_name, _line_of(request))]
         outlook = suite_outlook(inputs.config, inputs.golden, baseline)
         return replace(_placed(request, findings, outlook), gate_line=_line_of(request)(("gate",)))

@@ -19,8 +19,8 @@ from raggate.text.numbers import fixed
 ANSWERS_S, PER_ANSWER_S = 120.0, 1.0
 """Seconds that labelling, scoring, comparing and telling may take each, and further ones per answer."""
 
-LINT_S, LINT_PER_MIB_S = 60.0, 20.0
-"""Seconds that holding a golden set against its notes may take, and further ones per MiB of notes."""
+LINT_S, LINT_PER_MIB_S, LINT_PER_THOUSAND_S = 60.0, 20.0, 2.0
+"""Seconds that holding a golden set against its notes may take, and further ones per MiB of notes and per 1,000 questions."""
 
 _AGAIN = 0.25
 """Seconds after which the alarm comes again: what it raises while an object is dropped is swallowed there."""
@@ -39,6 +39,11 @@ def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
     seconds = ANSWERS_S + PER_ANSWER_S * answers
     hint = "Some text in them, or in the notes, is made to take long; results.jsonl and the notes have it."
     return within(seconds, CannotTell(f"{answers} answers could not be judged within {fixed(seconds, 0)} s", hint=hint))
+
+
+def beside_notes(size: int, questions: int) -> float:
+    """Give the seconds that holding questions against notes of so many characters may take."""
+    return LINT_S + LINT_PER_MIB_S * size / (1 << 20) + LINT_PER_THOUSAND_S * questions / 1000
 
 
 @contextlib.contextmanager

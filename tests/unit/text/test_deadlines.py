@@ -110,3 +110,9 @@ def test_other_threads_have_none() -> None:
     thread.start()
     thread.join()
     assert done == [1]
+
+
+def test_a_large_golden_set_has_more_time() -> None:
+    """A million honest questions are not taken for some that are made to take long."""
+    assert deadlines.beside_notes(0, 24) < 61
+    assert deadlines.beside_notes(1 << 20, 1_000_000) == pytest.approx(60 + 20 + 2000)
