@@ -20,7 +20,7 @@ ANSWERS_S, PER_ANSWER_S = 120.0, 1.0
 """Seconds that labelling, scoring, comparing and telling may take each, and further ones per answer."""
 
 LINT_S, LINT_PER_MIB_S, LINT_PER_THOUSAND_S = 60.0, 20.0, 2.0
-"""Seconds that holding a golden set against its notes may take, and further ones per MiB of notes and per 1,000 questions."""
+"""Seconds that holding questions against notes may take, and further ones per MiB of notes and per 1,000 questions."""
 
 _AGAIN = 0.25
 """Seconds after which the alarm comes again: what it raises while an object is dropped is swallowed there."""
