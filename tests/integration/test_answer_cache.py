@@ -50,11 +50,13 @@ class Fake:
     changed: Callable[[str], bool] = lambda case: False
     fails: Callable[[str], bool] = lambda case: False
     noisy: bool = False
+    starts: Callable[[], None] = lambda: None
 
     @contextmanager
     def booted(self, request: Any, inputs: Any, build: object, place: Any, before: object) -> Iterator[Booted]:
         """Bring it up."""
         container = inputs.config.api.container
+        self.starts()
         place.ran({**self.images, "api": f"{self.images['api']}-{container.image}"})
         place.counted(IndexState(healthy=True, indexing=False, documents=self.documents, chunks=36))
         up: Any = _Adapter({}, self, inputs.config.ask.k)
@@ -213,6 +215,17 @@ def test_what_depends_on_anything_else_is_asked(
     environment = environment if isinstance(environment, dict) else ENVIRONMENT
     run = check.check(wanting(suite, kept, out=tmp_path / "out", environment=environment)).review.run
     assert run.provenance.kept_from is None
+    assert suite_calls(api) == ALL
+
+
+def test_files_that_change_while_the_api_starts(suite: Project, kept: Path, api: Fake, tmp_path: Path) -> None:
+    """Nobody knows which of them the API got, so its answers are neither taken nor kept for what lies there now."""
+    table = suite.root / "vault" / "work" / "table.csv"
+    api.starts = lambda: table.write_text("no note") and None
+    assert "files of the vaults were changed while the API started" in left_aside(suite, kept, api, tmp_path / "a")
+    api.starts = lambda: None
+    api.calls.clear()
+    check.check(wanting(suite, kept, out=tmp_path / "b"))
     assert suite_calls(api) == ALL
 
 

@@ -45,6 +45,7 @@ class AnswerCache:
         secret: the key of their seal.
         inputs: what is measured by.
         request: what the front end asks for.
+        vaults: hash of the files of the vaults, before the API got them.
         keeps: whether the answers of this run are kept, if it is whole and asks everything.
         aside: why no kept answer is taken, though there are some; empty otherwise.
     """
@@ -53,6 +54,7 @@ class AnswerCache:
     secret: bytes
     inputs: Inputs
     request: Request
+    vaults: str
     keeps: bool
     aside: str = ""
     _path: Path | None = None
@@ -68,7 +70,12 @@ class AnswerCache:
             questions: all questions.
             answers: what is known of the API.
         """
-        facts = {"schema": sealed_file.SCHEMA, "raggate": __version__, **_facts(self.request, self.inputs, answers)}
+        if vault_files.content(self.inputs.vault.directories) != self.vaults:
+            # which of both the API got, nobody knows
+            self.aside, self.keeps = "files of the vaults were changed while the API started", False
+            self._say_aside()
+            return questions
+        facts = {"schema": sealed_file.SCHEMA, "raggate": __version__, **self._facts(answers)}
         self._path = self.directory / f"{seal.mark(self.secret, facts)}.answers"
         for case, mode in questions:
             if (request := up.adapter.request(case, mode)) is not None:
@@ -162,6 +169,18 @@ class AnswerCache:
         except (OSError, UsageError) as error:
             self.request.say(f"the answers are not kept: {cut(error)}")
 
+    def _facts(self, answers: PartialRun) -> dict[str, object]:
+        """Give all that the answers of an API in containers depend on, beside the question."""
+        settings, environment = self.inputs.config, self.request.environment
+        names = {name for part in settings.api.containers().values() for name in part.pass_env}
+        return {
+            "images": dict(sorted(answers.image_ids.items())),
+            "api": settings.api.model_dump(mode="json"),
+            "ask": settings.ask.model_dump(mode="json"),
+            "vaults": self.vaults,
+            "passed": {name: environment.get(name) for name in sorted(names)},
+        }
+
     def _kept(self, case: Case, mode: str) -> Result | None:
         return None if self._file is None else self._file.at(self._marks.get((mode, case.id)))
 
@@ -212,7 +231,10 @@ def of_run(
     if secret is None:
         request.say(f"no kept answer is taken, and none is kept: in CI they are sealed by the secret {seal.VARIABLE}")
         return None
-    return AnswerCache(directory=request.answers, secret=secret, inputs=inputs, request=request, keeps=keeps)
+    vaults = vault_files.content(inputs.vault.directories)
+    return AnswerCache(
+        directory=request.answers, secret=secret, inputs=inputs, request=request, vaults=vaults, keeps=keeps
+    )
 
 
 def refusal(settings: Config, request: Request) -> str:
@@ -234,19 +256,6 @@ def refusal(settings: Config, request: Request) -> str:
     if request.workers > 1 or request.resume is not None:
         return "a run takes them that is asked in one process, from its beginning: without --workers and --resume"
     return ""
-
-
-def _facts(request: Request, inputs: Inputs, answers: PartialRun) -> dict[str, object]:
-    """Give all that the answers of an API in containers depend on, beside the question."""
-    settings = inputs.config
-    names = {name for part in settings.api.containers().values() for name in part.pass_env}
-    return {
-        "images": dict(sorted(answers.image_ids.items())),
-        "api": settings.api.model_dump(mode="json"),
-        "ask": settings.ask.model_dump(mode="json"),
-        "vaults": vault_files.content(inputs.vault.directories),
-        "passed": {name: request.environment.get(name) for name in sorted(names)},
-    }
 
 
 def _counts(answers: PartialRun) -> dict[str, int]:
