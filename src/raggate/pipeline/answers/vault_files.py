@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from hashlib import file_digest, sha256
 from pathlib import Path
 
+from raggate.errors import UsageError
 from raggate.text.jsonio import dumps
 
 
@@ -14,7 +15,7 @@ def content(directories: Mapping[str, Path]) -> str:
     """Give the SHA-256 of paths, kinds and contents. Times are left out: a checkout makes them anew.
 
     Raises:
-        OSError: for a file that cannot be read.
+        UsageError: for a file that cannot be read.
     """
     whole = sha256()
     for name, directory in sorted(directories.items()):
@@ -32,5 +33,8 @@ def _entry(path: Path) -> tuple[str, str]:
         return "link", ascii(str(path.readlink()))
     if not path.is_file():
         return "directory", ""
-    with path.open("rb") as stream:
-        return "file", file_digest(stream, "sha256").hexdigest()
+    try:
+        with path.open("rb") as stream:
+            return "file", file_digest(stream, "sha256").hexdigest()
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror or error}") from None

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from raggate.errors import UsageError
 from raggate.pipeline.answers import vault_files
 
 
@@ -57,3 +58,14 @@ def test_a_device_is_waited_for_by_nobody(vault: Path) -> None:
     before = vault_files.content({"v": vault})
     os.mkfifo(vault / "pipe")
     assert vault_files.content({"v": vault}) != before
+
+
+def test_a_file_that_cannot_be_read_is_named(vault: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An attachment that nobody else reads is no bug of raggate."""
+
+    def refuse(self: Path, mode: str) -> None:
+        raise PermissionError(13, "Permission denied", self, mode)
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(UsageError, match=r"a\.md: Permission denied"):
+        vault_files.content({"v": vault})
