@@ -29,7 +29,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState
-from raggate.pipeline import asking, check, kept_answers, stored_runs
+from raggate.pipeline import asking, check, stored_runs, unfinished_run
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.shards import merge, planning, running
@@ -118,7 +118,7 @@ def killed(project: Project, fake: Fake, out: Path, after: int, **fields: Any) -
     with pytest.raises(Killed):
         check.run(asked_by(project, out=out, **fields))
     fake.kill_after = 1 << 30
-    return next(path for path in out.iterdir() if (path / kept_answers.HEADER).exists())
+    return next(path for path in out.iterdir() if (path / unfinished_run.HEADER).exists())
 
 
 def compared(directory: Path) -> dict[str, str]:
@@ -207,7 +207,7 @@ def test_wherever_the_file_is_cut_the_run_goes_on(
     copy = tmp_path / directory.name
     shutil.rmtree(copy, ignore_errors=True)
     shutil.copytree(directory, copy)
-    path = copy / kept_answers.ANSWERS
+    path = copy / unfinished_run.ANSWERS
     data = path.read_bytes()[: int(cut * path.stat().st_size)]
     path.write_bytes(data)
     kept = data.count(b"\n")
@@ -229,7 +229,7 @@ def refusal(project: Project, directory: Path, **fields: Any) -> RunFailed:
 
 
 def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
-    path = directory / kept_answers.HEADER
+    path = directory / unfinished_run.HEADER
     stored = json.loads(path.read_text())
     change(stored)
     path.write_text(json.dumps(stored))
@@ -273,30 +273,30 @@ def test_what_was_asked_by_other_means_does_not_go_on(
 
 
 def _doubled(copy: Path) -> None:
-    path = copy / kept_answers.ANSWERS
+    path = copy / unfinished_run.ANSWERS
     answered = next(line for line in path.read_bytes().splitlines(keepends=True) if b'"failure":null' in line)
     path.write_bytes(path.read_bytes() + answered)
 
 
 def _foreign(copy: Path) -> None:
-    path = copy / kept_answers.ANSWERS
+    path = copy / unfinished_run.ANSWERS
     row = json.loads(path.read_bytes().splitlines()[0])
     path.write_bytes(path.read_bytes() + json.dumps({**row, "case_id": "nobody"}).encode() + b"\n")
 
 
 def _no_answer(copy: Path) -> None:
-    path = copy / kept_answers.ANSWERS
+    path = copy / unfinished_run.ANSWERS
     path.write_bytes(b"\x00\n" + path.read_bytes())
 
 
 def _linked(copy: Path) -> None:
-    path = copy / kept_answers.ANSWERS
+    path = copy / unfinished_run.ANSWERS
     path.rename(copy.parent / "elsewhere")
     path.symlink_to(copy.parent / "elsewhere")
 
 
 def _whole(copy: Path) -> None:
-    (copy / kept_answers.HEADER).unlink()
+    (copy / unfinished_run.HEADER).unlink()
 
 
 @pytest.mark.parametrize(
@@ -332,7 +332,7 @@ def test_a_directory_behind_a_link_and_the_action_do_not_go_on(
     assert "a link, or another user's" in refusal(suite, tmp_path / "linked").message
     assert not api.calls
     check.run(asked_by(suite, out=tmp_path / "action", action=True))
-    assert not [*(tmp_path / "action").glob(f"*/{kept_answers.HEADER}")]
+    assert not [*(tmp_path / "action").glob(f"*/{unfinished_run.HEADER}")]
 
 
 def test_a_directory_in_which_another_process_asks_does_not_go_on(suite: Project, tmp_path: Path, api: Fake) -> None:
@@ -472,7 +472,7 @@ def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
         resumed = running.ask(replace(request, resume=directory), inputs, plan, 1)
         running.ask(request, inputs, plan, 2)
     assert resumed.directory == directory
-    assert not (directory / kept_answers.HEADER).exists()
+    assert not (directory / unfinished_run.HEADER).exists()
     merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])
     files = compared(merged.result.directory)
     assert [row["resumed"] for row in json.loads(files.pop("shards.json"))["shards"]] == [1, 0]
@@ -489,7 +489,7 @@ def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
     found: list[Path] = []
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and not (found and found[0].read_bytes().count(b"\n") >= 2):
-        found = [*tmp_path.glob(f".raggate/runs/*/{kept_answers.ANSWERS}")]
+        found = [*tmp_path.glob(f".raggate/runs/*/{unfinished_run.ANSWERS}")]
         time.sleep(0.01)
     os.kill(process.pid, signal.SIGKILL)
     process.communicate(timeout=10)

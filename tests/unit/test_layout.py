@@ -134,7 +134,7 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/stored_check.py",
     # a run that was killed and goes on: integration/test_resume
     "pipeline/asked_by.py",
-    "pipeline/kept_answers.py",
+    "pipeline/unfinished_run.py",
     "pipeline/run_place.py",
     # a file of run directories: run_directory
     "pipeline/config_file.py",

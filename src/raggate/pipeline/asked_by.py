@@ -15,8 +15,8 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.case_hash import hash_of_list
 from raggate.models.case_packing import by_id
 from raggate.models.golden import Case
-from raggate.models.kept_answers import Asking
 from raggate.models.shards import Plan
+from raggate.models.unfinished_run import Asking
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning
 from raggate.text.dataclass_fields import as_dict

@@ -17,12 +17,12 @@ from raggate.models.run import Result
 from raggate.models.shards import Beside
 from raggate.pipeline.answers.answer_cache import AnswerCache
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
-from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
 from raggate.pipeline.shards import planning, workers
+from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports.progress import Progress
 from raggate.service import ask as suite
 from raggate.service.elsewhere import Elsewhere
@@ -60,7 +60,7 @@ class Part:
     again: bool = True
     probes: bool = True
     workers: int = 1
-    kept: KeptAnswers | None = None
+    kept: UnfinishedRun | None = None
     cache: AnswerCache | None = None
 
     def asks_anything(self) -> bool:

@@ -12,9 +12,9 @@ from raggate.inputs import vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import RunCommand
 from raggate.models.selection import Selection
-from raggate.pipeline import kept_answers, run_directory
-from raggate.pipeline.kept_answers import KeptAnswers
+from raggate.pipeline import run_directory, unfinished_run
 from raggate.pipeline.request import Request
+from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports import OF_FAILURE, OF_RUN
 from raggate.text.clock import now
 
@@ -26,7 +26,7 @@ def directory_of(
     selection: Selection | None,
     command: RunCommand | None,
     below: Path | None,
-) -> tuple[Path, str, KeptAnswers | None]:
+) -> tuple[Path, str, UnfinishedRun | None]:
     """Make the directory of a run, or find the one that goes on. Returns when it began too, and its answers so far.
 
     `command` is None where none are kept, as of a run that is beside another one.
@@ -36,10 +36,10 @@ def directory_of(
         raise UsageError("--retry-failed needs --resume, the run whose calls failed")
     if request.resume is not None and request.workers > 1:
         raise UsageError("--workers: a run goes on in one process", hint="Leave --workers out.")
-    if command is not None and kept_answers.keeps(request, command):
+    if command is not None and unfinished_run.keeps(request, command):
         cases = selected.asked_of(inputs.golden, selection).cases
         made = partial(run_place, request, inputs, started)
-        kept = stack.enter_context(kept_answers.of_run(request, inputs, cases, command, started, made))
+        kept = stack.enter_context(unfinished_run.of_run(request, inputs, cases, command, started, made))
         for name in (*OF_FAILURE, *OF_RUN) if kept.goes_on else ():
             # of what it was interrupted for
             (kept.directory / name).unlink(missing_ok=True)

@@ -133,7 +133,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
 
 
 def _asked_now(path: Path) -> bool:
-    """Say whether a process asks into a directory right now: see `KeptAnswers`."""
+    """Say whether a process asks into a directory right now: see `UnfinishedRun`."""
     try:
         handle = os.open(path / "asked.jsonl", os.O_RDONLY | os.O_NOFOLLOW)
     except OSError:

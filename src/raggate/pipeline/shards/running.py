@@ -12,15 +12,15 @@ from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import asked_by, kept_answers, run_directory
+from raggate.pipeline import asked_by, run_directory, unfinished_run
 from raggate.pipeline.asking import Part
-from raggate.pipeline.kept_answers import KeptAnswers
 from raggate.pipeline.measure import changed_vault, failure_reports
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning, shard_directory
 from raggate.pipeline.shards.receipt import counts, receipt_of
 from raggate.pipeline.trusted_inputs import load_inputs
+from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.text.clock import now
 
 
@@ -64,7 +64,7 @@ def ask(
         directory, number = _unfinished(request, parent, plan, shard)
     else:
         directory, number = shard_directory.create(parent, plan, shard, attempt)
-    keeping = KeptAnswers(
+    keeping = UnfinishedRun(
         directory=directory, asking=by, file=shard_directory.RESULTS, goes_on=goes_on, say=request.say
     )
     with keeping as kept:
@@ -83,7 +83,7 @@ def _unfinished(request: Request, parent: Path, plan: Plan, shard: int) -> tuple
         UsageError: when there is none, it has ended, or it is of another shard.
     """
     assert request.resume is not None  # noqa: S101 - the caller has looked
-    directory = kept_answers.place(request, parent, request.resume)
+    directory = unfinished_run.place(request, parent, request.resume)
     for attempt in range(1, shard_directory.MOST_ATTEMPTS):
         if shard_directory.name(plan, shard, attempt) == directory.name:
             break
@@ -94,7 +94,7 @@ def _unfinished(request: Request, parent: Path, plan: Plan, shard: int) -> tuple
     return directory, attempt
 
 
-def _way_on(request: Request, kept: KeptAnswers, plan_file: Path | None, shard: str, answers: PartialRun) -> str:
+def _way_on(request: Request, kept: UnfinishedRun, plan_file: Path | None, shard: str, answers: PartialRun) -> str:
     """Say how a shard that was interrupted is asked to its end."""
     if plan_file is None or not kept.can_go_on(answers):
         return f"Ask it again: --shard {shard}."
@@ -106,7 +106,7 @@ def _ask(
     inputs: Inputs,
     plan: Plan,
     shard: int,
-    kept: KeptAnswers,
+    kept: UnfinishedRun,
     attempt: int,
     way_on: Callable[[PartialRun], str],
 ) -> Receipt:

@@ -20,9 +20,9 @@ from typing import Self
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
-from raggate.models.kept_answers import Asking, Boot
 from raggate.models.run import Result, Run
 from raggate.models.selection import EVERYTHING
+from raggate.models.unfinished_run import Asking, Boot
 from raggate.pipeline import asked_by, index_facts, run_directory
 from raggate.pipeline.asked_by import ANEW, Questions
 from raggate.pipeline.partial_run import PartialRun
@@ -37,7 +37,7 @@ ANSWERS = "asked.jsonl"
 
 
 @dataclass(slots=True, kw_only=True)
-class KeptAnswers:
+class UnfinishedRun:
     """The answers on disk; a context, in which nobody else can add any.
 
     Attributes:
@@ -229,7 +229,7 @@ class KeptAnswers:
 
 def of_run(
     request: Request, inputs: Inputs, cases: Sequence[Case], command: str, started: str, make: Callable[[], Path]
-) -> KeptAnswers:
+) -> UnfinishedRun:
     """Give the answers of a run that begins, in a directory that is made, or of the one that goes on.
 
     Raises:
@@ -239,11 +239,11 @@ def of_run(
         raise UsageError("--retry-failed is for a run of all questions", hint="Leave it out, or ask all of them.")
     here = asked_by.asking(request, inputs, cases, command, started)
     if request.resume is None:
-        return KeptAnswers(directory=make(), asking=here)
+        return UnfinishedRun(directory=make(), asking=here)
     if request.out is None:
         run_directory.check_place(request.root, inputs.config.out)
     out = request.out or request.root / inputs.config.out
-    return KeptAnswers(
+    return UnfinishedRun(
         directory=place(request, out, request.resume),
         asking=here,
         goes_on=True,
