@@ -105,6 +105,7 @@ class Step:
     base: str
     runner: Runner
     head: str = HEAD
+    event: str = "pull_request"
     ends: dict[str, Callable[[], CheckResult]] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     state: StepState = field(default_factory=StepState)
@@ -121,7 +122,7 @@ class Step:
         self.asked.clear()
         self.state = StepState()
         event = Event(
-            name="pull_request",
+            name=self.event,
             repository="octo/notes",
             run_id=number,
             attempt=1,
@@ -132,7 +133,7 @@ class Step:
             default_branch="main",
             head=self.head,
             head_ref="change",
-            number=7,
+            number=7 if self.event == "pull_request" else None,
             base=self.base,
             base_ref="main",
             open=True,
@@ -302,6 +303,14 @@ def test_a_step_that_runs_nothing_is_no_pass(step: Step) -> None:
     assert step.gate() == 0
     assert (names(step), step.state.outputs["verdict"]) == ([], "not run")
     assert "pass" not in visible(step.comment())
+
+
+def test_a_merge_queue_runs_every_suite(step: Step) -> None:
+    """The base of a group is the change before it, of which the queue may ask no check but those of the last."""
+    limit(step, "docs", "pay", "web")
+    step.event = "merge_group"
+    assert step.gate() == 1
+    assert names(step) == ["docs", "pay", "web"]
 
 
 def test_two_suites_of_one_name(step: Step) -> None:

@@ -127,7 +127,8 @@ class _Step:
         runner, name = self._runner, self._check_name(suite)
         shown = self._reporter.of_suite(suite.suite, name, self._prefix(suite))
         request = suites.request_of(self._request, suite)
-        skipped = suites.unconcerned(request, suite)
+        # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
+        skipped = None if self._event.name == "merge_group" else suites.unconcerned(request, suite)
         if skipped is not None:
             shown.skip(f"{skipped.verdict}: {skipped.not_run}")
             return skipped
