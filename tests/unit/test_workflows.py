@@ -23,6 +23,7 @@ DOCKERFILES = [ROOT / "Dockerfile", ROOT / "examples/notes-api/Dockerfile"]
 BLOCK = re.compile(r"^```ya?ml\n(.*?)^```", re.MULTILINE | re.DOTALL)
 MAY_WRITE = {
     "rag-gate-main": {"issues"},
+    "rag-gate-night": {"issues"},
     "rag-gate": {"pull-requests"},
     "rag-gate-sharded": {"pull-requests"},
     "rag-gate-report": {"pull-requests"},

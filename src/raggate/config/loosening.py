@@ -14,6 +14,7 @@ from typing import Any
 
 from raggate.config.judge_loosening import looser_judges
 from raggate.config.probe_settings import bare_tag, marking
+from raggate.config.question_settings import Questions
 from raggate.config.schema import Config, Rule, Waiver
 from raggate.config.service_settings import DEFAULT_USER
 from raggate.text.anchors import inside_place
@@ -43,7 +44,7 @@ def remeasured(keys: Iterable[str]) -> tuple[str, ...]:
 
 
 _MEASURED = (
-    *("suite", "golden", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
+    *("suite", "golden", "questions", "vault", "baseline", "judges", "recheck.base", "recheck.image"),
     *("api.command", "api.container", "api.url", "api.program", "api.ready.health_path", "api.ready.index_path"),
     *("ask.adapter", "ask.modes", "ask.k", "ask.retrieval_only", "ask.mapped", "ask.mcp"),
     *("ask.probes.reindex", "ask.probes.principals"),
@@ -76,6 +77,7 @@ def _looser_keys(before: Config, now: Config) -> Iterator[str]:
     yield from _less_isolated(before, now)
     yield from _less_contained(before, now)
     yield from looser_judges(before, now)
+    yield from _fewer_questions(before.questions, now.questions)
     if any(not any(_excuses(old, waiver) for old in before.waivers) for waiver in now.waivers):
         yield "waivers"
 
@@ -119,6 +121,21 @@ def _less_contained(before: Config, now: Config) -> Iterator[str]:
         for key, looser in _GRANTS.items() if kept is not None else ():
             if hasattr(container, key) and looser(getattr(container, key), getattr(kept, key)):
                 yield f"{place}.{key.removesuffix('_bytes')}"
+
+
+def _fewer_questions(before: Questions | None, now: Questions | None) -> Iterator[str]:
+    """Name what chooses fewer questions of the same golden set than before, of which there may be more elsewhere."""
+    if now is None:
+        return
+    if before is None:
+        yield "questions"
+        return
+    if before.must_pass > now.must_pass:
+        yield "questions.must_pass"
+    if _fewer(before.tags, now.tags):
+        yield "questions.tags"
+    if (before.sample or 0.0) > (now.sample or 0.0):
+        yield "questions.sample"
 
 
 def _at(settings: Config, key: str) -> Any:

@@ -21,12 +21,13 @@ from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import IN_POINTS, Judges
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.proof_settings import Prove
+from raggate.config.question_settings import Questions
 from raggate.config.recheck_settings import Recheck
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, RelativePath, Text
 from raggate.config.when_settings import When
 from raggate.errors import FileProblems, Problem, UsageError
-from raggate.text.yamlio import dotted, parse
+from raggate.text.yamlio import Document, Path, dotted, parse
 
 PROGRAM_AND_ADAPTER = (
     "expected both `api.program` and `ask.adapter: kebab`, or neither: add what is missing or remove the other"
@@ -70,6 +71,8 @@ Days = Annotated[
 ]
 Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
 NotBlank = Annotated[Text, AfterValidator(_not_blank)]
+
+_HINT = "docs/configuration.md lists every key."
 
 DEFAULT_TOLERANCE = 0.05
 DEFAULT_GATED = (
@@ -207,6 +210,8 @@ class Config(SettingsModel):
     """Name of the suite; its baseline is baselines/<suite>.json."""
     golden: RelativePath = "golden/eval_set.jsonl"
     """The golden set, one case per line."""
+    questions: Questions | None = None
+    """Which questions of the golden set the suite asks; null for all."""
     vault: Annotated[dict[Name, RelativePath], Field(min_length=1)]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""
     private: Private = Private()
@@ -304,5 +309,21 @@ def load(data: bytes, name: str) -> Config:
         if file is None:
             return config
         key, text = file
-        problems, more = [Problem(name, document.line(key), f"{dotted(key)}: {text}", dotted(key))], 0
-    raise FileProblems("invalid-config", problems, more=more, hint="docs/configuration.md lists every key.")
+        problems, more = [_problem(document, key, text)], 0
+    raise FileProblems("invalid-config", problems, more=more, hint=_HINT)
+
+
+def refused(data: bytes, name: str, key: Path, text: str) -> FileProblems:
+    """Make the error of a key that fits the schema, and not the files that the configuration names.
+
+    Args:
+        data: the configuration.
+        name: that of its file for messages.
+        key: where the key stands.
+        text: what is wrong with it.
+    """
+    return FileProblems("invalid-config", [_problem(parse(data, name), key, text)], hint=_HINT)
+
+
+def _problem(document: Document, key: Path, text: str) -> Problem:
+    return Problem(document.name, document.line(key), f"{dotted(key)}: {text}", dotted(key))

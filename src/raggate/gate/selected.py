@@ -39,7 +39,7 @@ def asked_of(golden: Golden, selection: Selection | None) -> Golden:
     if selection is None:
         return golden
     asked = frozenset(selection.asked)
-    return replace(golden, cases=tuple(case for case in golden.cases if case.id in asked))
+    return replace(golden, cases=tuple(case for case in golden.cases if case.id in asked), part_of=None)
 
 
 def without_slices(scorecard: Scorecard) -> Scorecard:

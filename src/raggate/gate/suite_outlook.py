@@ -47,6 +47,7 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
         recommended=recommended(odds),
         gated=len({name for _, name in sizes}),
         finest=min((rule.tolerance or 0.0 for rule in rules if rule is not None), default=0.0),
+        part_of=golden.part_of,
         slices_fail=settings.gate.slices == "fail",
     )
 

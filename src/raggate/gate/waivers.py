@@ -136,8 +136,8 @@ def check_cases(settings: Config, golden: Golden, name: str) -> None:
     for number, waiver in enumerate(settings.waivers):
         if waiver.case is not None and waiver.case not in known:
             raise UsageError(
-                f"{name}: waivers[{number}].case: no case {quoted(waiver.case)} in the golden set {settings.golden}",
-                hint="Remove the waiver, or name a case of the golden set.",
+                f"{name}: waivers[{number}].case: no case {quoted(waiver.case)} in {golden.noun} {settings.golden}",
+                hint="Remove the waiver, or name a case that the suite asks.",
             )
 
 

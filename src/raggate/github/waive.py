@@ -10,6 +10,7 @@ import hashlib
 import re
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from raggate.config import schema
@@ -29,7 +30,7 @@ from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import WrittenComment
 from raggate.github.waiver_request import WaiverRequest
-from raggate.inputs import golden
+from raggate.inputs import golden, golden_part
 from raggate.inputs.committed import Commit
 from raggate.models.golden import Golden
 from raggate.models.publication import Links
@@ -151,9 +152,10 @@ def _base(repository: Repository, gate: ForkRun, pull: Pull) -> _Base:
         name = commit.describe(file)
         settings = check_names(schema.load(data, name), name)
         try:
-            cases = golden.load(commit.read(settings.golden), commit.describe(settings.golden))
+            whole = golden.load(commit.read(settings.golden), commit.describe(settings.golden))
         except FileNotFoundError:
             raise _Refusal(f"There is no golden set {inert(settings.golden, limit=200)}.") from None
+        cases = golden_part.part_of(whole, settings.questions, partial(schema.refused, data, name))
     return _Base(branch=pull.base_ref, head=head, data=data, name=name, settings=settings, golden=cases)
 
 
@@ -172,7 +174,8 @@ def _waivers(request: WaiverRequest, base: _Base, owner: str) -> list[Waiver]:
     names = request.questions(ids)
     if names is None:
         raise _Refusal("One question or several could be meant. Add the waiver by hand.")
-    _check_known(names, ids, f"The golden set on {inert(base.branch, limit=120)} has no question")
+    noun = base.golden.noun.capitalize()
+    _check_known(names, ids, f"{noun} on {inert(base.branch, limit=120)} has no question")
     for case in base.golden.cases:
         if case.id in names and request.mode is not None and not asked_in(case.modes, request.mode):
             question = inert(case.id, limit=80)

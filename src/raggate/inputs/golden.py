@@ -134,6 +134,17 @@ def _lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
             yield number, own
 
 
+def written(whole: Golden) -> Iterator[bytes]:
+    """Write a golden set line by line. Questions of a part keep the numbers of their lines: the others are blank."""
+    number = 0
+    for case in whole.cases:
+        if whole.part_of is not None and case.line > number + 1:
+            yield b"\n" * (case.line - number - 1)
+            number = case.line - 1
+        yield write_case(case)
+        number += 1
+
+
 def write_case(case: Case) -> bytes:
     """Write a case as one line that `load` reads back to an equal case, but for its line number."""
     fields = ((name, getattr(case, name)) for name in case.__dataclass_fields__ if name not in {"hash", "line"})

@@ -13,9 +13,10 @@ from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
 from raggate.errors import UsageError
-from raggate.inputs import anchor_check, golden, sources, vault
+from raggate.inputs import anchor_check, golden, golden_part, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
 from raggate.models.golden import Golden, Vault
+from raggate.text import yamlio
 from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file
 from raggate.text.numbers import fixed
@@ -141,7 +142,7 @@ def load_without_notes(source: sources.Source, where: InputSource, accept: Accep
         UsageError: for the first of them that is missing or wrong.
     """
     settings = _settings(source, where, accept)
-    cases = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    cases = _golden(source, where, settings)
     return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
 
 
@@ -155,7 +156,7 @@ _NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` w
 
 def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_run_at: str | None = None) -> Inputs:
     settings = _settings(source, where, accept)
-    cases = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    cases = _golden(source, where, settings)
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
     seconds = beside_notes(sum(map(len, notes.texts.values())), len(cases.cases))
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
@@ -183,6 +184,17 @@ def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Con
     hint = NO_CONFIG if source.commit is None else _NOT_YET
     name = source.describe(where.config_name)
     return accept(schema.load(_read(source, where.config_name, hint), name), name)
+
+
+def _golden(source: sources.Source, where: InputSource, settings: Config) -> Golden:
+    """Read the questions of the suite; the whole file must be in order all the same."""
+
+    def refuse(key: yamlio.Path, text: str) -> UsageError:
+        data, name = _read(source, where.config_name, NO_CONFIG), source.describe(where.config_name)
+        return schema.refused(data, name, key, text)
+
+    whole = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    return golden_part.part_of(whole, settings.questions, refuse)
 
 
 def _has(source: sources.Source, path: str) -> bool:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
+from raggate.text.numbers import counted
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Support:
@@ -69,12 +71,26 @@ class Case:
 class Golden:
     """A golden set: the cases in file order, the file's name for messages, and the hash of its content.
 
-    The cases of a long one lie on disk: each is made anew whenever it is looked at.
+    The cases of a long one lie on disk: each is made anew whenever it is looked at. `part_of` is how many questions the
+    file holds where a suite asks some of them, which alone are its cases; None where it asks all.
     """
 
     name: str
     cases: Sequence[Case]
     hash: str
+    part_of: int | None = None
+
+    @property
+    def asked(self) -> str:
+        """Say how many questions there are, and of how many in the file."""
+        if self.part_of is None:
+            return counted(len(self.cases), "question")
+        return f"{len(self.cases)} of {counted(self.part_of, 'question')} of {self.name}"
+
+    @property
+    def noun(self) -> str:
+        """What messages call it: a question that a suite does not ask may stand in the file."""
+        return "the golden set" if self.part_of is None else "the suite's part of the golden set"
 
 
 class Malformed(NamedTuple):

@@ -41,9 +41,10 @@ class PolicyOdds:
 class Outlook:
     """What a suite can show, and which policy suits it.
 
-    `odds` are empty, and nothing is `recommended`, without a baseline that has single questions; `gated` counts the
-    metrics that were gated in it, `finest` is the smallest tolerance of them. `slices_fail` says that slices are judged
-    too, which the odds leave out.
+    `part_of` is how many questions the golden set has where the suite asks some of them, else None. `odds` are empty,
+    and nothing is `recommended`, without a baseline that has single questions; `gated` counts the metrics that were
+    gated in it, `finest` is the smallest tolerance of them. `slices_fail` says that slices are judged too, which the
+    odds leave out.
     """
 
     suite: str
@@ -55,3 +56,4 @@ class Outlook:
     gated: int = 0
     finest: float = 0.0
     slices_fail: bool = False
+    part_of: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from raggate.errors import UsageError
 from raggate.inputs import expressions
@@ -27,7 +28,7 @@ def selected(choice: Choice, golden: Golden, broken: Callable[[], Broken]) -> Se
     Raises:
         UsageError: for an id, a tag or a slice that no question has, for no question at all, and what `broken` raises.
     """
-    keeps = [*_keeps(choice, golden.cases)]
+    keeps = [*_keeps(choice, golden)]
     if choice.failed:
         last = broken()
         keeps.append(lambda case: case.id in last.cases)
@@ -40,19 +41,20 @@ def selected(choice: Choice, golden: Golden, broken: Callable[[], Broken]) -> Se
     return Selection(asked=tuple(asked), of=len(golden.cases), words=choice.words)
 
 
-def _keeps(choice: Choice, cases: Sequence[Case]) -> Iterator[Keeps]:
+def _keeps(choice: Choice, golden: Golden) -> Iterator[Keeps]:
+    cases, check = golden.cases, partial(_check, golden)
     if choice.matching is not None:
         fits = expressions.compiled(choice.matching)
         yield lambda case: fits(_texts(case))
     if choice.cases:
-        _check("--case", choice.cases, [case.id for case in cases], "question")
+        check("--case", choice.cases, [case.id for case in cases], "question")
         yield lambda case: case.id in choice.cases
     if choice.tags:
-        _check("--tag", choice.tags, list(dict.fromkeys(tag for case in cases for tag in case.tags)), "tag")
+        check("--tag", choice.tags, list(dict.fromkeys(tag for case in cases for tag in case.tags)), "tag")
         yield lambda case: not set(choice.tags).isdisjoint(case.tags)
     if choice.slices:
         names = dict.fromkeys(name for case in cases for name in slices_of(case))
-        _check("--slice", choice.slices, list(names), "slice")
+        check("--slice", choice.slices, list(names), "slice")
         for dimension in dict.fromkeys(name.partition("=")[0] for name in choice.slices):
             wanted = {name for name in choice.slices if name.partition("=")[0] == dimension}
             yield lambda case, wanted=wanted: not wanted.isdisjoint(slices_of(case))  # type: ignore[misc]
@@ -62,12 +64,12 @@ def _texts(case: Case) -> list[str]:
     return [text.casefold() for text in (case.id, case.question, case.category, *case.tags)]
 
 
-def _check(option: str, given: Sequence[str], known: Sequence[str], noun: str) -> None:
+def _check(golden: Golden, option: str, given: Sequence[str], known: Sequence[str], noun: str) -> None:
     for value in given:
         if value not in known:
             like = ", ".join(map(cut, nearest_few(value, known)))
-            hint = f"The nearest: {like}." if like else f"The golden set has no {noun} at all."
-            raise UsageError(f"{option}: the golden set has no {noun} {quoted(value)}", hint=hint)
+            hint = f"The nearest: {like}." if like else f"There is no {noun} at all."
+            raise UsageError(f"{option}: {golden.noun} has no {noun} {quoted(value)}", hint=hint)
 
 
 def _nothing(choice: Choice, golden: Golden) -> UsageError:

@@ -145,14 +145,18 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
         "log": list(run.log),
         **({"private": list(run.probes.private)} if run.probes.private else {}),
         "duration_s": run.duration_s,
-        "golden": {"name": run.golden.name, "hash": run.golden.hash},
+        "golden": {
+            "name": run.golden.name,
+            "hash": run.golden.hash,
+            **({"part_of": run.golden.part_of} if run.golden.part_of is not None else {}),
+        },
         "fingerprint": run.fingerprint,
         **({"judging": run.judging} if run.judging is not None else {}),
         **({"selection": run.selection} if run.selection is not None else {}),
         "config": config_file.written(run),
     }
     write_atomic(directory / "config.json", dumps(config, pretty=True))
-    write_atomic(directory / "golden.jsonl", map(golden.write_case, run.golden.cases))
+    write_atomic(directory / "golden.jsonl", golden.written(run.golden))
     results = chain(run.results, run.repeats)
     write_atomic(directory / "results.jsonl", result_rows.lines(results, full_text=full_text))
     if run.probes.answers:
@@ -211,7 +215,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             run_id=run_id,
             suite=str(stored["suite"]),
             started=str(stored["started"]),
-            golden=Golden(name=str(stored["golden"]["name"]), cases=cases.cases, hash=cases.hash),
+            golden=_named(cases, stored["golden"]),
             results=first,
             repeats=later,
             config=config,
@@ -258,6 +262,13 @@ def stored_provenance(directory: Path) -> Provenance:
         raise UsageError(
             f"{directory / 'config.json'}: where it comes from cannot be read: {first_problem(error)}", hint=HINT
         ) from None
+
+
+def _named(cases: Golden, stored: JsonObject) -> Golden:
+    name, part_of = str(stored["name"]), stored.get("part_of")
+    if part_of is not None and not (type(part_of) is int and part_of > len(cases.cases)):
+        raise ValueError("golden.part_of: expected more questions than were asked")
+    return replace(cases, name=name, part_of=part_of)
 
 
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:

@@ -26,7 +26,10 @@ def render(outlook: Outlook, ignored: Collection[str] = ()) -> str:
         outlook: what there is to say.
         ignored: checks whose sentences are left out.
     """
-    lines = [f"suite {outlook.suite}: {counted(outlook.questions, 'question')}, gate.policy {outlook.policy}"]
+    asked = counted(outlook.questions, "question")
+    if outlook.part_of is not None:
+        asked = f"{outlook.questions} of {counted(outlook.part_of, 'question')}"
+    lines = [f"suite {outlook.suite}: {asked}, gate.policy {outlook.policy}"]
     lines += [_warned(sentence) for sentence in sentences(outlook) if sentence.check not in ignored]
     return "\n".join(log_line(line, limit=500) for line in lines) + "\n"
 

@@ -74,7 +74,7 @@ def _reasons(title: str, told: Sequence[Reason], screen: Screen) -> None:
 
 def _head(review: Review, screen: Screen) -> None:
     run = review.run
-    asked = run.selection.sentence if run.selection is not None else counted(len(run.golden.cases), "question")
+    asked = run.selection.sentence if run.selection is not None else run.golden.asked
     parts = ["raggate", f"suite {run.suite}", asked, ", ".join(review.scorecard.slices)]
     screen.line()
     screen.line(" · ".join(filter(None, parts)), style="bold")

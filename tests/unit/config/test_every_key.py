@@ -68,6 +68,9 @@ KEYS: dict[str, Looser | str] = {
     "out": "where the files of a run go, which nothing trusted is read from",
     "trace": "a further file of a run, which nothing trusted is read from",
     **dict.fromkeys(("suite", "golden", "vault", "baseline"), OTHER),
+    "questions.must_pass": looser(True, False),
+    "questions.tags": looser(["smoke", "fees"], ["smoke"]),
+    "questions.sample": Looser(pairs=((0.5, 0.1), (0.1, None))),
     "private.places": looser(["work/Diary"], ["work/Diary/2026"]),
     "when.paths": Looser(pairs=(([], ["src", "lib"]), (["src", "lib"], ["src"]))),
     "private.tags": looser(["secret"], ["secret/deep"]),
@@ -184,6 +187,7 @@ EVERY = (*keys(Config),)
 JUDGE = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1", "price": {"input": 1, "output": 1}}
 NEEDED: dict[str, dict[str, Any]] = {
     "judges": {"models": [JUDGE]},
+    "questions": {"tags": ["smoke"]},
     "judges.canary": {"file": "golden/canary.jsonl"},
     "api.container": {"image": "api:1", "port": 80},
     "api.container.services.*": {"image": "db:1"},
@@ -269,6 +273,14 @@ def test_what_measures_something_else_is_named(key: str) -> None:
     """Exactly the keys by which something else is measured or compared are called so, whatever they are changed to."""
     name = key.replace("*", "db")
     assert bool(remeasured([name])) == (KEYS[pattern_of(key) or ""] == OTHER)
+
+
+def test_questions_of_a_suite_that_asked_all() -> None:
+    """To choose questions at all asks fewer of them; to choose none any more asks all, which is something else."""
+    _, part = config_with("questions.sample", 0.5)
+    whole = part.model_copy(update={"questions": None})
+    assert loosened(whole, part, ["questions"]) == ("questions",)
+    assert (loosened(part, whole, ["questions"]), remeasured(["questions"])) == ((), ("questions",))
 
 
 def test_a_section_that_is_gone_judges_nothing() -> None:

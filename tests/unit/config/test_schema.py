@@ -91,6 +91,24 @@ def test_command() -> None:
             "5: unknown key 'gate.metrics.hit_at_5.flor'; did you mean 'floor'?",
             id="unknown in a rule",
         ),
+        pytest.param(
+            "questions: {sample: 100}",
+            "3: questions.sample: expected a share of the questions above 0 and below 1, such as 0.05; found 100",
+            id="a number of questions for a share",
+        ),
+        pytest.param(
+            "questions:\n  sample: .nan",
+            "4: questions.sample: expected a share of the questions",
+            id="no number at all",
+        ),
+        pytest.param(
+            "questions: {sample: true}", "3: questions.sample: expected a valid number", id="a word for a share"
+        ),
+        pytest.param(
+            "questions: {must_pass: false, tags: []}",
+            "3: questions: expected `must_pass: true`, tags or a sample: this chooses no question",
+            id="a choice of nothing",
+        ),
         pytest.param("ask:\n  k: '5'", "4: ask.k: expected a valid integer; found '5'", id="text for a number"),
         pytest.param("ask: {k: 5.0}", "3: ask.k: expected a valid integer; found 5.0", id="5.0 is no whole number"),
         pytest.param("ask: {k: true}", "3: ask.k: expected a valid integer; found True", id="true is no number"),

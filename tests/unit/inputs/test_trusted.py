@@ -10,7 +10,7 @@ import pytest
 
 from raggate.config.first_run import FirstRun
 from raggate.config.schema import Config
-from raggate.errors import UsageError
+from raggate.errors import FileProblems, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted, load_worktree
 from stored_objects import StoredObjects
@@ -69,6 +69,15 @@ def test_a_commit_that_only_another_place_has(tree: Path) -> None:
     inputs = read(at(tree, files()))
     assert (inputs.against, inputs.first_run, inputs.baseline) == ("f" * 40, False, None)
     assert inputs.golden.name == "g.jsonl@ffffffffffff"
+
+
+def test_a_tag_of_no_question_names_the_line_of_the_configuration(tree: Path) -> None:
+    """Questions that are chosen by a tag are read with the configuration of the same commit, and so is the mistake."""
+    chosen = CONFIG + "questions:\n  must_pass: true\n  tags:\n    - smoke\n"
+    with pytest.raises(FileProblems) as refused:
+        read(at(tree, {**files(), "raggate.yml": chosen.encode()}))
+    (problem,) = refused.value.problems
+    assert (problem.file, problem.line, problem.key) == ("raggate.yml@ffffffffffff", 8, "questions.tags[0]")
 
 
 def test_first_run(tree: Path) -> None:

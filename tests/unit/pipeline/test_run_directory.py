@@ -355,6 +355,8 @@ def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
             INCOMPLETE + "(ValueError(",
             id="note-without-vault",
         ),
+        pytest.param(("golden", "part_of"), "many", INCOMPLETE + "(ValueError(", id="part-of-no-number"),
+        pytest.param(("golden", "part_of"), 0, INCOMPLETE + "(ValueError(", id="part-of-fewer-questions"),
         pytest.param(("fingerprint", "modes"), 5, INCOMPLETE + "(ValueError(", id="modes-no-list"),
         pytest.param(("fingerprint", "modes"), [["x"]], INCOMPLETE + "(ValueError(", id="mode-no-name"),
         pytest.param(("duration_s",), "long", INCOMPLETE + "(ValueError(", id="duration-no-number"),

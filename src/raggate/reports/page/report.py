@@ -104,7 +104,7 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     if measured:
         yield "Judged", _time(run.started)
     # the golden set of a part has no others by now
-    asked, part = counted(len(run.golden.cases), "question"), run.selection
+    asked, part = run.golden.asked, run.selection
     if part is not None:
         asked = f"{len(part.asked)} of {counted(part.of, 'question')}"
     yield "Asked" if run.stopped is None else "To be asked", ", ".join([asked, *review.scorecard.slices])

@@ -62,7 +62,13 @@ def opening(review: Review) -> Section:
         head(
             review.verdict.outcome,
             safe(review.run.suite, limit=width),
-            [*_part(review, length), *_merging(review, length), *_numbers(review, length), _sentences(review, length)],
+            [
+                *_part(review, length),
+                *_merging(review, length),
+                *_tier(review, length),
+                *_numbers(review, length),
+                _sentences(review, length),
+            ],
             greeting=greeting(review),
         )
         for width, length in ((300, 600), (60, 300))
@@ -81,6 +87,14 @@ def _part(review: Review, length: int) -> Iterator[str]:
     """Say before all else that only a part of the questions was asked."""
     if review.run.selection is not None:
         yield f"**{inert(review.verdict.sentences[0], limit=length, middle=True)}**"
+
+
+def _tier(review: Review, length: int) -> Iterator[str]:
+    """Say of a suite that asks some questions of its file how many, before any good news."""
+    golden = review.run.golden
+    if golden.part_of is not None:
+        chosen = f"This suite asks {golden.asked}; its result says nothing of the others."
+        yield inert(chosen, limit=length, middle=True)
 
 
 def _numbers(review: Review, length: int) -> Iterator[str]:

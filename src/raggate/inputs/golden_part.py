@@ -1,0 +1,66 @@
+"""A golden set and what a configuration says of it -> the questions that the suite asks. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from raggate.config.question_settings import Questions
+from raggate.errors import UsageError
+from raggate.models.case_hash import digest
+from raggate.models.case_packing import by_id
+from raggate.models.golden import Case, Golden
+from raggate.text.lots import lot
+from raggate.text.nearest import suggestion
+from raggate.text.numbers import counted
+from raggate.text.quote import quoted
+from raggate.text.yamlio import Path
+
+Refuse = Callable[[Path, str], UsageError]
+"""Makes the error of what is wrong with a key of the configuration."""
+
+
+def part_of(whole: Golden, questions: Questions | None, refuse: Refuse) -> Golden:
+    """Give the golden set of a suite: all of it, or the questions that its configuration chooses, in the same order.
+
+    Args:
+        whole: what the file holds. One that lies on disk is read once, and of it only what is asked is kept.
+        questions: the section `questions`; None for all of them.
+        refuse: see `Refuse`.
+
+    Raises:
+        UsageError: what `refuse` makes of a tag that no question has, and of a choice that no question fits.
+    """
+    if questions is None:
+        return whole
+    strange, kept = set(questions.tags), by_id(())
+    for case in whole.cases:
+        strange.difference_update(case.tags)
+        if chosen(case, questions):
+            kept.append(case)
+    for index, tag in enumerate(questions.tags):
+        if tag in strange:
+            raise refuse(("questions", "tags", index), _no_tag(tag, whole))
+    if not kept:
+        text = f"none of the {counted(len(whole.cases), 'question')} of {whole.name} is chosen: nothing would be asked"
+        raise refuse(("questions",), text)
+    if len(kept) == len(whole.cases):
+        return whole
+    cases = kept if kept.on_disk else tuple(kept)
+    return replace(whole, cases=cases, hash=digest(cases), part_of=len(whole.cases))
+
+
+def chosen(case: Case, questions: Questions) -> bool:
+    """Say whether a question is one of a suite. Nothing but the question itself has a say."""
+    named = (questions.must_pass and case.must_pass) or any(tag in questions.tags for tag in case.tags)
+    return named or _drawn(case.id, questions.sample)
+
+
+def _drawn(case_id: str, share: float | None) -> bool:
+    """Draw by the id alone, so that neither other questions, nor rewording one or moving its line, draw anew."""
+    return share is not None and int.from_bytes(lot("sample", case_id)[:8]) / (1 << 64) < share
+
+
+def _no_tag(tag: str, whole: Golden) -> str:
+    known: Iterable[str] = dict.fromkeys(name for case in whole.cases for name in case.tags)
+    return f"no question of {whole.name} has the tag {quoted(tag)}{suggestion(tag, known)}"

@@ -1,0 +1,113 @@
+"""Two suites of one golden file: a small one, which asks some of its questions, and the one that asks all."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from project import Project
+from raggate.pipeline import run_directory
+
+TIER = "questions: {tags: [personal], must_pass: true}\n"
+ASKED = "12 of 24 questions of golden.jsonl"
+
+
+def as_smoke(project: Project) -> Path:
+    """Write the configuration of the small suite, beside that of the large one."""
+    path = project.root / "raggate.smoke.yml"
+    path.write_text(TIER + project.config.read_text().replace("suite: small", "suite: smoke"))
+    return path
+
+
+@pytest.fixture(scope="module")
+def tiers_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a repository in which both suites have a baseline."""
+    project = promoted_once.copied(tmp_path_factory.mktemp("tiers"))
+    as_smoke(project)
+    assert project.command("run", "-c", "raggate.smoke.yml").code == 0
+    done = project.command("promote", "latest", "-c", "raggate.smoke.yml")
+    assert done.code == 0, done.err
+    return project
+
+
+@pytest.fixture
+def tiers(tiers_once: Project, tmp_path: Path) -> Project:
+    """Give such a repository to change."""
+    return tiers_once.copied(tmp_path)
+
+
+def ends(project: Project, **environment: str) -> dict[str, dict[str, Any]]:
+    """Check both suites in one command, and give how each ended."""
+    done = project.command("check", "-c", "raggate.smoke.yml", "-c", "raggate.yml", "--json", **environment)
+    suites = json.loads(done.out)["result"]["suites"]
+    assert done.code == max(suite["exit_code"] for suite in suites)
+    return {suite["suite"]: suite for suite in suites}
+
+
+@pytest.mark.parametrize(
+    ("lost", "codes"), [("kernel", {"smoke": 0, "small": 1}), ("anchovy", {"smoke": 1, "small": 1})]
+)
+def test_each_is_judged_by_its_own_questions(tiers: Project, lost: str, codes: dict[str, int]) -> None:
+    """A loss of questions that the small suite leaves out is red in the large one alone; of those it asks, in both."""
+    suites = ends(tiers, FAKE_BEHAVIOUR=f"lose:{lost}")
+    assert {name: suite["exit_code"] for name, suite in suites.items()} == codes
+    asked = {name: run_directory.read(Path(suite["run_directory"])) for name, suite in suites.items()}
+    assert {name: len(run.results) for name, run in asked.items()} == {"smoke": 12, "small": 24}
+    assert asked["smoke"].golden.asked == ASKED
+    assert all(case.tags == ("personal",) for case in asked["smoke"].golden.cases)
+
+
+def test_reports_say_what_was_asked(tiers: Project) -> None:
+    """Terminal, page and summary say how many of how many questions, and that nothing is said of the others."""
+    done = tiers.command("check", "-c", "raggate.smoke.yml")
+    assert done.code == 0, done.err
+    assert f"suite smoke · {ASKED} · hybrid" in done.out
+    told = (tiers.last_run() / "summary.md").read_text()
+    assert f"> This suite asks {ASKED}; its result says nothing of the others." in told
+    assert ASKED in (tiers.last_run() / "report.html").read_text()
+    lint = tiers.command("lint", "-c", "raggate.smoke.yml")
+    assert "suite smoke: 12 of 24 questions, gate.policy either" in lint.out
+    part = tiers.command("check", "-c", "raggate.smoke.yml", "--case", "kernel-first")
+    assert part.code == 2
+    assert "--case: the suite's part of the golden set has no question 'kernel-first'" in part.err
+
+
+def test_the_base_chooses_the_questions(tiers: Project) -> None:
+    """A change that chooses fewer is judged by those of the base, and named as one that loosens the gate."""
+    tiers.commit()
+    path = tiers.root / "raggate.smoke.yml"
+    path.write_text(path.read_text().replace(TIER, "questions: {sample: 0.2, must_pass: true}\n"))
+    done = tiers.command("check", "-c", "raggate.smoke.yml", "--against", "HEAD", FAKE_BEHAVIOUR="lose:anchovy")
+    assert done.code == 1
+    verdict = tiers.verdict()
+    (loosens,) = [reason["message"] for reason in verdict["warnings"] if reason["code"] == "loosens-gate"]
+    assert "questions.tags" in loosens
+    assert verdict["preview"]["golden"]["removed"]
+
+
+def test_a_change_that_leaves_no_question_of_a_tag(tiers: Project) -> None:
+    """A change that takes the tag off the last question would leave nothing to ask, so it does not pass."""
+    tiers.commit()
+    tiers.write_cases([{**case, "tags": ["work"]} for case in tiers.cases()])
+    done = tiers.command("check", "-c", "raggate.smoke.yml", "--against", "HEAD")
+    assert done.code == 3, done.out
+    assert "raggate.smoke.yml:1: questions.tags[0]: no question of golden.jsonl has the tag 'personal'" in done.out
+
+
+def test_a_question_that_is_added_elsewhere_changes_nothing(tiers: Project) -> None:
+    """Questions that the small suite does not ask come and go without it: its baseline stays comparable."""
+    first, *rest = [case for case in tiers.cases() if case["tags"] == ["work"]]
+    others = [case for case in tiers.cases() if case["tags"] != ["work"]]
+    tiers.write_cases([{**first, "id": "new"}, *rest, *others])
+    done = tiers.command("check", "-c", "raggate.smoke.yml")
+    assert done.code == 0, done.out
+    assert tiers.verdict()["golden_changes"] == {
+        "added": [],
+        "removed": [],
+        "relabelled": [],
+        "refiled": [],
+        "released": [],
+    }
