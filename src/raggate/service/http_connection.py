@@ -25,6 +25,7 @@ MAX_HEAD_BYTES = 100 << 10
 MAX_EXCERPT_BYTES = 64 << 10
 """Of an error body; what is longer costs the connection."""
 
+_BYTES_AT_ONCE = 8 << 10  # in chunks of a byte each, more would hold up the timeouts of all others
 _IDLE_SECONDS = 5.0  # servers close what is unused for longer, and a question must not meet that
 
 
@@ -115,6 +116,8 @@ class Connection(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Take the connection over."""
         self._transport = cast("asyncio.Transport", transport)
+        # the loop's own name for what it passes to recv(), 256 KiB if nothing else is said
+        self._transport.max_size = _BYTES_AT_ONCE  # type: ignore[attr-defined]
         self._readable = select.poll()
         self._readable.register(transport.get_extra_info("socket"), select.POLLIN)
 

@@ -10,7 +10,7 @@ from raggate.models.run import Failure, FailureKind
 from raggate.text.quote import cut
 
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense
-_HUNG_UP = ("Server disconnected", "peer closed connection")
+_HUNG_UP = ("Server disconnected", "peer closed connection", "peer unexpectedly closed connection")
 
 
 @dataclass(frozen=True, slots=True)

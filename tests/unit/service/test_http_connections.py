@@ -216,6 +216,10 @@ UNSAID = "connection lost: Server disconnected without sending a response. (agai
         (http(b"200 OK\nContent-Length: 9", b"{}"), f"{SHORT} (received 2 bytes, expected 9) (again)"),
         (http(b"200 OK\nTransfer-Encoding: chunked", b"9\r\n{}"), f"{SHORT} (incomplete chunked read) (again)"),
         (http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n"), f"{SHORT} (incomplete chunked read) (again)"),
+        (
+            http(b"200 OK\nTransfer-Encoding: chunked", b"2\r\n{}\r\n0"),
+            "connection lost: peer unexpectedly closed connection (again)",
+        ),
         (b"", UNSAID),
         (b"HTTP/1.1 200 OK\r\nContent-Le", UNSAID),
         (http(b"100 Continue"), UNSAID),
@@ -311,6 +315,21 @@ def test_a_header_that_would_be_two_is_not_sent() -> None:
         assert (len(server.heard), server.connections) == (1, 2)
 
     asyncio.run(test())
+
+
+def test_little_of_an_answer_is_read_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer in many small chunks takes long to read, and meanwhile no other question can time out."""
+    sizes: list[int] = []
+    read = http_connection.Connection.data_received
+
+    def counted(self: http_connection.Connection, data: bytes) -> None:
+        sizes.append(len(data))
+        read(self, data)
+
+    monkeypatch.setattr(http_connection.Connection, "data_received", counted)
+    raw = http(b"200 OK\nTransfer-Encoding: chunked", b"1\r\nx\r\n" * LIMIT * 10)
+    assert told(answered(raw, by_h11)) == "the body has more than 1024 bytes"
+    assert max(sizes) <= 8192
 
 
 # --- what becomes of the connection
