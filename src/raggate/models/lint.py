@@ -103,7 +103,7 @@ CHECKS: dict[str, Check] = {
     ),
     "removed-question": Check(
         "warning",
-        "A question of the baseline is missing from the golden set.",
+        "A question of the baseline is missing from those of the suite.",
         "Restore it, or promote a run without it.",
     ),
     "unread-heading": Check(

@@ -77,7 +77,7 @@ def _nothing(choice: Choice, golden: Golden) -> UsageError:
     ids = [case.id for case in golden.cases]
     if choice.matching is None:
         return UsageError(
-            f"no question of {golden.name} fits {choice.words}: nothing was asked",
+            f"no question of {_place(golden)} fits {choice.words}: nothing was asked",
             hint="All that is said must hold of a question; say less.",
         )
     searched = expressions.words_of(choice.matching)
@@ -85,6 +85,10 @@ def _nothing(choice: Choice, golden: Golden) -> UsageError:
     words = (word.strip(".,:;?!()\"'") for case in golden.cases for text in _texts(case) for word in text.split())
     meant = suggestion(searched[0], dict.fromkeys(words)) if searched else ""
     return UsageError(
-        f"no question of {golden.name} fits {choice.words}: nothing was asked{meant}",
+        f"no question of {_place(golden)} fits {choice.words}: nothing was asked{meant}",
         hint=f"The nearest ids: {', '.join(map(cut, like))}." if like else "",
     )
+
+
+def _place(golden: Golden) -> str:
+    return golden.name if golden.part_of is None else f"the suite's part of {golden.name}"

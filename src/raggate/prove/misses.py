@@ -129,7 +129,7 @@ def _unchanged(trial: Trial, silent: Sequence[str]) -> str:
     if trial.kind == "http":
         return "every answer came, and was the same: retries are counted, and how long an answer takes is not gated"
     if trial.notes:
-        return f"no question of the golden set brings up one of these {len(trial.notes)} notes{_named(silent)}"
+        return f"no question of the suite brings up one of these {len(trial.notes)} notes{_named(silent)}"
     return "no answer changed"
 
 

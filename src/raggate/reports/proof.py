@@ -83,7 +83,7 @@ def _unasked(proof: GateProof) -> str:
     names = [f"- {inert(note, limit=200)}" for note in proof.unasked[:SHOWN_NOTES]]
     more = len(proof.unasked) - SHOWN_NOTES
     names += [f"- and {more} more, in proof.json"] if more > 0 else []
-    meaning = "What happens to them is seen by no question of the golden set."
+    meaning = "What happens to them is seen by no question of the suite."
     return f"## Missing questions\n\n{proof_words.missing_questions(proof)}. {meaning}\n\n" + folded(
         "These notes", "\n".join(names)
     )

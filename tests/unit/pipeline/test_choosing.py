@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -74,6 +75,17 @@ def test_what_is_refused(choice: dict[str, object], problem: str, hint: str) -> 
         chosen(**choice)
     assert problem in caught.value.message
     assert hint in caught.value.hint
+
+
+def test_a_question_that_the_suite_leaves_out_may_stand_in_the_file() -> None:
+    """Of a suite that asks a part of its file nothing is said of the rest."""
+    part = replace(GOLDEN, part_of=9)
+    for choice, problem in (
+        (Choice(cases=("tea",)), "--case: the suite's part of the golden set has no question 'tea'"),
+        (Choice(matching="tea"), f"no question of the suite's part of {GOLDEN.name} fits -k tea"),
+    ):
+        with pytest.raises(UsageError, match=problem):
+            selected(choice, part, broken())
 
 
 def test_the_words_of_a_choice() -> None:

@@ -78,7 +78,7 @@ SEEN = "a loss of 4 points is seen four times out of five"
         ),
         (
             {"drop": 0.0, "changed": 0, "notes": ("work/a.md", "work/b.md")},
-            "no question of the golden set brings up one of these 2 notes: work/a.md, work/b.md",
+            "no question of the suite brings up one of these 2 notes: work/a.md, work/b.md",
         ),
         (
             {"drop": 0.0, "changed": 0, "kind": "http"},

@@ -50,7 +50,7 @@ def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Ite
     for name, rel_path in vault.texts:
         if (name, rel_path) not in asked:
             place = posixpath.normpath(f"{folders[name]}/{rel_path}")
-            yield LintFinding("unasked-note", place, 1, "", "no question names this note")
+            yield LintFinding("unasked-note", place, 1, "", "no question of the suite names this note")
 
 
 def check_encoding(vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFinding]:

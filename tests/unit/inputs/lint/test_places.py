@@ -46,7 +46,7 @@ def test_a_note_of_several_vaults() -> None:
     """A path that two vaults have is two places, until the support or the case names one."""
     notes = vault(a={"t.md": "# A\n"}, b={"t.md": "# A\n"})
     assert found(make_support("t.md"), notes) == [("ambiguous-anchor", "g", 4, "'t.md' is in the vaults a and b")]
-    unasked = ("unasked-note", "vault/b/t.md", 1, "no question names this note")
+    unasked = ("unasked-note", "vault/b/t.md", 1, "no question of the suite names this note")
     assert found(make_support("t.md", vault="a"), notes) == [unasked]
     assert found(make_support("t.md"), notes, vaults=("a",)) == [unasked]
 
@@ -55,7 +55,7 @@ def test_notes_without_a_question() -> None:
     """Every note that no support names is told by its own path."""
     notes = vault(a={"t.md": TWICE, "x/y.md": "# Y\n"})
     assert found(make_support("t.md", "# Trip"), notes) == [
-        ("unasked-note", "vault/a/x/y.md", 1, "no question names this note")
+        ("unasked-note", "vault/a/x/y.md", 1, "no question of the suite names this note")
     ]
     # what the API calls by an id of its own may be any of them
     assert found(Support(rel_path="", doc_id="7"), notes) == []
