@@ -168,6 +168,15 @@ def _other_image(two: Path) -> None:
         change_receipt(two.parent / f"shard-{shard}-of-3", images=(f"sha256:{digit * 64}",))
 
 
+def _not_repeated(two: Path) -> None:
+    """Leave no second answer in any shard, with receipts that fit."""
+    for number in (1, 2, 3):
+        directory = two.parent / f"shard-{number}-of-3"
+        receipt = shard_directory.read_receipt(directory)
+        probes = [*shard_directory.read(directory, receipt).probes]
+        shard_directory.complete(directory, replace(receipt, again=0), [], probes, receipt.files["results.jsonl"])
+
+
 def _renumbered(two: Path) -> None:
     shutil.rmtree(two)
     shutil.copytree(two.parent / "shard-1-of-3", two)
@@ -205,6 +214,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_cut, "shard 2 of 3: {two}/results.jsonl: its SHA-256 is not that of the receipt"),
         (_other_index, "shard 2: it saw another index: chunk_tokens 9, where shard 1 saw 8"),
         (_other_image, "shard 2: it saw another image of the API: sha256:bbb"),
+        (_not_repeated, " questions that are asked a second time have one answer alone"),
         (_renumbered, "shard 2 of 3: {two}: its answers are not one to each of its questions"),
     ],
 )

@@ -31,6 +31,11 @@ def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
     return repeats.sample(of_these, inputs.config.ask.repeat_sample)
 
 
+def due(inputs: Inputs) -> bool:
+    """Say whether a whole run asks a second time: not where all is asked several times anyway, nor of a program."""
+    return inputs.config.ask.repeat == 1 and inputs.config.ask.adapter != "kebab"
+
+
 def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
     """Draw the questions, by mode and id, of which some are asked again: more than are, as some may have no answer."""
     questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes))
