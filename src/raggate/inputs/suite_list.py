@@ -125,13 +125,15 @@ def _name(config: str, against: str | None, remote: sources.Remote | None) -> st
 
 
 def _check_names(suites: Sequence[SuiteFile]) -> None:
-    by_name: Mapping[str, list[str]] = {suite.suite: [] for suite in suites}
+    # some file systems take names that differ by case for one
+    by_name: Mapping[str, list[SuiteFile]] = {suite.suite.casefold(): [] for suite in suites}
     for suite in suites:
-        by_name[suite.suite].append(suite.config)
+        by_name[suite.suite.casefold()].append(suite)
     doubled = [
-        f"suite {quoted(name)} is named by {len(files)} configurations: {', '.join(map(quoted, files[:5]))}"
-        for name, files in by_name.items()
-        if len(files) > 1
+        f"suite {quoted(alike[0].suite)} is named by {len(alike)} configurations: "
+        f"{', '.join(quoted(suite.config) for suite in alike[:5])}"
+        for alike in by_name.values()
+        if len(alike) > 1
     ]
     if doubled:
         raise UsageError(doubled, hint="Give each a `suite:` of its own: comments and check runs are known by it.")
