@@ -110,7 +110,7 @@ def test_the_base_names_the_suites(repository: Path) -> None:
 
 @pytest.mark.parametrize("name", ["b", "B"])
 def test_two_suites_of_one_name(repository: Path, name: str) -> None:
-    """They would share a comment and files, also where case alone differs: both are named, whoever brings the second."""
+    """They would share a comment and files, also if only case differs: both are named, whoever brings the second."""
     write(repository / "services/z/raggate.yml", f"suite: {name}\n")
     with pytest.raises(UsageError) as refused:
         suite_list.find(["services/*/raggate.yml"], against="HEAD")
