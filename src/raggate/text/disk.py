@@ -35,7 +35,8 @@ def naming(error: OSError, path: Path) -> OSError:
 
 
 def _space_left(path: Path | None) -> str:
-    place = next((parent for parent in path.absolute().parents if parent.is_dir()), None) if path else None
+    # a directory may be a disk of its own, as that of temporary files often is
+    place = next((part for part in (path, *path.absolute().parents) if part.is_dir()), None) if path else None
     if place is None:
         return ""
     try:
