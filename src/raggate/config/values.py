@@ -46,6 +46,8 @@ def _http(url: str) -> str:
     try:
         parts = urlsplit(url)
         port = parts.port
+        # a name that has an empty or too long part cannot be looked up
+        (parts.hostname or "").encode("idna")
     except ValueError:
         raise problem from None
     if parts.scheme not in {"http", "https"} or not parts.hostname or port == 0 or not url.isprintable() or " " in url:

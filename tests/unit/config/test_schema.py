@@ -310,8 +310,10 @@ def test_url(url: str, expected: str) -> None:
 
 @each_row(
     "url",
-    ["ftp://x", "x:80", "http://", "http://[::1", "http://x:99999", "http://x:port", "http://x:0", "", "http://x/a b"],
-    ids=["scheme", "no scheme", "no host", "half an address", "port range", "port name", "port 0", "empty", "blank"],
+    ["ftp://x", "x:80", "http://", "http://[::1", "http://x:99999", "http://x:port", "http://x:0", "", "http://x/a b"]
+    + ["http://a..b", f"http://{'a' * 64}.example"],
+    ids=["scheme", "no scheme", "no host", "half an address", "port range", "port name", "port 0", "empty", "blank"]
+    + ["empty label", "long label"],
 )
 def test_url_is_refused(url: str) -> None:
     """What is no HTTP URL is refused with an example of one."""
