@@ -31,7 +31,8 @@ from tries import tried
 
 LIMIT = 1024
 SETTINGS = Ask(max_body_bytes=LIMIT, read_timeout=5, connect_timeout=5)
-IMPATIENT = Ask(max_body_bytes=LIMIT, read_timeout=0.05, connect_timeout=0.05)
+IMPATIENT = Ask(max_body_bytes=LIMIT, read_timeout=0.05)
+UNCONNECTED = Ask(max_body_bytes=LIMIT, connect_timeout=0.05)
 CERTIFICATE = Path(__file__).parents[2] / "data" / "loopback.pem"
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}"
 
@@ -463,11 +464,12 @@ def test_a_byte_now_and_then_is_no_silence() -> None:
     """The read timeout is that of one byte; the whole has the time of the question."""
 
     async def test() -> None:
-        async with serving(lambda _: b"") as server, connected(server.port, IMPATIENT) as connections:
+        settings = Ask(max_body_bytes=LIMIT, read_timeout=0.5)
+        async with serving(lambda _: b"") as server, connected(server.port, settings) as connections:
             asked = asyncio.create_task(connections.exchange(request()))
-            for position in range(len(OK)):
-                await asyncio.sleep(0.005)
-                server.writers[0].write(OK[position : position + 1])
+            for part in (OK[:10], OK[10:20], OK[20:]):
+                await asyncio.sleep(0.2)
+                server.writers[0].write(part)
             assert (await asked).body == b"{}"
 
     asyncio.run(test())
@@ -483,7 +485,7 @@ def test_a_connection_that_does_not_come_about(engine: Engine) -> None:
         for other in waiting:
             other.setblocking(False)
             other.connect_ex(full.getsockname())
-        miss = asyncio.run(outcome(engine, f"http://127.0.0.1:{full.getsockname()[1]}", IMPATIENT))
+        miss = asyncio.run(outcome(engine, f"http://127.0.0.1:{full.getsockname()[1]}", UNCONNECTED))
         for other in waiting:
             other.close()
     assert told(miss) == "no connection within 0.05 s"
