@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import subprocess
 import threading
 import time
@@ -46,6 +47,33 @@ def test_the_descriptions_are_valid(flavour: str) -> None:
     description = json.loads((EVENTS.parent / f"{flavour}.json").read_text(encoding="utf-8"))
     # reading it checks it
     assert OpenAPI.from_dict({**description, "servers": [{"url": contract.HOST}]}).spec["paths"]
+
+
+@pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
+def test_answers_of_one_shape_are_checked_once(flavour: str) -> None:
+    """What the fake leaves out of a shape no schema looks at: text between its two lengths, and how great a number is.
+
+    A second text that is too long, and one of a shape that had a problem before, is seen nevertheless.
+    """
+    words = (contract.HERE / f"{flavour}.json").read_text(encoding="utf-8")
+    limits = {int(limit) for limit in re.findall(r'"m(?:ax|in)Length": ?(\d+)', words)}
+    assert {limit for limit in limits if limit > contract.SHORT} == {contract.LONG}
+    assert max(int(limit) for limit in re.findall(r'"m(?:ax|in)imum": ?(\d+)', words)) < contract.GREAT
+    assert not re.findall(r'"(?:exclusiveM\w+|multipleOf|uniqueItems|const)":|"pattern": ?"', words)
+    described = contract.load(flavour)
+    found = described.find("POST", f"{R}/check-runs")
+    assert found is not None
+
+    def problems(summary: str, **fields: object) -> list[str]:
+        body = {"name": "raggate", "head_sha": "1" * 40, "output": {"title": "t", "summary": summary}, **fields}
+        return described.request_problems(*found, query=[], body=json.dumps(body).encode())
+
+    text = "word " * 20
+    assert problems(text) == problems(text * 2) == []
+    assert problems(text, status="no such status") != []
+    assert problems(text * 2, status="no such status") != []
+    assert problems("word " * 20_000) != []
+    assert problems(text, output=[]) != []
 
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])

@@ -23,6 +23,12 @@ HOST = "http://fake"
 MULTI_SEGMENT = {"path", "ref", "branch", "basehead"}
 _MOMENT = "2026-01-01T00:00:00Z"
 _MISSING = object()
+_SPACE = re.compile(r"\s")
+_SHA = re.compile(r"[0-9a-f]{40}")
+SHORT, LONG = 40, 65_535
+"""No limit of a string is between them, in characters."""
+GREAT = 100
+"""No limit of a number is above."""
 _PORT = re.compile(rb"(//127\.0\.0\.1):\d+\b")
 
 
@@ -129,7 +135,8 @@ class Contract:
         GitHub describes few of its errors: one whose status is not described only has to carry a message. Contents
         asked for as raw bytes have no schema.
         """
-        key = ("response", route.operation, *sorted(parameters.items()), "?", status, content_type)
+        # what an answer may hold does not depend on the parameters of its address
+        key = ("response", route.operation, status, content_type)
         return self._once(
             key,
             body,
@@ -159,15 +166,19 @@ class Contract:
     def _once(
         self, key: tuple[Hashable, ...], body: bytes | None, check: Callable[[bytes | None], list[str]]
     ) -> list[str]:
-        """Check what was not checked before: nearly all of a test's exchanges are those of another test.
+        """Check what was not checked before: nearly all of a test's exchanges have the shape of another test's.
 
         Two bodies are the same when they differ in nothing but the port that a fake happens to listen on.
         """
         same = None if body is None else _PORT.sub(rb"\1:1", body)
-        key = (*key, None if same is None else hashlib.sha256(same).digest())
-        if key not in self._checked:
-            self._checked[key] = tuple(check(same))
-        return list(self._checked[key])
+        exact = (*key, None if same is None else hashlib.sha256(same).digest())
+        if exact not in self._checked:
+            shape = (*key, _shape_of(same))
+            # a problem is worded with the values that have it
+            if self._checked.get(shape, (None,)):
+                self._checked[shape] = tuple(check(same))
+            self._checked[exact] = self._checked[shape]
+        return list(self._checked[exact])
 
     def knows(self, schema: str, name: str) -> bool:
         """Tell whether this version of GitHub has a field."""
@@ -237,6 +248,34 @@ class Contract:
         if kind == "object" or "properties" in schema:
             return self._filled(schema, {}, url)
         return {"array": [], "integer": 0, "number": 0, "boolean": False}.get(kind)
+
+
+def _shape_of(body: bytes | None) -> Hashable:
+    """Give what a description can tell bodies apart by; a body that is no JSON is told apart by all of it."""
+    try:
+        return body if body is None else _shape(json.loads(body))
+    except ValueError:
+        return body
+
+
+def _shape(value: Any) -> Hashable:
+    """Leave out what no schema of GitHub looks at: which commit or number it is, and the words of a text.
+
+    What is short or has no space may be one of an enumeration, a moment or an address, and stays as it is.
+    """
+    match value:
+        case dict():
+            return ("object", *((name, _shape(part)) for name, part in sorted(value.items())))
+        case list():
+            return ("array", len(value), *dict.fromkeys(map(_shape, value)))
+        case str() if len(value) > SHORT and _SPACE.search(value):
+            return ("text", len(value) > LONG)
+        case str():
+            return ("name", "" if _SHA.fullmatch(value) else value)
+        case bool() | None:
+            return (type(value).__name__, value)
+        case _:
+            return (type(value).__name__, min(value, GREAT))
 
 
 def _told(error: BaseException) -> str:

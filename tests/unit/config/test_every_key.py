@@ -174,12 +174,15 @@ def is_many(annotation: Any) -> bool:
     return get_origin(annotation) in {dict, list} or any(map(is_many, get_args(annotation)))
 
 
+# compiled once for hundreds of keys, as every process that collects the tests asks for the rows of them all
+PATTERNS = {row: re.compile(re.escape(row).replace(r"\*", "[^.]+")) for row in KEYS}
+BELOW = {row: re.compile(PATTERNS[row].pattern[:-5] + ".+") for row in KEYS if row.endswith("*")}
+
+
 @cache
 def pattern_of(key: str) -> str | None:
     """Give the row that a key stands in: its own, or the longest that ends in `*`."""
-    parts = {row: re.escape(row).replace(r"\*", "[^.]+") for row in KEYS}
-    rows = [row for row, part in parts.items() if re.fullmatch(part, key)]
-    rows += [row for row, part in parts.items() if row.endswith("*") and re.fullmatch(part[:-5] + ".+", key)]
+    rows = [row for row, pattern in (*PATTERNS.items(), *BELOW.items()) if pattern.fullmatch(key)]
     return max(rows, key=lambda row: (row == key, len(row)), default=None)
 
 
