@@ -22,7 +22,7 @@ _LOCKS = ("requirements.lock", "requirements-build.lock")
 
 _COPY = hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]
 ACTION = f"raggate-test-action:{_COPY}"
-NOTES_API = f"raggate-test-notes-api:{_COPY}"
+EXAMPLE_API = f"raggate-test-notes-api:{_COPY}"
 """Names of the images: each working copy has its own, so that two can be tested at the same time."""
 
 
@@ -99,5 +99,5 @@ def example_api() -> str:
             check=True,
         )
         shutil.copy(source / "Dockerfile", scratch)
-        docker("build", "-q", "-t", NOTES_API, scratch)
-    return NOTES_API
+        docker("build", "-q", "-t", EXAMPLE_API, scratch)
+    return EXAMPLE_API

@@ -28,7 +28,7 @@ from rendered import visible
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(600)]
 
 FILES = ("golden", "baselines", "raggate.yml", "raggate.container.yml")
-GATE = {"config": "raggate.container.yml", "api-image": "raggate-test-notes-api"}
+GATE = {"config": "raggate.container.yml", "api-image": image.EXAMPLE_API}
 NAME = "someone/repo"
 EVENTS = ROOT / "tests" / "fakes" / "github" / "events"
 WRITES = {"contents": "read", "pull-requests": "write", "checks": "write", "actions": "read"}

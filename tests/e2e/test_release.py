@@ -22,7 +22,7 @@ from e2e.image import ROOT
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(600)]
 
 CONFIG = "{version: 0.1, storage: {filesystem: {rootdirectory: %s}}, http: {addr: '%s'}}"
-GATE = {"config": "raggate.container.yml", "api-image": "raggate-test-notes-api"}
+GATE = {"config": "raggate.container.yml", "api-image": image.EXAMPLE_API}
 
 
 @pytest.fixture
@@ -64,7 +64,6 @@ def _wait(address: str) -> None:
 def test_released_action_runs_the_pushed_image_by_digest(tmp_path: Path, registry: str) -> None:
     """The released action.yml gates with the image of its digest, also where the tag was moved since."""
     built, api = image.action(), image.example_api()
-    assert api == GATE["api-image"]
     tag = f"{registry}/raggate:9"
     docker("tag", built, tag)
     docker("push", "-q", tag)
