@@ -39,11 +39,15 @@ def values_of(results: Iterable[Result], state: IndexState | None) -> dict[str, 
     for result in results:
         for key, value in _facts_of(result):
             values.setdefault(key, set()).add(str(value))
-    for key in ("documents", "chunks"):
-        count = getattr(state, key, None)
-        if key not in values and count is not None:
-            values[key] = {str(count)}
+    for key, count in counts_of(state).items():
+        values.setdefault(key, {str(count)})
     return {key: tuple(sorted(texts)[:MOST_VALUES]) for key, texts in sorted(values.items())}
+
+
+def counts_of(state: IndexState | None) -> dict[str, int]:
+    """Give the documents and chunks of an index, as far as its status tells."""
+    counts = {} if state is None else {"documents": state.documents, "chunks": state.chunks}
+    return {key: count for key, count in counts.items() if count is not None}
 
 
 def _facts_of(result: Result) -> Iterator[tuple[str, Any]]:

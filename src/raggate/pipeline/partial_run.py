@@ -10,6 +10,7 @@ from raggate.models.provenance import KeptFrom, exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState, Started
+from raggate.pipeline import index_facts
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.long_sequence import LongSequence
 
@@ -64,8 +65,7 @@ class PartialRun:
     def noted_in(self, run: Run) -> Run:
         """Note image, size of the index, repeats and probes in a run. None of them makes runs incomparable."""
         image = exact_image(self.images[-1]) if self.images else ""
-        counts = {key: getattr(self.index, key, None) for key in ("documents", "chunks")}
-        beside: dict[str, object] = {key: count for key, count in counts.items() if count is not None}
+        beside: dict[str, object] = {**index_facts.counts_of(self.index)}
         if self.repeated is not None:
             beside[KEY] = self.repeated.stored()
         if self.probes:

@@ -173,8 +173,7 @@ class UnfinishedRun:
         Raises:
             CannotTell: when it runs from another image, or has another index, than at the first start.
         """
-        counts = {key: getattr(answers.index, key, None) for key in ("documents", "chunks")}
-        index = {key: count for key, count in counts.items() if count is not None}
+        index = index_facts.counts_of(answers.index)
         boot = Boot(begins=self._lines, images=tuple(dict.fromkeys(answers.images)), index=index)
         if not self._lines:
             # nothing was answered before, so nothing can be mixed

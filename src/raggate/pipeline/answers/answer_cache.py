@@ -165,7 +165,9 @@ class AnswerCache:
             # they hold what notes say
             self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
             _refuse_foreign(self.directory)
-            sealed_file.write(self._path, self.secret, Header(origin=origin, index=_counts(answers)), rows)
+            sealed_file.write(
+                self._path, self.secret, Header(origin=origin, index=index_facts.counts_of(answers.index)), rows
+            )
         except (OSError, UsageError) as error:
             self.request.say(f"the answers are not kept: {cut(error)}")
 
@@ -198,7 +200,7 @@ class AnswerCache:
         age, most = days_between(file.header.origin.asked, now()), self.inputs.config.answers.max_age_days
         if age is None or not 0 <= age <= most:
             self.aside = f"they are not of the last {setting(most)} days (answers.max_age_days)"
-        elif file.header.index != _counts(answers):
+        elif file.header.index != index_facts.counts_of(answers.index):
             self.aside = "the API tells other counts of its index than before"
         return None if self.aside else file
 
@@ -256,11 +258,6 @@ def refusal(settings: Config, request: Request) -> str:
     if request.workers > 1 or request.resume is not None:
         return "a run takes them that is asked in one process, from its beginning: without --workers and --resume"
     return ""
-
-
-def _counts(answers: PartialRun) -> dict[str, int]:
-    counts = {key: getattr(answers.index, key, None) for key in ("documents", "chunks")}
-    return {key: count for key, count in counts.items() if count is not None}
 
 
 def _alike(before: Result, now: Result) -> bool:
