@@ -127,7 +127,7 @@ class PairedCases:
     def _gain(
         self, column: _Column, name: str, both: Places, counts: tuple[int, int], *, binary: bool
     ) -> Interval | None:
-        """Give the 95 % interval of the mean change; None where nothing can be said of its spread.
+        """Give the 95% interval of the mean change; None where nothing can be said of its spread.
 
         Args:
             column: the metric.

@@ -207,14 +207,6 @@ class BestScores:
         return self._abstained, self.answered
 
 
-def threshold(cases: Iterable[CaseScore]) -> Range | None:
-    """Give the scores that a threshold lies between; see `BestScores`."""
-    best = BestScores()
-    for case in cases:
-        best.add(case)
-    return best.threshold
-
-
 def _abstained(case: CaseScore) -> bool:
     return 1 in (case.values.get(ABSTENTION_ACCURACY), case.values.get(FALSE_ABSTENTION_RATE))
 

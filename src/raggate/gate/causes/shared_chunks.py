@@ -70,14 +70,6 @@ def _named(entries: Sequence[ListEntry], *, by_note: bool) -> Iterator[tuple[int
             yield rank, entry.chunk, entry
 
 
-def of_questions(
-    before: Sequence[CaseScore], now: Iterable[CaseScore], *, by_note: bool = False
-) -> Iterator[list[Pair]]:
-    """Give the shared chunks of each question that is the same on both sides."""
-    for old, case in same_questions(before, now):
-        yield shared(old.entries, case.entries, by_note=by_note)
-
-
 def same_questions(before: Sequence[CaseScore], now: Iterable[CaseScore]) -> Iterator[tuple[CaseScore, CaseScore]]:
     """Give the questions of one mode that are the same on both sides, each with its past."""
     known = by_question(before)
@@ -127,25 +119,3 @@ class SharedScores:
             if count >= FEWEST_SHARED
         }
         return {score: others for score, others in shown.items() if not (others and self._by_note)}
-
-
-def rescored(questions: Iterable[Sequence[Pair]], *, by_note: bool = False) -> Mapping[str, bool]:
-    """Say by score whether chunks have other ones; see `SharedScores`."""
-    return _of(questions, by_note=by_note).rescored
-
-
-def largest_shift(questions: Iterable[Sequence[Pair]]) -> float | None:
-    """Give by how much a final score moved at most; see `SharedScores`."""
-    return _of(questions).shift
-
-
-def most_overtaking(questions: Iterable[Sequence[Pair]]) -> int:
-    """Give how many shared chunks of a question rose above one that stood above them, at most."""
-    return _of(questions).overtaking
-
-
-def _of(questions: Iterable[Sequence[Pair]], *, by_note: bool = False) -> SharedScores:
-    scores = SharedScores(by_note=by_note)
-    for pairs in questions:
-        scores.add(pairs)
-    return scores

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -20,8 +21,9 @@ from builders import (
     make_scorecard,
     make_support,
 )
-from raggate.gate.causes.cause_evidence import cause_evidence, list_evidence, threshold
+from raggate.gate.causes.cause_evidence import BestScores, cause_evidence, list_evidence
 from raggate.gate.causes.cause_wording import threshold_change
+from raggate.models.cause import Range
 from raggate.models.comparison import NoteChange
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.list_entries import short_hash
@@ -39,6 +41,14 @@ def answers(abstained: list[float], answered: list[float]) -> list[CaseScore]:
     """Build cases by the best score of their lists."""
     cases = [asked(number, score, score / 2, abstained=True) for number, score in enumerate(abstained)]
     return cases + [asked(100 + number, score, score / 2) for number, score in enumerate(answered)]
+
+
+def threshold(cases: Iterable[CaseScore]) -> Range | None:
+    """Give the scores that a threshold lies between."""
+    best = BestScores()
+    for case in cases:
+        best.add(case)
+    return best.threshold
 
 
 TWENTY = [0.3 + number / 100 for number in range(20)]

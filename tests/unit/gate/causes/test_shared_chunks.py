@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from builders import make_case_score
 from raggate.gate.causes.shared_chunks import (
     FEWEST_SHARED,
-    largest_shift,
-    most_overtaking,
-    of_questions,
+    Pair,
+    SharedScores,
     renumbered,
-    rescored,
+    same_questions,
     shared,
 )
 from raggate.models.scorecard import ListEntry
@@ -21,6 +22,14 @@ from tables import each_row
 def entries(*names: str, scores: dict[str, float] | None = None) -> list[ListEntry]:
     """Build a list: each chunk by its note and its id in it, one letter each."""
     return [ListEntry(note=name[:1].strip(), chunk=name[1:], final=(scores or {}).get(name, 0.5)) for name in names]
+
+
+def scores_of(questions: Sequence[Sequence[Pair]], *, by_note: bool = False) -> SharedScores:
+    """Gather what the shared chunks of some questions show."""
+    scores = SharedScores(by_note=by_note)
+    for pairs in questions:
+        scores.add(pairs)
+    return scores
 
 
 @each_row(
@@ -53,7 +62,7 @@ def test_questions_that_are_the_same() -> None:
     listed = tuple(entries("m1"))
     before = [make_case_score("q1", entries=listed), make_case_score("q2", entries=listed, hash="old")]
     now = [make_case_score(name, entries=listed) for name in ("q1", "q2", "q3")]
-    assert [len(pairs) for pairs in of_questions(before, now)] == [1]
+    assert [len(shared(old.entries, case.entries)) for old, case in same_questions(before, now)] == [1]
 
 
 @each_row(
@@ -70,21 +79,21 @@ def test_questions_that_are_the_same() -> None:
 def test_overtaking(before: str, now: str, most: int) -> None:
     """Counted are shared chunks that rose above one that stood above them: new ones, and those gone, do not count."""
     lists = [shared(*(entries(*(f"m{letter}" for letter in side)) for side in sides)) for sides in ((before, now),)]
-    assert most_overtaking(lists) == most
-    assert most_overtaking([]) == 0
+    assert scores_of(lists).overtaking == most
+    assert scores_of([]).overtaking == 0
 
 
 def test_the_largest_shift() -> None:
     """It is the largest difference of a final score, up or down, of the chunks that have one on both sides."""
     before, now = entries("m1", "n2", scores={"m1": 0.9}), entries("n2", "m1", "o3", scores={"m1": 0.2, "o3": 9.0})
-    assert largest_shift([shared(before, now)]) == pytest.approx(0.7)
-    assert largest_shift([shared(before, [ListEntry(note="m", chunk="1")])]) is None
+    assert scores_of([shared(before, now)]).shift == pytest.approx(0.7)
+    assert scores_of([shared(before, [ListEntry(note="m", chunk="1")])]).shift is None
 
 
 def test_other_scores_of_the_chunks_of_a_note() -> None:
     """Known by their notes alone, chunks have the scores they had; that they have others cannot be told."""
     same = [shared(entries("m1"), entries("m1"), by_note=True)] * FEWEST_SHARED
     other = [shared(entries("m1"), entries("m1", scores={"m1": 0.7}), by_note=True)] * FEWEST_SHARED
-    assert rescored(same, by_note=True) == {"final": False}
-    assert rescored(other, by_note=True) == {}
-    assert rescored(other) == {"final": True}
+    assert scores_of(same, by_note=True).rescored == {"final": False}
+    assert scores_of(other, by_note=True).rescored == {}
+    assert scores_of(other).rescored == {"final": True}
