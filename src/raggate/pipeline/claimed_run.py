@@ -14,6 +14,7 @@ from raggate.errors import CannotTell
 from raggate.inputs import probe_plan
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
+from raggate.models.case_packing import by_id
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
 from raggate.scoring import repeats
@@ -52,12 +53,12 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
     expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected, hint)
     _refuse_wild_numbers(claimed)
-    cases = {case.id: case for case in inputs.golden.cases}
+    cases = by_id(inputs.golden.cases)
     probes = _probes(claimed, inputs)
 
     def trusted(item: LabelledResult) -> LabelledResult:
         # without what it says that judges said
-        return LabelledResult(case=cases[item.case.id], result=_plain_coverage(item.result), labels=item.labels)
+        return LabelledResult(case=cases.named(item.case.id), result=_plain_coverage(item.result), labels=item.labels)
 
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
     run = replace(

@@ -8,6 +8,7 @@ from pathlib import Path
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.gate.latency import slower
 from raggate.inputs.trusted import Inputs
+from raggate.models.case_packing import by_id
 from raggate.models.recheck import LatencyCheck
 from raggate.models.verdict import Review
 from raggate.pipeline.base_build import Asking, base_build
@@ -48,9 +49,9 @@ def compare_latency(
     if settings.base == "ref" and inputs.against is None:
         request.say("the latency is not compared: no commit judges this run, whose source could be built (--against)")
         return None
-    cases = {case.id: case for case in inputs.golden.cases}
+    cases = by_id(inputs.golden.cases)
     chosen = repeats.sample((item.result for item in review.run.results), MOST_QUESTIONS)
-    questions = [(cases[result.case_id], result.mode) for result in chosen]
+    questions = [(cases.named(result.case_id), result.mode) for result in chosen]
     asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
     try:
         return _timed(asking, settings.max_latency_ratio)

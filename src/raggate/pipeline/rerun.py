@@ -15,6 +15,7 @@ from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
+from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
@@ -292,11 +293,11 @@ def _relabelled(run: Run, cases: Golden) -> Run:
 
     What was asked otherwise than that set asks it has no answer any more.
     """
-    by_id = {case.id: case for case in cases.cases}
+    known = by_id(cases.cases)
     items = []
     for item in run.answers:
-        case = by_id.get(item.case.id)
-        if case is not None and _asked(case) == _asked(item.case):
+        place = known.find(item.case.id)
+        if place is not None and _asked(case := place[1]) == _asked(item.case):
             labels, judgements = item.labels, item.judgements
             if case.hash != item.case.hash:
                 again = scoring.label(case, item.result, truncated=labels.truncated, as_read=labels.as_read)

@@ -48,6 +48,16 @@ class KeyedSequence(LongSequence[T]):
                 return place, item
         return None
 
+    def named(self, key: str) -> T:
+        """Give the first item of this name.
+
+        Raises:
+            KeyError: where there is none.
+        """
+        if (known := self.find(key)) is None:
+            raise KeyError(key)
+        return known[1]
+
 
 class _Table:
     """Positions by hash: a table with open addressing, which has at least two slots for each."""

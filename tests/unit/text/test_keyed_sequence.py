@@ -29,6 +29,11 @@ def test_a_name_leads_to_its_first_item(names: list[str]) -> None:
     for name in (*names, "90"):
         place = names.index(name) if name in names else None
         assert sequence.find(name) == (None if place is None else (place, (name, place)))
+        if place is None:
+            with pytest.raises(KeyError):
+                sequence.named(name)
+        else:
+            assert sequence.named(name) == (name, place)
 
 
 def test_names_that_share_a_hash_are_told_apart() -> None:

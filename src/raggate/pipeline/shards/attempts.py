@@ -16,6 +16,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.inputs import probe_plan
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
+from raggate.models.case_packing import by_id
 from raggate.models.golden import Case
 from raggate.models.probe import Probe
 from raggate.models.run_packing import RESULTS
@@ -28,6 +29,7 @@ from raggate.pipeline.shards.receipt import counts
 from raggate.pipeline.shards.shard_directory import ShardAnswers
 from raggate.service.ask import questions_of
 from raggate.text.dates import stamp
+from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -138,7 +140,7 @@ class Due:
 
     plan: Plan
     inputs: Inputs
-    cases: Mapping[str, Case]
+    cases: KeyedSequence[Case]
     probes: Mapping[Probe, int]
 
     @classmethod
@@ -146,7 +148,7 @@ class Due:
         """Say what these inputs ask."""
         private = private_notes(inputs.vault, inputs.config.private)
         probes = Counter(probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private))
-        return cls(plan=plan, inputs=inputs, cases={case.id: case for case in inputs.golden.cases}, probes=probes)
+        return cls(plan=plan, inputs=inputs, cases=by_id(inputs.golden.cases), probes=probes)
 
     def answers(self, attempt: Attempt) -> ShardAnswers:
         """Read the answers of a shard, which must be all that the plan has it ask, and no others.
@@ -157,7 +159,7 @@ class Due:
         place, receipt = attempt.directory, attempt.receipt
         assert receipt is not None  # noqa: S101 - only whole attempts come here
         shard = shard_directory.read(place, receipt)
-        cases = [self.cases[name] for name in self.plan.shards[receipt.shard - 1]]
+        cases = [self.cases.named(name) for name in self.plan.shards[receipt.shard - 1]]
         asking = self.inputs.config.ask
         questions = {(mode, case.id) for case, mode in questions_of(cases, asking.modes)}
         due = {(*question, repeat) for question in questions for repeat in range(1, asking.repeat + 1)}
