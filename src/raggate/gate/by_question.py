@@ -1,13 +1,12 @@
-"""The scores of a scorecard by question, wherever they lie: of many, two numbers each stay in memory. Pure."""
+"""The scores of a scorecard by question, wherever they lie: of many, some twenty bytes each stay in memory. Pure."""
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 
 from raggate.models.scorecard import CaseScore
 from raggate.text import long_sequence
+from raggate.text.keyed_sequence import Places
 
 Key = tuple[str, str]
 """Mode and case id."""
@@ -24,27 +23,21 @@ class _ByQuestion(Mapping[Key, CaseScore]):
     def __init__(self, cases: Sequence[CaseScore]) -> None:
         self._cases = cases
         self._next = 0
-        self._hashes = array("q")
-        self._places = array("I")
+        self._places: Places | None = None
 
     def __getitem__(self, key: Key) -> CaseScore:
-        if not self._hashes:
+        if self._places is None:
             # both sides mostly have the same questions in one order
             if self._next < len(self._cases) and _key(case := self._cases[self._next]) == key:
                 self._next = (self._next + 1) % len(self._cases)
                 return case
-            self._sort()
-        at = bisect_left(self._hashes, hash(key))
-        while at < len(self._hashes) and self._hashes[at] == hash(key):
-            if _key(case := self._cases[self._places[at]]) == key:
+            self._places = Places()
+            for place, other in enumerate(self):
+                self._places.add(hash(other), place)
+        for place in self._places.of(hash(key)):
+            if _key(case := self._cases[place]) == key:
                 return case
-            at += 1
         raise KeyError(key)
-
-    def _sort(self) -> None:
-        hashes = array("q", map(hash, self))
-        self._places = array("I", sorted(range(len(hashes)), key=hashes.__getitem__))
-        self._hashes = array("q", map(hashes.__getitem__, self._places))
 
     def __iter__(self) -> Iterator[Key]:
         return map(_key, self._cases)

@@ -9,10 +9,12 @@ from typing import Self
 from raggate.gate.causes.asked import first_ranks
 from raggate.gate.causes.folder_causes import KINDS, beyond
 from raggate.gate.causes.passages import note_of
+from raggate.models.case_packing import by_id
 from raggate.models.cause import FolderKind
 from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
+from raggate.text.keyed_sequence import KeyedSequence
 
 Before = Mapping[tuple[str, str], CaseScore]
 """The scores of a baseline by mode and case id."""
@@ -31,7 +33,7 @@ class AnswerCounts:
         self.by_mode: dict[str, bytearray] = {}
         self._cases = cases
         self._place = -1
-        self._places: dict[str, int] | None = None
+        self._by_id: KeyedSequence[Case] | None = None
 
     def add(self, item: LabelledResult) -> None:
         """Count an answer."""
@@ -44,11 +46,11 @@ class AnswerCounts:
         # mostly the one after the last, so that the places of all are seldom worth their memory
         place = self._place + 1 if self._place + 1 < len(self._cases) else 0
         if place >= len(self._cases) or self._cases[place].id != case_id:
-            if self._places is None:
-                self._places = {case.id: at for at, case in enumerate(self._cases)}
-            if (known := self._places.get(case_id)) is None:
+            if self._by_id is None:
+                self._by_id = by_id(self._cases)
+            if (known := self._by_id.find(case_id)) is None:
                 return None
-            place = known
+            place = known[0]
         self._place = place
         return place
 

@@ -26,7 +26,7 @@ class KeyedSequence(LongSequence[T]):
     def __init__(self, packing: Packing[T], key: Callable[[T], str], items: Iterable[T] = ()) -> None:
         self._key = key
         self._in_memory: dict[str, int] = {}
-        self._on_disk = _Table()
+        self._on_disk = Places()
         super().__init__(packing, items)
 
     def append(self, item: T) -> None:
@@ -35,7 +35,7 @@ class KeyedSequence(LongSequence[T]):
         if place < long_sequence.FEW:
             self._in_memory.setdefault(self._key(item), place)
         else:
-            self._on_disk.add(hash(self._key(item)) & _HASH, place)
+            self._on_disk.add(hash(self._key(item)), place)
         super().append(item)
 
     def find(self, key: str) -> tuple[int, T] | None:
@@ -43,7 +43,7 @@ class KeyedSequence(LongSequence[T]):
         if (place := self._in_memory.get(key)) is not None:
             return place, self[place]
         # two names may share a hash, so the item has the last word
-        for place in self._on_disk.places(hash(key) & _HASH):
+        for place in self._on_disk.of(hash(key)):
             if self._key(item := self[place]) == key:
                 return place, item
         return None
@@ -59,7 +59,7 @@ class KeyedSequence(LongSequence[T]):
         return known[1]
 
 
-class _Table:
+class Places:
     """Positions by hash: a table with open addressing, which has at least two slots for each."""
 
     def __init__(self) -> None:
@@ -71,7 +71,7 @@ class _Table:
         """Add a position; each is one higher than that before."""
         if not self._hashes:
             self._first = place
-        self._hashes.append(hashed)
+        self._hashes.append(hashed := hashed & _HASH)
         if 2 * len(self._hashes) > len(self._slots):
             self._slots = array("I", [0]) * (2 * len(self._slots))
             for number, known in enumerate(self._hashes, 1):
@@ -85,8 +85,9 @@ class _Table:
                 self._slots[slot] = number
                 return
 
-    def places(self, hashed: int) -> Iterator[int]:
+    def of(self, hashed: int) -> Iterator[int]:
         """Give the positions with this hash, the first first."""
+        hashed &= _HASH
         for slot in self._way(hashed):
             number = self._slots[slot]
             if not number:
