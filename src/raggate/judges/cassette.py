@@ -22,7 +22,7 @@ from raggate.errors import FileError, UsageError
 from raggate.judges.parse import distinct
 from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
-from raggate.text.jsonio import dumps, loads, printable
+from raggate.text.jsonio import dump_line, loads
 from raggate.text.problems import first_problem
 
 MOST_BYTES = 512 << 20
@@ -69,7 +69,7 @@ class Line(BaseModel):
 
     def written(self) -> bytes:
         """Give the line as it stands in the file."""
-        return printable(dumps({**self.model_dump(), "reply": asdict(self.reply)}).decode()).encode() + b"\n"
+        return dump_line({**self.model_dump(), "reply": asdict(self.reply)})
 
 
 def line_of(request: JudgeRequest, reply: Reply) -> Line:

@@ -10,7 +10,7 @@ from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
 from raggate.pipeline.result_rows import check_result, labels_fit, shortened
 from raggate.text.dataclass_fields import as_dict
-from raggate.text.jsonio import dumps, parse_object, printable
+from raggate.text.jsonio import dump_line, parse_object
 from raggate.text.problems import first_problem
 
 FILE = "probes.jsonl"
@@ -21,8 +21,7 @@ _ROW = TypeAdapter(ProbeAnswer)
 
 def write(answers: tuple[ProbeAnswer, ...], *, full_text: bool) -> bytes:
     """Give the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
-    rows = (printable(dumps(_row(answer, full_text=full_text)).decode()) for answer in answers)
-    return b"".join(row.encode() + b"\n" for row in rows)
+    return b"".join(dump_line(_row(answer, full_text=full_text)) for answer in answers)
 
 
 def read(data: bytes, name: str) -> tuple[ProbeAnswer, ...]:

@@ -23,7 +23,7 @@ from raggate.models.run import Chunk, LabelledResult, Labels, Leak, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
-from raggate.text.jsonio import JsonObject, dumps, parse_object, printable
+from raggate.text.jsonio import JsonObject, dump_line, parse_object
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
@@ -173,7 +173,7 @@ def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> 
 def lines(results: Iterable[LabelledResult], *, full_text: bool) -> Iterator[bytes]:
     """Give the lines of a `results.jsonl` one by one; chunk texts are cut unless `full_text`."""
     for item in results:
-        yield printable(dumps(_row(item, full_text=full_text)).decode()).encode() + b"\n"
+        yield dump_line(_row(item, full_text=full_text))
 
 
 def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:

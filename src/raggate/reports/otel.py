@@ -13,7 +13,7 @@ from raggate.models.scorecard import OVERALL, CaseScore
 from raggate.models.verdict import Review
 from raggate.text.dates import NO_TIME, milliseconds
 from raggate.text.escape import plain
-from raggate.text.jsonio import dumps, printable
+from raggate.text.jsonio import dump_line
 
 EVENT = "gen_ai.evaluation.result"
 PER_LINE = 500
@@ -88,5 +88,5 @@ def _document(resource: dict[str, Any], events: Sequence[dict[str, Any]]) -> str
     lines = []
     for start in range(0, len(events), PER_LINE):
         logs = {"scope": {"name": "raggate"}, "logRecords": events[start : start + PER_LINE]}
-        lines.append(printable(dumps({"resourceLogs": [{"resource": resource, "scopeLogs": [logs]}]}).decode()))
-    return "".join(f"{line}\n" for line in lines)
+        lines.append(dump_line({"resourceLogs": [{"resource": resource, "scopeLogs": [logs]}]}).decode())
+    return "".join(lines)

@@ -10,7 +10,7 @@ from typing import Any
 
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Run
-from raggate.text.jsonio import dumps, printable
+from raggate.text.jsonio import dump_line
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept."""
@@ -33,7 +33,7 @@ def lines(run: Run, *, full_text: bool = False) -> Iterator[str]:
     """Give the lines of `render` one by one."""
     for item in run.results:
         for position in range(len(item.labels.matches)):
-            yield printable(dumps(_line(item, position, full_text=full_text)).decode()) + "\n"
+            yield dump_line(_line(item, position, full_text=full_text)).decode()
 
 
 def _line(item: LabelledResult, position: int, *, full_text: bool) -> dict[str, Any]:

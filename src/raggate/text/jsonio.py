@@ -41,6 +41,15 @@ def written(value: object) -> object:
     return orjson.Fragment(dumps(value))
 
 
+def dump_line(value: object) -> bytes:
+    """Serialise as a line of a file of lines, its end included, as `dumps` and `printable` do. It raises as `dumps`."""
+    data = dumps(value)
+    # of ASCII, JSON leaves but one character unescaped that cannot be seen, and almost every line is ASCII
+    if not data.isascii() or b"\x7f" in data or b"##[" in data:
+        data = printable(data.decode()).encode()
+    return data + b"\n"
+
+
 def printable(document: str) -> str:
     """Write JSON so that it may stand in a terminal or a CI log: what could act there becomes an escape of JSON.
 

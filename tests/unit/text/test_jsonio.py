@@ -121,6 +121,19 @@ def test_pretty_json_is_harmless_in_a_log(value: dict[str, object]) -> None:
     assert jsonio.loads(document) == value
 
 
+@given(st.dictionaries(st.text(), st.text(), max_size=4))
+@example({"##[error]": "##[group]"})
+@example({"a": "\x7f\x00\n"})
+@example({"a": "\u2028é"})
+def test_a_line_is_one_harmless_line(value: dict[str, str]) -> None:
+    """A line of a file shows every character, has no runner's command and one line break, and says the same."""
+    line = jsonio.dump_line(value).decode()
+    assert line.removesuffix("\n").isprintable()
+    assert line.endswith("\n")
+    assert "##[" not in line
+    assert jsonio.loads(line) == value
+
+
 @each_row(("value", "expected"), [({"a": 1}, {"a": 1}), ([1], {}), (None, {}), ("a", {})])
 def test_fields_of_what_may_be_no_object(value: object, expected: dict[str, int]) -> None:
     """Only an object has fields."""

@@ -26,7 +26,7 @@ from raggate.pipeline import probe_rows, result_rows
 from raggate.text import disk
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file, stored_lines
-from raggate.text.jsonio import dumps, parse_object, printable, write_atomic
+from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
 from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
 
@@ -137,7 +137,7 @@ def create(parent: Path, plan: Plan, shard: int, first: int) -> tuple[Path, int]
 
 def row(result: Result) -> bytes:
     """Write a result as a line, with whole texts."""
-    return printable(dumps(result).decode()).encode() + b"\n"
+    return dump_line(result)
 
 
 def rows(data: bytes, place: str) -> Iterator[Result]:
