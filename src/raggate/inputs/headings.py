@@ -131,7 +131,7 @@ def _bare(text: str) -> str:
 
 def lines_of(text: str) -> list[str]:
     """Split a note into its lines as CommonMark does."""
-    return _LINE_ENDING.split(text)
+    return _LINE_ENDING.split(text) if "\r" in text else text.split("\n")
 
 
 def line_with(text: str, snippet: str) -> int:

@@ -34,8 +34,11 @@ class NoteTitles:
 
     def holds(self, heading_path: str) -> bool:
         """Say whether the note has these headings below each other; also where the path names none."""
-        variants = {_letters(path) for path in (heading_path, bare(heading_path), _ATTRIBUTES.sub("", heading_path))}
-        return "" in variants or any(self._composed(variant) for variant in variants)
+        written = _letters(heading_path)
+        if not written or self._composed(written):
+            return True
+        others = {_letters(bare(heading_path)), _letters(_ATTRIBUTES.sub("", heading_path))} - {written}
+        return "" in others or any(map(self._composed, others))
 
     def names(self) -> Iterator[str]:
         """Give what names the note and its parts: vault, path, titles and headings."""
@@ -45,7 +48,8 @@ class NoteTitles:
     def _composed(self, letters: str) -> bool:
         # most headings are found without parsing the note
         return (
-            letters in self._whole
+            letters in self._whole_as_written
+            or letters in self._whole
             or any(_put_together(letters, path) for path in self._spelled(self._hashed))
             or any(_put_together(letters, path) for path in self._spelled(self._parsed))
         )
@@ -53,6 +57,10 @@ class NoteTitles:
     @cached_property
     def _hashed(self) -> frozenset[tuple[str, ...]]:
         return frozenset(_hashed(self._text)) | frozenset(_hashed(bare(self._text)))
+
+    @cached_property
+    def _whole_as_written(self) -> frozenset[str]:
+        return frozenset("".join(map(_letters, path)) for path in _hashed(self._text))
 
     @cached_property
     def _parsed(self) -> frozenset[tuple[str, ...]]:

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from raggate.text.stream_safe import stream_safe
+from raggate.text.words import words as ascii_words
 
 SHINGLE = 3
 """Words in a row that must stand in the note to count."""
@@ -56,9 +57,9 @@ _NO_CHARACTER = re.compile(r"&#0*[1-9][0-9]{7,};?|&#0{8,}")
 
 def words(text: str) -> list[str]:
     """Give the words of a text in order, without case, marks between them, and compatibility forms."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text)))
-    return _WORD.findall(text.casefold())
+    if text.isascii():
+        return ascii_words(text.casefold().replace("_", " "))
+    return _WORD.findall(unicodedata.normalize("NFKC", stream_safe(_INVISIBLE.sub("", text))).casefold())
 
 
 def bare(text: str) -> str:
@@ -102,7 +103,12 @@ class NoteWords:
     def share(self, text: str) -> float:
         """Give the share of the text's words that stand in the note, of those that do not only name the place."""
         start = text[:JUDGED_CHARACTERS]
-        return max(map(self._share, dict.fromkeys((start, bare(start)))))
+        share = self._share(start)
+        if share == 1:
+            # as most texts do that stand in their note as they are
+            return share
+        stripped = bare(start)
+        return share if stripped == start else max(share, self._share(stripped))
 
     def _share(self, text: str) -> float:
         given = words(text)
@@ -110,7 +116,7 @@ class NoteWords:
             # nothing but symbols
             return float("".join(text.split()) in self._symbols)
         whole = f" {' '.join(given)} "
-        if any(whole in running for running in self._running):
+        if whole in self._running or whole in self._bare_running:
             return 1.0
         standing = self._standing(given)
         counted = [
@@ -134,12 +140,16 @@ class NoteWords:
         return standing
 
     @cached_property
-    def _variants(self) -> tuple[list[str], list[str]]:
-        return words(self._text), words(bare(self._text))
+    def _running(self) -> str:
+        return f" {' '.join(words(self._text))} "
 
     @cached_property
-    def _running(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(f" {' '.join(variant)} " for variant in self._variants))
+    def _bare_running(self) -> str:
+        return f" {' '.join(words(bare(self._text)))} "
+
+    @property
+    def _variants(self) -> tuple[list[str], list[str]]:
+        return self._running.split(), self._bare_running.split()
 
     @cached_property
     def _glued(self) -> tuple[str, ...]:

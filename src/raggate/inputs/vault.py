@@ -91,16 +91,42 @@ def locate(notes: Vault, support: Support, vaults: Sequence[str], folders: Mappi
 def _contents(directories: Mapping[str, Path]) -> Iterator[tuple[str, str, bytes]]:
     """Give vault, path and content of every note but the empty ones, of which an index has no document."""
     for name, directory in directories.items():
-        for path in _notes(directory, name):
+        for path, rel_path in _notes(directory, name):
             if content := path.read_bytes():
-                yield name, path.relative_to(directory).as_posix(), content
+                yield name, rel_path, content
 
 
 def _hash(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:12]
 
 
-def _check_name(rel_path: Path, name: str) -> None:
+def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
+    """Give every note of a vault, with its path there."""
+    root = directory.resolve()
+    for walked, subfolders, files in os.walk(directory):
+        subfolders[:] = sorted(set(subfolders) - SKIPPED_DIRECTORIES)
+        folder = Path(walked)
+        inside = folder.resolve().is_relative_to(root)
+        start = "" if folder == directory else f"{folder.relative_to(directory).as_posix()}/"
+        for file in sorted(files):
+            if file.endswith(".md") and file != ".md":
+                _check(folder / file, start + file, name, root if inside else None)
+                yield folder / file, start + file
+
+
+def _check(path: Path, rel_path: str, name: str, root: Path | None) -> None:
+    """Refuse what is no note of a vault; `root` is where the vault lies, None for a folder that lies elsewhere."""
+    _check_name(rel_path, name)
+    if not path.is_file():
+        raise UsageError(f"vault {name!r}: {rel_path} is not a file, or a link to nothing")
+    # a file in a folder of the vault is in it, if it is no link
+    if root is None or (path.is_symlink() and not path.resolve().is_relative_to(root)):
+        raise UsageError(f"vault {name!r}: {rel_path} is a link out of the vault")
+    if path.stat().st_size > MAX_NOTE_BYTES:
+        raise UsageError(f"vault {name!r}: {rel_path} is larger than {MAX_NOTE_BYTES} bytes")
+
+
+def _check_name(rel_path: str, name: str) -> None:
     written = os.fsencode(rel_path)
     try:
         written.decode()
@@ -110,21 +136,3 @@ def _check_name(rel_path: Path, name: str) -> None:
             f"vault {name!r}: the name of note {path} is not UTF-8 at byte {error.start}; no API can return it in JSON",
             hint="Rename the note or its folder, for example with `convmv -f latin1 -t utf8 -r --notest`.",
         ) from None
-
-
-def _notes(directory: Path, name: str) -> Iterator[Path]:
-    root = directory.resolve()
-    for folder, subfolders, files in os.walk(directory):
-        subfolders[:] = sorted(set(subfolders) - SKIPPED_DIRECTORIES)
-        for file in sorted(files):
-            path = Path(folder, file)
-            if path.suffix != ".md":
-                continue
-            _check_name(path.relative_to(directory), name)
-            if not path.is_file():
-                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is not a file, or a link to nothing")
-            if not path.resolve().is_relative_to(root):
-                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is a link out of the vault")
-            if path.stat().st_size > MAX_NOTE_BYTES:
-                raise UsageError(f"vault {name!r}: {path.relative_to(directory)} is larger than {MAX_NOTE_BYTES} bytes")
-            yield path

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk
 from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
+from raggate.text.words import words
 
 JUDGED = 5
 """Chunks above the first match that are compared with it."""
@@ -20,8 +20,6 @@ ALIKE = 0.8
 
 FEWEST = 8
 """Shingles below which a text is too short to be a copy of another."""
-
-_WORD = re.compile(r"\w+")
 
 
 def filed_elsewhere(
@@ -77,5 +75,5 @@ def _alike(own: frozenset[tuple[str, ...]], text: str) -> bool:
 
 
 def _shingles(text: str) -> frozenset[tuple[str, ...]]:
-    words = _WORD.findall(text.casefold())
-    return frozenset(zip(*(words[start:] for start in range(SHINGLE)), strict=False))
+    row = words(text.casefold())
+    return frozenset(zip(*(row[start:] for start in range(SHINGLE)), strict=False))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence, Set as AbstractSet
 from functools import lru_cache, partial
 
@@ -25,11 +24,11 @@ from raggate.scoring.slice_means import SliceMeans, Sums
 from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
 from raggate.text.long_sequence import LongSequence
 from raggate.text.titles import rule
+from raggate.text.words import words
 
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
 
-_WORD = re.compile(r"\w+")
 _STOP_WORDS = frozenset(
     "a an and are as at be but by do does did for from had has have how i in is it me my of on or our should so that "
     "the their then there these they this to was we were what when where which who why will with would you your".split()
@@ -275,4 +274,4 @@ def body_of(heading_path: str, text: str) -> str:
 
 
 def _words(text: str) -> frozenset[str]:
-    return frozenset(_WORD.findall(text.casefold())) - _STOP_WORDS
+    return frozenset(words(text.casefold())) - _STOP_WORDS
