@@ -48,7 +48,6 @@ class FakeAdapter:
     """Answers by the words of a question, fails some of them, and ranks some otherwise the second time."""
 
     asked: dict[tuple[str, str], int]
-    repeatable = True
     remembers: ClassVar[bool] = True
 
     def ask(self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult) -> AskResult:

@@ -17,7 +17,7 @@ def check(config: Config) -> None:
     Raises:
         ValueError: naming the key, and what it expects.
     """
-    asked_twice = config.ask.repeat > 1 or (config.ask.repeat_sample > 0 and config.api.program is None)
+    asked_twice = config.ask.repeat > 1 or config.asks_again
     if config.invariants.must_be_deterministic != "off" and not asked_twice:
         raise ValueError("must_be_deterministic: expected ask.repeat above 1, or for an API ask.repeat_sample")
     probing = [name for name in PROBING if getattr(config.invariants, name) != "off"]

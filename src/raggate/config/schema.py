@@ -273,6 +273,11 @@ class Config(SettingsModel):
         return self.model_copy(update={"ask": self.ask.model_copy(update=keys)})
 
     @property
+    def asks_again(self) -> bool:
+        """Whether a whole run asks a few questions a second time: where all are asked once, and of no program."""
+        return self.ask.repeat == 1 and self.ask.repeat_sample > 0 and self.api.program is None
+
+    @property
     def judging(self) -> Judges | None:
         """Who grades the answers of a run; None where nobody does, or no answers are asked for."""
         return None if self.ask.retrieval_only else self.judges

@@ -102,12 +102,11 @@ class Part:
 
     def _ask_times(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
         """Ask all questions as often as this boot is for, and some again. Returns why it stopped early."""
-        asking = self.inputs.config.ask
         if self.workers > 1:
             stopped = self._ask_in_processes(up, answers, progress)
         else:
             stopped = self._ask_here(boot, up, answers, progress)
-        if stopped is None and asking.repeat == 1 and self.again:
+        if stopped is None and self.again:
             answers.again = ask_again(self.request, self.inputs, up, answers.results)
         return stopped
 

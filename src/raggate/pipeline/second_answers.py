@@ -31,11 +31,6 @@ def chosen(inputs: Inputs, results: Iterable[Result]) -> tuple[Result, ...]:
     return repeats.sample(of_these, inputs.config.ask.repeat_sample)
 
 
-def due(inputs: Inputs) -> bool:
-    """Say whether a whole run asks a second time: not where all is asked several times anyway, nor of a program."""
-    return inputs.config.ask.repeat == 1 and inputs.config.ask.adapter != "kebab"
-
-
 def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
     """Draw the questions, by mode and id, of which some are asked again: more than are, as some may have no answer."""
     questions = ((mode, case.id) for case, mode in questions_of(inputs.golden.cases, inputs.config.ask.modes))
@@ -44,8 +39,8 @@ def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
 
 def ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> list[Result]:
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
-    if not up.adapter.repeatable:
-        if inputs.config.ask.repeat_sample:
+    if not inputs.config.asks_again:
+        if inputs.config.ask.repeat == 1 and inputs.config.ask.repeat_sample:
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
         return []
     sampled = chosen(inputs, results)

@@ -16,7 +16,7 @@ from raggate.pipeline import measure
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunResult
-from raggate.pipeline.second_answers import chosen, due
+from raggate.pipeline.second_answers import chosen
 from raggate.pipeline.shards import planning, shard_directory
 from raggate.pipeline.shards.attempts import HINT, SHOWN, Attempt, attempt_in, joined, read_shards
 from raggate.pipeline.shards.shard_directory import ShardAnswers
@@ -114,7 +114,7 @@ def _refuse_missing_samples(inputs: Inputs, answers: PartialRun) -> None:
     """Refuse shards that did not ask a second time what one process would have asked."""
     again = {(result.mode, result.case_id) for result in answers.again}
     missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))
-    if missing and due(inputs):
+    if missing and inputs.config.asks_again:
         raise CannotTell(f"{missing} questions that are asked a second time have one answer alone", hint=HINT)
 
 

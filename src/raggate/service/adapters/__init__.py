@@ -23,10 +23,6 @@ from raggate.service.ask import AskResult, OnResult
 class Adapter(Protocol):
     """Asks the questions of a run. One that makes HTTP calls is an `HttpAdapter` in `OverHttp`."""
 
-    @property
-    def repeatable(self) -> bool:
-        """Whether a few questions are asked a second time, to tell whether they are answered alike."""
-
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask how the index stands of what was brought up; not called where nothing has to be.
 

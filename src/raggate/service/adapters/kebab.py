@@ -52,8 +52,6 @@ class KebabAdapter:
         UsageError: without `api.program`.
     """
 
-    repeatable = False
-
     def __init__(self, config: Config, root: Path, environment: Mapping[str, str]) -> None:
         program = config.api.program
         if program is None:

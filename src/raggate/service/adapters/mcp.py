@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import ClassVar
 
 import httpx
 
@@ -48,7 +47,6 @@ class McpAdapter:
     _mcp: Mcp
     _prefixes: Prefixes
     _headers: Mapping[str, str]
-    repeatable: ClassVar[bool] = True
 
     @classmethod
     def of(cls, config: Config, environment: Mapping[str, str]) -> McpAdapter:

@@ -69,8 +69,6 @@ class _WithHeaders:
 class OverHttp:
     """Asks an API as `HttpAdapter` says, with the timeouts, retries and bounds of `settings`."""
 
-    repeatable = True
-
     def __init__(self, adapter: HttpAdapter, settings: Ask) -> None:
         self._adapter = adapter
         self._settings = settings
