@@ -112,15 +112,7 @@ class _Promotion:
 
     def context(self, trusted: Inputs, proposal: BaselineCandidate, evidence: Evidence) -> report.PromotionContext:
         settings = trusted.config
-        links = Links(
-            server=self.event.server_url,
-            repository=self.event.repository,
-            commit=self.head,
-            head=self.head,
-            prefix=prefix_of(self.config, self.runner.workspace),
-            run=self.event.run_url,
-            gitea=self.event.gitea,
-        )
+        links = self.event.links(self.head, prefix=prefix_of(self.config, self.runner.workspace))
         written = baseline.read(proposal.data, "the new baseline", score.directions(settings.score.k))
         return report.PromotionContext(
             target=self.target,

@@ -56,7 +56,7 @@ def gate(
     asked = request(inputs, event, repository, runner, state)
     settings = _shown(inputs, event, runner)
     reporter = state.reporter = GitHubReporter(event, repository, settings, warn_not_shown)
-    if repository is None and settings.comment != "never" and event.comments:
+    if repository is None and settings.comments_on(event):
         say("no comment: the input github-token is empty")
     check = reporter.begin()
     if check is not None:

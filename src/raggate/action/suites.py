@@ -67,7 +67,7 @@ def gate(
     reporter = SuitesReporter(
         event, repository, settings, name=inputs["artifact"], notes=notes, say=steps.warn_not_shown
     )
-    if repository is None and inputs["comment"] != "never" and event.comments:
+    if repository is None and settings.comments_on(event):
         say("no comment: the input github-token is empty")
     step = _Step(inputs, event, repository, runner, state, reporter)
     code, error = console.guarded(step.evaluate, runner.environment, steps.fence)

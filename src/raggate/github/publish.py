@@ -46,6 +46,10 @@ class Settings:
     secrets: tuple[str, ...] = ()
     login: str = ""
 
+    def comments_on(self, event: Event) -> bool:
+        """Say whether a comment tells of this event, where there is a token for it."""
+        return self.comment != "never" and event.comments
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StepOutcome:
@@ -125,7 +129,7 @@ class GitHubReporter:
         self.complete(outcome)
         if self.settings.issue:
             self._tell_branch(self.repository, outcome)
-        if self.settings.comment != "never" and self.event.comments and self.event.number is not None:
+        if self.settings.comments_on(self.event):
             try:
                 outputs["comment-url"] = self._comment(self.repository, outcome) or ""
             except (RaggateError, ValueError) as error:
@@ -264,18 +268,9 @@ class GitHubReporter:
 
     def links(self, outcome: StepOutcome) -> Links:
         """Say what the links about a run are made of."""
-        event = self.event
         review = outcome.review
         trusted = review.run.provenance.against if review is not None and not review.context.first_run else None
-        return Links(
-            server=event.server_url,
-            repository=event.repository,
-            commit=trusted or event.head,
-            head=event.head,
-            prefix=self.settings.prefix,
-            run=event.run_url,
-            gitea=event.gitea,
-        )
+        return self.event.links(self.event.head, inputs_at=trusted, prefix=self.settings.prefix)
 
     def _clean(self, text: str) -> str:
         return redact(text, self.settings.secrets)

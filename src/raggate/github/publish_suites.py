@@ -73,8 +73,7 @@ class SuitesReporter:
             code_name: the verdict of the step.
         """
         self.outcomes = tuple(outcomes)
-        shown = self.settings.comment != "never" and self.event.comments and self.event.number is not None
-        if self.repository is None or not shown:
+        if self.repository is None or not self.settings.comments_on(self.event):
             return ""
         try:
             return self._comment(self.repository, failure, code_name) or ""
@@ -127,16 +126,8 @@ class SuitesReporter:
         )
 
     def _publication(self) -> Publication:
-        event = self.event
-        links = Links(
-            server=event.server_url,
-            repository=event.repository,
-            commit=event.head,
-            head=event.head,
-            run=event.run_url,
-            gitea=event.gitea,
-        )
-        return Publication(links=links, notes=self._notes, base=event.base_ref)
+        links = self.event.links(self.event.head)
+        return Publication(links=links, notes=self._notes, base=self.event.base_ref)
 
     def _links_of(self, outcome: SuiteOutcome) -> Links | None:
         reporter = self._reporters.get(outcome.suite)

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 from raggate.errors import UsageError
 from raggate.github.runner import payload
 from raggate.github.runner.payload import Part
+from raggate.models.publication import Links
 
 _REQUIRED = (
     "GITHUB_EVENT_NAME",
@@ -128,6 +129,24 @@ class Event:
     def run_url(self) -> str:
         """Where the run can be looked at."""
         return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
+
+    def links(self, head: str, *, inputs_at: str | None = None, prefix: str = "") -> Links:
+        """Say what the links of a report are made of.
+
+        Args:
+            head: the commit under test.
+            inputs_at: the commit that the golden set and the notes were read from; by default that under test.
+            prefix: directory of the configuration in the repository, empty or `folder/`.
+        """
+        return Links(
+            server=self.server_url,
+            repository=self.repository,
+            commit=inputs_at or head,
+            head=head,
+            prefix=prefix,
+            run=self.run_url,
+            gitea=self.gitea,
+        )
 
 
 def read(environment: Mapping[str, str], *, allow_pull_request_target: bool) -> Event:
