@@ -212,7 +212,7 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
         "proposals": bench.path.with_name(f"{stem}.proposals.jsonl"),
     }
     names = {key: str(Path(bench.settings.golden).with_name(path.name)) for key, path in files.items()}
-    runs = sources.runs or (returned.newest_run(request.out or request.root / bench.settings.out),)
+    runs = sources.runs or (returned.newest_run(request.runs(bench.settings.out)),)
     lists = returned.of_runs(runs, bench.golden)
     unknown = 0
     if sources.baseline:

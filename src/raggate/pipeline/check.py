@@ -133,9 +133,8 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
     """
     if request.choice == EVERYTHING:
         return None
-    out = request.out or request.root / inputs.config.out
-    suite = inputs.config.suite
-    selection = choosing.selected(request.choice, inputs.golden, lambda: stored_runs.broken(out, suite))
+    runs, suite = request.runs(inputs.config.out), inputs.config.suite
+    selection = choosing.selected(request.choice, inputs.golden, lambda: stored_runs.broken(runs, suite))
     if selection is not None:
         request.say(f"{selection.sentence}; a partial run is never a pass, and cannot be promoted")
     return selection

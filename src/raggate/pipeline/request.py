@@ -89,6 +89,10 @@ class Request:
         # a revision knows files by their paths; a link could lead from one to another
         return Path(os.path.normpath(Path.cwd() / self.config_file)).parent
 
+    def runs(self, configured: str) -> Path:
+        """Give the directory of all runs: `out`, or the configured one."""
+        return self.out or self.root / configured
+
     @property
     def config_name(self) -> str:
         """The name of the configuration file in its directory."""

@@ -24,6 +24,7 @@ from raggate.models.provenance import Provenance
 from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
 from raggate.pipeline import config_file, probe_rows, result_rows
+from raggate.pipeline.request import Request
 from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, trace_file
 from raggate.text import disk
@@ -66,6 +67,17 @@ def check_place(root: Path, out: str) -> None:
                 hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
                 "link, or name the directory with --out.",
             )
+
+
+def safe_runs(request: Request, configured: str) -> Path:
+    """Give the directory that run directories are made in, after `check_place` of a configured one.
+
+    Raises:
+        UsageError: as `check_place`.
+    """
+    if request.out is None:
+        check_place(request.root, configured)
+    return request.runs(configured)
 
 
 def write_reports(directory: Path, reports: Reports[T], value: T) -> None:

@@ -58,8 +58,6 @@ def run_place(request: Request, inputs: Inputs, started: str) -> Path:
         UsageError: when it cannot be made, or would lie behind a link.
     """
     vault.say_malformed(inputs.vault, request.say)
-    if request.out is None:
-        run_directory.check_place(request.root, inputs.config.out)
-    directory = run_directory.create(request.out or request.root / inputs.config.out, started)
+    directory = run_directory.create(run_directory.safe_runs(request, inputs.config.out), started)
     request.created(directory)
     return directory

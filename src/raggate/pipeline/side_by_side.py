@@ -130,7 +130,7 @@ def _asked(
 
 def _meant(request: Request, inputs: Inputs, name: str) -> Meant:
     kind, value = _kind_of(request, inputs.config, name)
-    return (kind, str(stored_runs.named(value, _out(request, inputs)))) if kind == "run" else (kind, value)
+    return (kind, str(stored_runs.named(value, request.runs(inputs.config.out)))) if kind == "run" else (kind, value)
 
 
 def _refuse_one_run(base: Meant, head: Meant) -> None:
@@ -146,10 +146,6 @@ def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directo
     return Asked(side=side, run=run, scorecard=scorecard)
 
 
-def _out(request: Request, inputs: Inputs) -> Path:
-    return request.out or request.root / inputs.config.out
-
-
 def _kind_of(request: Request, settings: Config, name: str) -> Meant:
     """Say what a name is of, and give it without a prefix that says so."""
     for prefix, kind in _KINDS:
@@ -162,7 +158,7 @@ def _kind_of(request: Request, settings: Config, name: str) -> Meant:
     looks: tuple[tuple[SideKind, Callable[[], bool]], ...] = (
         ("run", lambda: name == stored_runs.LATEST or (Path(name) / "config.json").is_file()),
         ("revision", lambda: _commit(request, name) is not None),
-        ("run", lambda: _is_run(name, request.out or request.root / settings.out)),
+        ("run", lambda: _is_run(name, request.runs(settings.out))),
         ("image", lambda: settings.api.container is not None),
     )
     for kind, fits in looks:

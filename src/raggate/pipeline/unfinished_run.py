@@ -239,11 +239,9 @@ def of_run(
     here = asked_by.asking(request, inputs, cases, command, started)
     if request.resume is None:
         return UnfinishedRun(directory=make(), asking=here)
-    if request.out is None:
-        run_directory.check_place(request.root, inputs.config.out)
-    out = request.out or request.root / inputs.config.out
+    runs = run_directory.safe_runs(request, inputs.config.out)
     return UnfinishedRun(
-        directory=place(request, out, request.resume),
+        directory=place(request, runs, request.resume),
         asking=here,
         goes_on=True,
         retry_failed=request.retry_failed,

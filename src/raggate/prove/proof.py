@@ -52,9 +52,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         inputs = replace(given, config=given.config.asking_once())
         check_declared(request, inputs)
         started = now()
-        if request.out is None:
-            run_directory.check_place(request.root, inputs.config.out)
-        directory = run_directory.create(request.out or request.root / inputs.config.out, started)
+        directory = run_directory.create(run_directory.safe_runs(request, inputs.config.out), started)
         request.created(directory)
         with measure.failure_reports(directory, inputs.config):
             work = _Work(request, inputs, directory, started, runs)

@@ -55,9 +55,7 @@ def ask(
     request: Request, inputs: Inputs, plan: Plan, shard: int, attempt: int = 1, plan_file: Path | None = None
 ) -> ShardResult:
     """Ask the questions of one shard of a plan of these inputs; as `run`."""
-    if request.out is None:
-        run_directory.check_place(request.root, inputs.config.out)
-    parent = request.out or request.root / inputs.config.out
+    parent = run_directory.safe_runs(request, inputs.config.out)
     goes_on = request.resume is not None
     by = asked_by.asking(request, inputs, plan.cases(shard, inputs.golden), "shard", now(), plan)
     if goes_on:
