@@ -14,7 +14,7 @@ from typing import Any
 
 from raggate.config.judge_loosening import looser_judges
 from raggate.config.probe_settings import bare_tag, marking
-from raggate.config.question_settings import Questions
+from raggate.config.question_settings import QuestionChoice
 from raggate.config.schema import Config, Rule, Waiver
 from raggate.config.service_settings import DEFAULT_USER
 from raggate.text.anchors import inside_place
@@ -123,7 +123,7 @@ def _less_contained(before: Config, now: Config) -> Iterator[str]:
                 yield f"{place}.{key.removesuffix('_bytes')}"
 
 
-def _fewer_questions(before: Questions | None, now: Questions | None) -> Iterator[str]:
+def _fewer_questions(before: QuestionChoice | None, now: QuestionChoice | None) -> Iterator[str]:
     """Name what chooses fewer questions of the same golden set than before, of which there may be more elsewhere."""
     if now is None:
         return

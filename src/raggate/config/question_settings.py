@@ -25,7 +25,7 @@ Share = Annotated[
 ]
 
 
-class Questions(SettingsModel):
+class QuestionChoice(SettingsModel):
     """Which questions of the golden set are the suite's: those to which any of the keys applies. All without it."""
 
     must_pass: bool = False
@@ -37,7 +37,7 @@ class Questions(SettingsModel):
     others do. A larger share has all questions of a smaller one."""
 
     @model_validator(mode="after")
-    def _some(self) -> Questions:
+    def _some(self) -> QuestionChoice:
         if not (self.must_pass or self.tags or self.sample):
             raise ValueError("expected `must_pass: true`, tags or a sample: this chooses no question")
         return self

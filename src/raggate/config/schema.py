@@ -21,7 +21,7 @@ from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import IN_POINTS, Judges
 from raggate.config.probe_settings import Private, Probes
 from raggate.config.proof_settings import Prove
-from raggate.config.question_settings import Questions
+from raggate.config.question_settings import QuestionChoice
 from raggate.config.recheck_settings import Recheck
 from raggate.config.service_settings import Api, SettingsModel
 from raggate.config.values import Name, RelativePath, Text
@@ -210,7 +210,7 @@ class Config(SettingsModel):
     """Name of the suite; its baseline is baselines/<suite>.json."""
     golden: RelativePath = "golden/eval_set.jsonl"
     """The golden set, one case per line."""
-    questions: Questions | None = None
+    questions: QuestionChoice | None = None
     """Which questions of the golden set the suite asks; null for all."""
     vault: Annotated[dict[Name, RelativePath], Field(min_length=1)]
     """The fixture vaults: name -> directory of Markdown notes. The order numbers them from 1."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from raggate.config.question_settings import Questions
+from raggate.config.question_settings import QuestionChoice
 from raggate.errors import UsageError
 from raggate.models.case_hash import digest
 from raggate.models.case_packing import by_id
@@ -20,7 +20,7 @@ Refuse = Callable[[Path, str], UsageError]
 """Makes the error of what is wrong with a key of the configuration."""
 
 
-def part_of(whole: Golden, questions: Questions | None, refuse: Refuse) -> Golden:
+def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> Golden:
     """Give the golden set of a suite: all of it, or the questions that its configuration chooses, in the same order.
 
     Args:
@@ -50,7 +50,7 @@ def part_of(whole: Golden, questions: Questions | None, refuse: Refuse) -> Golde
     return replace(whole, cases=cases, hash=digest(cases), part_of=len(whole.cases))
 
 
-def chosen(case: Case, questions: Questions) -> bool:
+def chosen(case: Case, questions: QuestionChoice) -> bool:
     """Say whether a question is one of a suite. Nothing but the question itself has a say."""
     named = (questions.must_pass and case.must_pass) or any(tag in questions.tags for tag in case.tags)
     return named or _drawn(case.id, questions.sample)

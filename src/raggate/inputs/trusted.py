@@ -158,7 +158,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
     notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
-    seconds = beside_notes(sum(map(len, notes.texts.values())), len(cases.cases))
+    seconds = beside_notes(notes.size, len(cases.cases))
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         anchor_check.check_anchors(cases, notes)

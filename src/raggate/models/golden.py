@@ -118,3 +118,8 @@ class Vault:
     notes: dict[str, str]
     hash: str
     malformed: dict[tuple[str, str], Malformed] = field(default_factory=dict)
+
+    @property
+    def size(self) -> int:
+        """How many characters the notes have together."""
+        return sum(map(len, self.texts.values()))

@@ -103,7 +103,7 @@ def written(kept: Asking) -> bytes:
 
 
 @dataclass(frozen=True, slots=True)
-class Questions:
+class QuestionNumbers:
     """Gives each question, for each time that it is asked, a number from 0."""
 
     cases: KeyedSequence[Case]

@@ -132,7 +132,7 @@ def in_time(bench: Workbench) -> Iterator[None]:
     Raises:
         UsageError: when it does.
     """
-    size = len(bench.data) + sum(map(len, bench.vault.texts.values()))
+    size = len(bench.data) + bench.vault.size
     late = UsageError("the questions could not be compared with the notes in time", hint="Take fewer at once.")
     with within(4 * beside_notes(size, len(bench.golden.cases)), late):
         yield

@@ -24,7 +24,7 @@ from raggate.models.run import Result, Run
 from raggate.models.selection import EVERYTHING
 from raggate.models.unfinished_run import Asking, Boot
 from raggate.pipeline import asked_by, index_facts, run_directory
-from raggate.pipeline.asked_by import ANEW, Questions
+from raggate.pipeline.asked_by import ANEW, QuestionNumbers
 from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request, unheard
 from raggate.pipeline.shards import shard_directory
@@ -59,7 +59,7 @@ class UnfinishedRun:
     asked_again: int = 0
     _stack: ExitStack | None = None
     _journal: Journal | None = None
-    _questions: Questions | None = None
+    _questions: QuestionNumbers | None = None
     _lines: int = 0
     _given: bytearray = field(default_factory=bytearray)
     _sections: list[int] = field(default_factory=list)
@@ -135,7 +135,7 @@ class UnfinishedRun:
         self._sections = [0] * len(self.asking.boots)
         if not self.goes_on:
             return
-        path, questions = self.directory / self.file, Questions.of(self.asking, cases)
+        path, questions = self.directory / self.file, QuestionNumbers.of(self.asking, cases)
         last, failed = array("q", [-1]) * len(questions), bytearray(len(questions))
         for line, result in enumerate(shard_directory.lines_of(path), 1):
             place = questions.place(result.case_id, result.mode, result.repeat)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_golden
-from raggate.config.question_settings import Questions
+from raggate.config.question_settings import QuestionChoice
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.inputs.golden_part import part_of
@@ -33,7 +33,7 @@ def refuse(key: Path, text: str) -> UsageError:
 
 def names(whole: Golden, **keys: object) -> list[str]:
     """Name the questions that are chosen."""
-    return [case.id for case in part_of(whole, Questions.model_validate(keys), refuse).cases]
+    return [case.id for case in part_of(whole, QuestionChoice.model_validate(keys), refuse).cases]
 
 
 @each_row(
@@ -79,14 +79,14 @@ def test_no_other_question_has_a_say(ids: list[str], data: st.DataObject) -> Non
 def test_what_it_says_of_itself() -> None:
     """The part has a hash of its own questions alone, keeps their lines, and tells of how many they are."""
     whole = make_golden(*(replace(case, line=number) for number, case in enumerate(CASES, 1)))
-    part = part_of(whole, Questions(must_pass=True, tags=["fees"]), refuse)
+    part = part_of(whole, QuestionChoice(must_pass=True, tags=["fees"]), refuse)
     assert (part.hash, part.part_of) == (make_golden(*CASES[:3]).hash, 4)
     assert part.asked == "3 of 4 questions of eval_set.jsonl"
     assert [case.line for case in part.cases] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("questions", [None, Questions(sample=0.9999999)])
-def test_all_of_them(questions: Questions | None) -> None:
+@pytest.mark.parametrize("questions", [None, QuestionChoice(sample=0.9999999)])
+def test_all_of_them(questions: QuestionChoice | None) -> None:
     """Without a choice, and with one that leaves nothing out, the set is the whole one and says so."""
     whole = make_golden(*CASES)
     assert part_of(whole, questions, refuse) is whole
@@ -110,7 +110,7 @@ def test_a_set_on_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     """A long set is gone through question by question, and what is chosen of it lies on disk where it is long too."""
     monkeypatch.setattr(long_sequence, "FEW", 3)
     text = b"".join(golden.write_case(make_case(f"q{number}", tags=("ab"[number % 2],))) for number in range(20))
-    part = part_of(golden.load(text, "g.jsonl"), Questions(tags=["b"]), refuse)
+    part = part_of(golden.load(text, "g.jsonl"), QuestionChoice(tags=["b"]), refuse)
     assert [case.id for case in part.cases] == [f"q{number}" for number in range(1, 20, 2)]
     assert not isinstance(part.cases, tuple)
     assert [case.line for case in part.cases] == list(range(2, 21, 2))
