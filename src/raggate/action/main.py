@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from raggate.action import steps
+from raggate.action import kept_answers, steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -103,11 +103,12 @@ def _run(runner: Runner, state: StepState) -> int:
 
 def _perform(runner: Runner, state: StepState) -> int:
     # before anything is said of the inputs, and also when the token is not a valid one
-    for command in commands.mask(step_inputs.tokens(runner.environment)):
+    for command in commands.mask(step_inputs.secrets_as_written(runner.environment)):
         print(command, flush=True)  # noqa: T201 - a log command
     inputs = step_inputs.read(runner.environment)
     state.fail_on = inputs["fail-on"]
     steps.check_places(inputs, runner.workspace)
+    kept_answers.check(inputs)
     opted_in = inputs["allow-pull-request-target"] == "true"
     started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
     gitea_limits.check(started_by, inputs)
@@ -134,6 +135,7 @@ def _perform(runner: Runner, state: StepState) -> int:
             return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)
         gate = suites.gate if listed else steps.gate
         code = gate(inputs, started_by, repository, runner, state)
+        kept_answers.give_back(inputs, runner)
         steps.leave_artifact(inputs, started_by, runner, state)
         return code
 

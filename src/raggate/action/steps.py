@@ -9,6 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from raggate.action import kept_answers
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
@@ -88,7 +89,7 @@ def _shown(inputs: Mapping[str, str], event: Event, runner: Runner) -> Settings:
         check_run=check_name(inputs, event),
         issue=tells_issue(inputs, event),
         prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
-        secrets=(inputs["github-token"],),
+        secrets=step_inputs.secrets(inputs),
         login=inputs["token-login"],
     )
 
@@ -127,7 +128,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
         UsageError: naming the input whose path leads out of the workspace.
     """
     check_inside("config", step_inputs.entries(inputs, "config"), workspace)
-    for name in ("baseline", "out", "run", "plan", "parts"):
+    for name in ("baseline", "out", "run", "plan", "parts", "answers"):
         check_inside(name, [inputs[name]], workspace)
 
 
@@ -163,7 +164,7 @@ def request(
         # whoever has a fork could have a server of their own answer, or somebody else's account pay
         replayed=event.from_fork,
     )
-    return replace(
+    gated = replace(
         asked,
         baseline_file=_path(inputs, "baseline"),
         full_text=inputs["store-full-text"] == "true",
@@ -171,6 +172,7 @@ def request(
         head=event.head,
         first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not event.privileged),
     )
+    return kept_answers.with_answers(gated, inputs, keeps=_judges_itself(inputs, event))
 
 
 def request_of(
@@ -238,7 +240,12 @@ def check_name(inputs: Mapping[str, str], event: Event) -> str:
 
 def tells_issue(inputs: Mapping[str, str], event: Event) -> bool:
     """Say whether an issue is told of this run: only of the default branch, as it judges itself."""
-    if inputs["issue"] != "on-regression" or inputs["against"] not in {"", WORKING_TREE}:
+    return inputs["issue"] == "on-regression" and _judges_itself(inputs, event)
+
+
+def _judges_itself(inputs: Mapping[str, str], event: Event) -> bool:
+    """Say whether this is a run of the default branch by its own files, so of merged code."""
+    if inputs["against"] not in {"", WORKING_TREE}:
         return False
     # GitHub starts schedules on the default branch alone, and does not name it there
     is_default = event.name == "schedule" or event.head_ref == event.default_branch != ""

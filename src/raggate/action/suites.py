@@ -29,7 +29,7 @@ _OF_ONE = ("suite", "baseline", "run")
 """Inputs that are about one suite."""
 
 _LINES = ("run-directory", "metrics-file", "summary-file", "verdict-file")
-_COUNTS = ("questions", "broke", "fixed", "warnings")
+_COUNTS = ("questions", "kept", "broke", "fixed", "warnings")
 
 
 def listed(inputs: Mapping[str, str]) -> bool:
@@ -61,7 +61,7 @@ def gate(
     settings = Settings(
         comment=inputs["comment"],
         issue=steps.tells_issue(inputs, event),
-        secrets=(inputs["github-token"],),
+        secrets=step_inputs.secrets(inputs),
         login=inputs["token-login"],
     )
     reporter = SuitesReporter(

@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from raggate.config.values import Variable
+from raggate.config.values import ANSWERS_KEY, Variable
 from raggate.text.nearest import nearest
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -23,12 +23,12 @@ _OWN_HEADERS = frozenset(
     "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
     " upgrade traceparent keep-alive proxy-authorization proxy-connection".split()
 )
-_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
+_WITHHELD = re.compile(rf"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN|{ANSWERS_KEY}", re.IGNORECASE)
 
 
 def _may_be_sent(name: str) -> str:
     if _WITHHELD.fullmatch(name):
-        raise ValueError("expected a variable that is not the runner's or Docker's")
+        raise ValueError("expected a variable that is not the runner's, Docker's or raggate's")
     return name
 
 

@@ -54,6 +54,7 @@ class Request:
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
         answers: the directory of kept answers that may be taken in place of asking; None for none.
+        keeps_answers: whether this run may keep its answers there, if nothing else is against it.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -79,6 +80,7 @@ class Request:
     head: str | None = None
     matched: bool = False
     answers: Path | None = None
+    keeps_answers: bool = True
     created: Callable[[Path], None] = unheard
 
     @property

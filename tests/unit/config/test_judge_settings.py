@@ -82,7 +82,7 @@ def test_the_token_of_a_job_goes_to_github_alone(extra: dict[str, str]) -> None:
 @pytest.mark.parametrize("name", ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN"])
 def test_no_judge_is_given_a_token_of_the_runner(name: str) -> None:
     """The key of a judge is a variable of the user's, never one of the runner's."""
-    with pytest.raises(ValidationError, match="expected a variable that is not the runner's or Docker's"):
+    with pytest.raises(ValidationError, match="expected a variable that is not the runner's, Docker's or raggate's"):
         section({**LOCAL, "build": "b1", "api_key_env": name})
 
 

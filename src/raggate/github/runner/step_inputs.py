@@ -22,6 +22,8 @@ DEFAULTS: Mapping[str, str] = {
     "against": "",
     "baseline": "",
     "out": "",
+    "answers": "",
+    "answers-key": "",
     "run": "",
     "shards": "",
     "shard": "",
@@ -70,7 +72,7 @@ LISTS = frozenset(("config", "reports"))
 """Inputs with an entry a line."""
 
 _PREFIX = "INPUT_"
-_SECRET = "github-token"  # noqa: S105 - its name, not its value
+_SECRETS = ("github-token", "answers-key")
 
 
 def read(environment: Mapping[str, str]) -> dict[str, str]:
@@ -120,12 +122,17 @@ def allowed_settings(inputs: Mapping[str, str]) -> frozenset[str]:
     return words
 
 
-def tokens(environment: Mapping[str, str]) -> list[str]:
-    """Give every value of `github-token` as it is written, valid or not, to be masked before anything is said."""
+def secrets(inputs: Mapping[str, str]) -> tuple[str, ...]:
+    """Give the values that must stand in nothing that is shown."""
+    return tuple(inputs[name] for name in _SECRETS if inputs[name])
+
+
+def secrets_as_written(environment: Mapping[str, str]) -> list[str]:
+    """Give every value of a secret input as it is written, valid or not, to be masked before anything is said."""
     return [
         value
         for variable, value in sorted(environment.items())
-        if variable.startswith(_PREFIX) and _name(variable) == _SECRET and value.strip()
+        if variable.startswith(_PREFIX) and _name(variable) in _SECRETS and value.strip()
     ]
 
 
@@ -134,7 +141,7 @@ def _name(variable: str) -> str:
 
 
 def _value_text(name: str, value: str) -> str:
-    return "a value that is not shown" if name == _SECRET else quoted(value)
+    return "a value that is not shown" if name in _SECRETS else quoted(value)
 
 
 def _check(name: str, value: str) -> None:

@@ -176,6 +176,8 @@ class AnswerCache:
         settings, environment = self.inputs.config, self.request.environment
         names = {name for part in settings.api.containers().values() for name in part.pass_env}
         return {
+            # suites of one API ask other questions, and would write over each other
+            "suite": settings.suite,
             "images": dict(sorted(answers.image_ids.items())),
             "api": settings.api.model_dump(mode="json"),
             "ask": settings.ask.model_dump(mode="json"),
@@ -227,11 +229,13 @@ def of_run(
     if request.answers is None or below is not None or boots > 1:
         return None
     if why := refusal(inputs.config, request):
-        raise UsageError(f"--answers: {why}", hint="Leave --answers out: everything is asked then.")
-    keeps = selection is None and not seal.judges_change(request.environment)
+        name = "the input 'answers'" if request.action else "--answers"
+        raise UsageError(f"{name}: {why}", hint="Leave it out: everything is asked then.")
+    keeps = request.keeps_answers and selection is None and not seal.judges_change(request.environment)
     secret = seal.key(request.environment)
     if secret is None:
-        request.say(f"no kept answer is taken, and none is kept: in CI they are sealed by the secret {seal.VARIABLE}")
+        name = "`answers-key`" if request.action else seal.VARIABLE
+        request.say(f"no kept answer is taken, and none is kept, so all is asked: the secret {name} is not given")
         return None
     vaults = vault_files.content(inputs.vault.directories)
     return AnswerCache(
@@ -249,15 +253,23 @@ def refusal(settings: Config, request: Request) -> str:
             "the API reaches other networks (api.container.egress), so its image alone does not decide its answers; "
             "`answers.outside_services: true` keeps them all the same"
         )
-    if any(seal.VARIABLE in part.pass_env for part in settings.api.containers().values()):
-        return f"the API would be given {seal.VARIABLE} (pass_env), and could make answers of its own"
     if settings.ask.adapter not in {"ask", "mapped"}:
         return f"nothing tells what the adapter {settings.ask.adapter} sends for a question before it is asked"
     if settings.ask.repeat > 1:
         return "with `ask.repeat` every question is asked again to see how answers vary"
+    if (holds := _holding(settings, request)) is not None:
+        return f"the directory lies in the vault {cut(holds)}, and the API would be given what it holds"
     if request.workers > 1 or request.resume is not None:
         return "a run takes them that is asked in one process, from its beginning: without --workers and --resume"
     return ""
+
+
+def _holding(settings: Config, request: Request) -> str | None:
+    """Name the vault that the directory lies in; None for none. Either path may lead there by links."""
+    assert request.answers is not None  # noqa: S101 - the caller has one
+    place = request.answers.resolve()
+    vaults = settings.vault.items()
+    return next((name for name, path in vaults if place.is_relative_to((request.root / path).resolve())), None)
 
 
 def _alike(before: Result, now: Result) -> bool:

@@ -13,10 +13,11 @@ from hashlib import sha256
 from pathlib import Path
 from secrets import token_hex
 
+from raggate.config.values import ANSWERS_KEY
 from raggate.errors import UsageError
 from raggate.text.jsonio import dumps
 
-VARIABLE = "RAGGATE_ANSWERS_KEY"
+VARIABLE = ANSWERS_KEY
 LEAST = 32
 """Characters of a key."""
 

@@ -1,5 +1,7 @@
 """A file of kept answers: sole owner of its layout. A header, a line for each answer, and a seal over all of it.
 
+The seal is over its name too, which says what the answers depend on: no file of one image becomes that of another.
+
 It is written whole or not at all, and believed whole or not at all.
 """
 
@@ -66,11 +68,11 @@ def write(path: Path, secret: bytes, header: Header, answers: Iterable[tuple[str
     Raises:
         OSError: when it cannot be written.
     """
-    write_atomic(path, _sealed(secret, header, answers))
+    write_atomic(path, _sealed(path.name, secret, header, answers))
 
 
-def _sealed(secret: bytes, header: Header, answers: Iterable[tuple[str, Result]]) -> Iterator[bytes]:
-    seal = hmac.new(secret, _SEAL, sha256)
+def _sealed(name: str, secret: bytes, header: Header, answers: Iterable[tuple[str, Result]]) -> Iterator[bytes]:
+    seal = _begun(name, secret)
     first = dumps({"schema": SCHEMA, **as_dict(header)}) + b"\n"
     # in place of the question's id, which may be another one in a later run
     rows = (shard_directory.row(replace(result, case_id=mark)) for mark, result in answers)
@@ -78,6 +80,10 @@ def _sealed(secret: bytes, header: Header, answers: Iterable[tuple[str, Result]]
         seal.update(line)
         yield line
     yield _SEAL + seal.hexdigest().encode() + b"\n"
+
+
+def _begun(name: str, secret: bytes) -> hmac.HMAC:
+    return hmac.new(secret, _SEAL + name.encode() + b"\n", sha256)
 
 
 def read(path: Path, secret: bytes) -> KeptFile | None:
@@ -95,8 +101,8 @@ def read(path: Path, secret: bytes) -> KeptFile | None:
     with ExitStack() as stack:
         stack.callback(os.close, handle)
         found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode) or found.st_uid != os.geteuid():
-            raise UsageError(f"{path.name}: no file, or another user's")
+        if not stat.S_ISREG(found.st_mode):
+            raise UsageError(f"{path.name}: no file")
         if found.st_size > MOST_BYTES:
             raise UsageError(f"{path.name}: larger than {MOST_BYTES} bytes")
         return _read(stack.enter_context(os.fdopen(handle, "rb", closefd=False)), path.name, secret)
@@ -116,11 +122,11 @@ def _read(stream: BinaryIO, name: str, secret: bytes) -> KeptFile:
 
 def _vouched(stream: BinaryIO, name: str, secret: bytes) -> Iterator[bytes]:
     """Give the lines that the seal is over, all of them once it was seen to fit."""
-    seal, lines = hmac.new(secret, _SEAL, sha256), list[bytes]()
+    seal, lines = _begun(name, secret), list[bytes]()
     while (line := stream.readline(MOST_LINE)).endswith(b"\n"):
         if line.startswith(_SEAL):
             if not hmac.compare_digest(line[len(_SEAL) : -1], seal.hexdigest().encode()):
-                raise UsageError(f"{name}: its seal is not that of this key: it was changed, or made elsewhere")
+                raise UsageError(f"{name}: its seal is not that of this key: it was changed, renamed or made elsewhere")
             return iter(lines)
         seal.update(line)
         lines.append(line)

@@ -31,7 +31,7 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
     flips = [{"kind": kind, "case_id": case, "mode": mode} for kind, case, mode in moved]
     (directory / "verdict.json").write_text(json.dumps({"flips": flips, "warnings": [{}]}))
     (directory / "results.jsonl").write_text("{}\n{}\n{}\n")
-    (directory / "metrics.json").write_text("{}")
+    (directory / "metrics.json").write_text('{"operational_metrics": {"calls": 1, "kept": 2}}')
     assert results.outputs(directory, 1, tmp_path) == {
         "verdict": "regression",
         "exit-code": "1",
@@ -42,6 +42,7 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "questions": "3",
         "broke": "2",
         "fixed": "1",
+        "kept": "2",
         "warnings": "1",
         "shards": "",
         "plan-hash": "",
@@ -66,7 +67,8 @@ def test_metrics_of_nothing_are_no_output(tmp_path: Path, lines: str | None) -> 
 @pytest.mark.parametrize("content", [b"", b"[]", b"\xff", b'{"flips"'])
 def test_a_broken_verdict_file_counts_nothing(tmp_path: Path, content: bytes) -> None:
     """A verdict file that cannot be read leaves the verdict to the exit code."""
-    (tmp_path / "verdict.json").write_bytes(content)
+    for name in ("verdict.json", "metrics.json"):
+        (tmp_path / name).write_bytes(content)
     assert results.outputs(tmp_path, 3, tmp_path)["verdict"] == "cannot tell"
 
 

@@ -64,17 +64,22 @@ def test_wrong_inputs_are_named(environment: dict[str, str], message: str) -> No
     [
         {"INPUT_GITHUB-TOKEN": "ghs_one", "INPUT_GITHUB_TOKEN": "ghs_two"},
         {"INPUT_GITHUB-TOKEN": "ghs_one\nghs_two"},
+        {"INPUT_ANSWERS-KEY": "ghs_one", "INPUT_ANSWERS_KEY": "ghs_two"},
+        {"INPUT_ANSWERS-KEY": "ghs_one\nghs_two"},
     ],
 )
-def test_the_token_is_never_shown(environment: dict[str, str]) -> None:
-    """An error about the token does not show it, and every value of it can be masked before that."""
+def test_no_secret_is_ever_shown(environment: dict[str, str]) -> None:
+    """An error about a token or key does not show it, and every value of it can be masked before that."""
     with pytest.raises(UsageError) as caught:
         step_inputs.read(environment)
-    assert "'github-token'" in caught.value.message
+    name = next(iter(environment)).removeprefix("INPUT_").lower()
+    assert repr(name) in caught.value.message
     assert "ghs_" not in caught.value.message + caught.value.hint
-    assert step_inputs.tokens({"PATH": "/bin", "INPUT_OUT": "x", **environment}) == list(environment.values())
+    assert step_inputs.secrets_as_written({"PATH": "/bin", "INPUT_OUT": "x", **environment}) == list(
+        environment.values()
+    )
 
 
 def test_no_token_is_nothing_to_mask() -> None:
     """An empty token gives no value."""
-    assert step_inputs.tokens({"INPUT_GITHUB-TOKEN": " "}) == []
+    assert step_inputs.secrets_as_written({"INPUT_GITHUB-TOKEN": " "}) == []

@@ -77,6 +77,15 @@ def _another_key(path: Path) -> None:
     sealed_file.write(path, b"x" * 32, HEADER, [("mark-a", RESULTS[0])])
 
 
+def test_a_file_of_another_image_is_no_file_of_this_one(file: Path) -> None:
+    """What was sealed under one name, which says what answers depend on, is not believed under another one."""
+    copied = file.with_name("other.answers")
+    copied.write_bytes(file.read_bytes())
+    with pytest.raises(UsageError, match="renamed"):
+        sealed_file.read(copied, KEY)
+    assert sealed_file.read(file, KEY) is not None
+
+
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
