@@ -17,6 +17,9 @@ T = TypeVar("T")
 FEW = 5_000
 """Items that stay in memory; a sequence of no more than these touches no disk."""
 
+MANY_TIMES = 10
+"""So many times as many beside them, and they go to the disk too: going through a few of many again costs little."""
+
 _PIECE = 1 << 20
 """Bytes that are written at once."""
 
@@ -44,6 +47,8 @@ class Packing(Generic[T]):
 class LongSequence(Sequence[T]):
     """A sequence that grows at its end. An item beyond the first `FEW` is made anew whenever it is looked at.
 
+    Of a sequence many times as long, these are made anew too.
+
     Args:
         packing: how items become bytes.
         items: what it begins with.
@@ -52,6 +57,7 @@ class LongSequence(Sequence[T]):
     def __init__(self, packing: Packing[T], items: Iterable[T] = ()) -> None:
         self._packing = packing
         self._first: list[T] = []
+        self._begin = Records()
         self._rest = Records()
         self.extend(items)
 
@@ -66,10 +72,14 @@ class LongSequence(Sequence[T]):
         Raises:
             OSError: when there is no space left for it.
         """
-        if len(self._first) < FEW:
+        if len(self) < FEW:
             self._first.append(item)
             return
         self._rest.append(self._packing.pack(item))
+        if self._first and len(self._rest) >= MANY_TIMES * FEW:
+            for early in self._first:
+                self._begin.append(self._packing.pack(early))
+            self._first = []
 
     def chosen(self, positions: Sequence[int]) -> Sequence[T]:
         """Give the items at these positions, in this order, without looking at any that is on disk.
@@ -86,7 +96,7 @@ class LongSequence(Sequence[T]):
             self.append(item)
 
     def __len__(self) -> int:
-        return len(self._first) + len(self._rest)
+        return len(self._first) + len(self._begin) + len(self._rest)
 
     def __iter__(self) -> Iterator[T]:
         return map(self._at, range(len(self)))
@@ -106,10 +116,11 @@ class LongSequence(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]
 
     def _at(self, position: int) -> T:
-        place = position - len(self._first)
-        if place < 0:
+        if position < len(self._first):
             return self._first[position]
-        return self._packing.unpack(self._rest[place])
+        if position < len(self._begin):
+            return self._packing.unpack(self._begin[position])
+        return self._packing.unpack(self._rest[position - len(self._first) - len(self._begin)])
 
 
 class Chosen(Sequence[T]):

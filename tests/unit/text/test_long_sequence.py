@@ -32,9 +32,9 @@ def pairs(count: int) -> list[tuple[str, int]]:
     return [("é" * (number % 7), number) for number in range(count)]
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 4, 20])
+@pytest.mark.parametrize("count", [0, 1, 3, 4, 20, 33, 40])
 def test_gives_what_was_put_in(count: int) -> None:
-    """Items come back equal and in order, one by one and by position, from either end."""
+    """Few or many, items come back equal and in order, one by one and by position, from either end."""
     sequence = LongSequence(PAIRS, pairs(count))
     assert (list(sequence), len(sequence)) == (pairs(count), count)
     assert [sequence[place] for place in range(-count, count)] == pairs(count) * 2
@@ -71,6 +71,15 @@ def test_few_items_touch_no_disk(monkeypatch: pytest.MonkeyPatch) -> None:
     sequence = LongSequence(PAIRS, items)
     assert all(own is item for own, item in zip(sequence, items, strict=True))
     assert sequence[:] == tuple(items)
+
+
+def test_of_many_items_none_stays_in_memory() -> None:
+    """The first items leave memory once there are many times as many."""
+    items = pairs(33)
+    sequence = LongSequence(PAIRS, items[:32])
+    assert [own is item for own, item in zip(sequence, items, strict=False)][:4] == [True, True, True, False]
+    sequence.append(items[32])
+    assert not any(own is item for own, item in zip(sequence, items, strict=True))
 
 
 def test_a_full_disk_names_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
