@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
-from math import fsum
+from itertools import compress
+from math import fsum, isnan, nan
 from typing import TypeVar
 
 from raggate.gate.composite import ScoredPair, directions_in, paired_scores, same_questions
@@ -15,8 +16,11 @@ from raggate.gate.statistics.power import visible_drop, visible_drop_of_groups
 from raggate.models.comparison import Comparison
 from raggate.models.scorecard import EPSILON, improvement
 from raggate.models.verdict import CompositeTest
+from raggate.text.long_columns import LongColumns
 
 Key = TypeVar("Key")
+Moves = tuple[Sequence[float], Sequence[str | None]]
+"""Of some questions by how much each changed, and its group."""
 
 ALPHA = 0.05
 """What is less likely by chance is red, if it is more than the margin."""
@@ -49,12 +53,12 @@ def composite_tests(
 
 
 def _composite_test(mode: str, metrics: Sequence[str], pairs: Sequence[ScoredPair], tests: int) -> CompositeTest:
-    changes = [pair.after - pair.before for pair in pairs]
+    changes = array("d", (pair.after - pair.before for pair in pairs))
     groups = [pair.group for pair in pairs]
     units, sizes = unit_changes(changes, groups), unit_sizes(groups)
     result, moving, level = paired_test(units), _moving(units), ALPHA / tests
-    sides = ([pair.before for pair in pairs], [pair.after for pair in pairs])
-    before, after = (fsum(scores) / len(pairs) for scores in sides)
+    before = fsum(pair.before for pair in pairs) / len(pairs)
+    after = fsum(pair.after for pair in pairs) / len(pairs)
     return CompositeTest(
         mode=mode,
         metrics=tuple(metrics),
@@ -93,37 +97,44 @@ def metric_chances(
         metrics: by mode, the metrics.
         left_out: mode and case id of the cases that a waiver leaves out.
     """
-    changes: dict[tuple[str, str], tuple[array[float], list[str | None]]] = {
-        (mode, name): (array("d"), []) for mode, names in metrics.items() for name in names
-    }
-    for mode, names in metrics.items():
-        directions = directions_in(comparison, mode)
-        for old, new in same_questions(comparison, mode, left_out) if names else ():
-            for name in names:
-                was, now = old.values.get(name), new.values.get(name)
-                if was is not None and now is not None:
-                    moves, groups = changes[mode, name]
-                    moves.append(improvement(directions[name], was, now))
-                    groups.append(new.group)
-    return chances_alone(changes)
+    return chances_alone(move for mode, names in metrics.items() for move in _moves(comparison, mode, names, left_out))
 
 
-def chances_alone(changes: Mapping[Key, tuple[Sequence[float], Sequence[str | None]]]) -> dict[Key, float]:
+def _moves(
+    comparison: Comparison, mode: str, names: Sequence[str], left_out: AbstractSet[tuple[str, str]]
+) -> Iterator[tuple[tuple[str, str], Moves]]:
+    """Give the changes of each metric of a mode, one metric after the other: those of one are in memory at a time."""
+    directions, table, groups = directions_in(comparison, mode), LongColumns(len(names)), list[str | None]()
+    for old, new in same_questions(comparison, mode, left_out) if names else ():
+        sides = ((name, old.values.get(name), new.values.get(name)) for name in names)
+        # what has no value on some side has no change
+        table.append(
+            nan if was is None or now is None else improvement(directions[name], was, now) for name, was, now in sides
+        )
+        groups.append(new.group)
+    for at, name in enumerate(names):
+        column = table.column(at)
+        both = [not isnan(move) for move in column]
+        yield (mode, name), (array("d", compress(column, both)), [*compress(groups, both)])
+
+
+def chances_alone(changes: Iterable[tuple[Key, Moves]]) -> dict[Key, float]:
     """Test each of several metrics by itself, over the questions it applied to.
 
     Args:
-        changes: the change of each question, positive for better, and what group it belongs to.
+        changes: of each metric the change of each question, positive for better, and what group it belongs to.
 
     Returns:
         One-sided p-values, adjusted by Holm's method for being so many.
     """
-    chances = [paired_test(moves, groups).p for moves, groups in changes.values()]
-    return dict(zip(changes, holm(chances), strict=True))
+    chances = {metric: paired_test(moves, groups).p for metric, (moves, groups) in changes}
+    return dict(zip(chances, holm([*chances.values()]), strict=True))
 
 
 def _drop(metric: str, pairs: Sequence[ScoredPair]) -> float:
-    falls = [was - now for pair in pairs if metric in pair.values for was, now in [pair.values[metric]]]
-    return fsum(falls) / len(falls) if falls else 0.0
+    sides = (pair.values[metric] for pair in pairs if metric in pair.values)
+    falls = array("d", (was - now for was, now in sides))
+    return fsum(falls) / len(falls) if len(falls) > 0 else 0.0
 
 
 def _parts(pairs: Sequence[ScoredPair]) -> dict[str, int]:

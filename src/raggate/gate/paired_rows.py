@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from math import isnan
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from raggate.gate.statistics.intervals import t_interval, tango
 from raggate.gate.statistics.paired import unit_changes
@@ -21,10 +21,10 @@ from raggate.models.scorecard import EPSILON, CaseScore, Direction, MetricValue,
 from raggate.text.long_columns import LongColumns
 from raggate.text.long_sequence import LongSequence, Packing
 
-T = TypeVar("T")
+N = TypeVar("N", int, float)
 
 Pair = tuple[CaseScore, CaseScore]
-Values = Sequence[float]
+Values: TypeAlias = "array[float]"
 """A number for every case; not a number where it has no value."""
 
 Places = Sequence[int]
@@ -52,7 +52,9 @@ class _Column:
 
     def both(self, places: Places) -> Places:
         """Give those of some cases that have a value on both sides."""
-        return places if self.whole else [at for at in places if not isnan(self.before[at] + self.after[at])]
+        if self.whole:
+            return places
+        return array("I", (at for at in places if not isnan(self.before[at] + self.after[at])))
 
     def had(self, places: Places) -> int:
         """Say how many of some cases have a value before."""
@@ -72,9 +74,9 @@ class PairedCases:
         self._numbers = Numbers(metrics), Numbers(metrics)
         self._values = LongColumns(2 * len(metrics))
         self._names = LongSequence(_NAMES)
-        self._groups = array("l")
+        self._groups = array("i")
         self._group_numbers: dict[str, int] = {}
-        self._slices: dict[str, array[int]] = {}
+        self._slices: dict[str, range | array[int]] = {}
         self._grouped: dict[str, bool] = {}
         self._last: tuple[tuple[str, Direction], _Column] | None = None
         for old, new in pairs:
@@ -89,7 +91,7 @@ class PairedCases:
         group = self._group_numbers.setdefault(new.group, len(self._group_numbers)) if new.group else _ALONE
         self._groups.append(group)
         for name in new.slices:
-            self._slices.setdefault(name, array("I")).append(place)
+            self._slices[name] = _with(self._slices.get(name, range(0)), place)
 
     def row(self, place: tuple[str, str, str], like: MetricValue) -> Delta:
         """Hold a metric's values of the same cases against each other; a mean over other cases would be no change.
@@ -121,7 +123,7 @@ class PairedCases:
             binary=binary,
             interval=_oriented(like.direction, self._gain(column, name, both, (len(fell), len(rose)), binary=binary)),
             unpaired=had - len(both),
-            fell=tuple(map(self._names.__getitem__, fell)),
+            fell=self._names.chosen(fell),
         )
 
     def _gain(
@@ -176,8 +178,8 @@ def _column(before: array[float], after: array[float], direction: Direction) -> 
         after=after,
         changes=changes,
         whole=not any(map(isnan, before)) and (same or not any(map(isnan, after))),
-        fell=() if same else [at for at, change in enumerate(changes) if change < -EPSILON],
-        rose=() if same else [at for at, change in enumerate(changes) if change > EPSILON],
+        fell=() if same else array("I", (at for at, change in enumerate(changes) if change < -EPSILON)),
+        rose=() if same else array("I", (at for at, change in enumerate(changes) if change > EPSILON)),
         graded=b"" if _all_counted(before) and (same or _all_counted(after)) else bytes(map(_graded, before, after)),
     )
 
@@ -194,15 +196,25 @@ def _within(places: Places, moved: Places, of: int) -> Places:
     """Give those of some cases that are among others, of which both are ascending."""
     if len(places) == of:
         return moved
-    return [at for at in moved if (place := bisect_left(places, at)) < len(places) and places[place] == at]
+    return array("I", (at for at in moved if (place := bisect_left(places, at)) < len(places) and places[place] == at))
+
+
+def _with(places: range | array[int], place: int) -> range | array[int]:
+    """Give places and one more after them; those of all cases, as most slices have, take no memory."""
+    if isinstance(places, range):
+        if place == len(places):
+            return range(place + 1)
+        places = array("I", places)
+    places.append(place)
+    return places
 
 
 # most rows of a comparison have the same few counts
 _tango = lru_cache(maxsize=1024)(tango)
 
 
-def _at(values: Sequence[T], places: Places) -> Sequence[T]:
-    return values if len(places) == len(values) else [values[at] for at in places]
+def _at(values: array[N], places: Places) -> array[N]:
+    return values if len(places) == len(values) else array(values.typecode, map(values.__getitem__, places))
 
 
 def _repeated(groups: Sequence[int | None]) -> bool:
@@ -217,11 +229,11 @@ def _oriented(direction: Direction, gain: Interval | None) -> Interval | None:
 
 def _mean(values: Values, cases: int, like: MetricValue) -> MetricValue:
     """Average some values of a slice of so many cases."""
-    known = [value for value in values if not isnan(value)]
+    known = array("d", (value for value in values if not isnan(value)))
     return mean_of(known, cases - len(known), like)
 
 
 def mean_of(known: Sequence[float], unscored: int, like: MetricValue) -> MetricValue:
     """Give a mean as that of another of its metric is given; None where there is no value."""
-    mean = sum(known) / len(known) if known else None
+    mean = sum(known) / len(known) if len(known) > 0 else None
     return MetricValue(value=mean, n=len(known), unscored=unscored, direction=like.direction)

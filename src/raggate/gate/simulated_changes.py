@@ -99,7 +99,7 @@ def _red(outcomes: Sequence[_Outcome], few: AbstractSet[Metric]) -> Iterator[str
 
     @cache
     def chances() -> Mapping[Metric, float]:
-        return chances_alone({metric: moves for outcome in outcomes for metric, moves in outcome.mode.moves(outcome)})
+        return chances_alone(move for outcome in outcomes for move in outcome.mode.moves(outcome))
 
     for policy in POLICIES:
         by_test = lost and policy != "threshold"

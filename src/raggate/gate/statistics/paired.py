@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
@@ -73,7 +74,7 @@ def count_units(groups: Iterable[Hashable | None]) -> int:
     return len(unit_sizes(groups))
 
 
-def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> list[float]:
+def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | None = None) -> array[float]:
     """Give one change for each independent unit; their mean is the mean change of a question.
 
     Formula: the sum over a group, times the number of units, divided by the number of questions.
@@ -88,23 +89,23 @@ def unit_changes(changes: Sequence[float], groups: Sequence[Hashable | None] | N
     if not all(map(isfinite, changes)):
         raise ValueError("a change between two scores is a finite number")
     if groups is None:
-        return list(changes)
-    alone = []
+        return array("d", changes)
+    alone = array("d")
     sums: dict[Hashable, float] = {}
     for change, group in zip(changes, groups, strict=True):
         if group is None:
             alone.append(change)
         else:
             sums[group] = sums.get(group, 0.0) + change
-    units = [*sums.values(), *alone]
-    scale = len(units) / len(changes) if changes else 1.0
-    return [unit * scale for unit in units]
+    units = array("d", sums.values()) + alone
+    scale = len(units) / len(changes) if len(changes) > 0 else 1.0
+    return units if scale == 1.0 else array("d", (unit * scale for unit in units))
 
 
 def _counts(units: Sequence[float]) -> tuple[int, int] | None:
     """Give how many units lost and gained where all that moved did so by the same size."""
-    sizes = [abs(unit) for unit in units if abs(unit) > NEGLIGIBLE]
-    if sizes and max(sizes) - min(sizes) > NEGLIGIBLE:
+    sizes = array("d", (abs(unit) for unit in units if abs(unit) > NEGLIGIBLE))
+    if len(sizes) > 0 and max(sizes) - min(sizes) > NEGLIGIBLE:
         return None
     lost = sum(unit < -NEGLIGIBLE for unit in units)
     return lost, len(sizes) - lost
