@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Literal
 
-from pydantic import ConfigDict
-
-from raggate.config.service_settings import SettingsModel
+from raggate.config.service_settings import SettingsModel, described
 
 Level = Literal["error", "warn", "off"]
 
 
 class Invariants(SettingsModel):
     """Rules that every answer must meet: `error` breaks the gate (exit 4), `warn` is shown, `off` is not checked."""
-
-    # its descriptions are the messages of findings, so these are parsed at the start, unlike those of the others
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     ranks_contiguous: Level = "error"
     """Reported ranks are 1, 2, 3, … in list order."""
@@ -71,6 +67,12 @@ class Invariants(SettingsModel):
     """No principal gets a note that they may not see."""
     lists_alike: Level = "warn"
     """Lists are much like the baseline's and about as long, and no list has become empty."""
+
+
+@cache
+def sentences() -> dict[str, str]:
+    """Give what each rule demands, as a finding says it: what stands below its key."""
+    return described(Invariants)
 
 
 PROBING = ("top_is_prefix", "headings_findable", "spelling_ignored", "nonsense_abstains", "reindex_idempotent")

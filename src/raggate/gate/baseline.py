@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
-from pydantic import ConfigDict, Field, TypeAdapter, ValidationError, with_config
+from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
@@ -20,6 +20,7 @@ from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, M
 from raggate.text.jsonio import dumps, loads
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
@@ -74,8 +75,8 @@ class _Stored(TypedDict):
     digest: NotRequired[str]
 
 
-_ADAPTER = TypeAdapter(_Stored)
-_CASE = TypeAdapter(_StoredCase)
+_ADAPTER: Shape[_Stored] = Shape(_Stored)
+_CASE: Shape[_StoredCase] = Shape(_StoredCase)
 
 
 def write(

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
 from typing import Literal, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.config.judge_settings import IN_POINTS
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.judging import Judgement, Usage, usage_of
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import JsonObject
+from raggate.text.shapes import Shape
 
 Scale = Literal["points", "share", "yes_no"]
 """What a score counts in: points from 0 to 5, a share from 0 to 1, or 0 for no and 1 for yes."""
@@ -208,7 +208,7 @@ class JudgingSummary:
         if stored is None:
             return None
         try:
-            return _summaries().validate_python(stored)
+            return _SUMMARY.validate_python(stored)
         except ValidationError:
             return None
 
@@ -218,7 +218,4 @@ class JudgingSummary:
         return Usage.total(coverage.usage for coverage in self.scores.values())
 
 
-@cache
-def _summaries() -> TypeAdapter[JudgingSummary]:
-    """Give what reads them, made once: a verdict reads several, and making it takes longer."""
-    return TypeAdapter(JudgingSummary)
+_SUMMARY: Shape[JudgingSummary] = Shape(JudgingSummary)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.inputs import sources
@@ -24,11 +24,12 @@ from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/asking/1"
 ANEW = "Start again without --resume."
 _MOST_BYTES = 4 << 20
-_ASKING = TypeAdapter(Asking)
+_ASKING: Shape[Asking] = Shape(Asking)
 _WORDS = {
     "command": "the command",
     "plan": "the plan",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.config.imported import ImportedConfig, RunConfig, System
 from raggate.config.schema import Config
@@ -15,6 +15,7 @@ from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import JsonObject
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut
+from raggate.text.shapes import Shape
 
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
@@ -22,7 +23,7 @@ _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": 
 _LEFT_OUT = {"api_image", "command", "build", "measured", "resumed", "asked_again", "kept_from", "kept_aside"}
 """Keys that a run has no place for where they say nothing."""
 
-_PROVENANCE = TypeAdapter(Provenance)
+_PROVENANCE: Shape[Provenance] = Shape(Provenance)
 
 
 def written(run: Run) -> JsonObject:

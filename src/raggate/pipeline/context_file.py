@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
@@ -15,6 +15,7 @@ from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 FILE = "aside.json"
 """What the file is called."""
@@ -22,7 +23,7 @@ FILE = "aside.json"
 _KEYS = {"source_lines": "places", "expired_waivers_resolved": "waivers_settled"}
 """Fields of a context whose keys in the file have other names."""
 
-_CONTEXT = TypeAdapter(ReportContext)
+_CONTEXT: Shape[ReportContext] = Shape(ReportContext)
 
 
 def write(directory: Path, context: ReportContext) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
@@ -12,11 +12,12 @@ from raggate.pipeline.result_rows import check_result, labels_fit, shortened
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dump_line, parse_object
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 FILE = "probes.jsonl"
 """What the file is called."""
 
-_ROW = TypeAdapter(ProbeAnswer)
+_ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
 
 
 def write(answers: tuple[ProbeAnswer, ...], *, full_text: bool) -> bytes:

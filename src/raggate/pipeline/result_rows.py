@@ -12,7 +12,7 @@ from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.case_packing import by_id
@@ -29,6 +29,7 @@ from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
+from raggate.text.shapes import Shape
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
@@ -36,10 +37,10 @@ STORED_TEXT = 200
 HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
 
-_RESULT = TypeAdapter(Result)
+_RESULT: Shape[Result] = Shape(Result)
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
-_LABELS = TypeAdapter(Labels)
-_JUDGEMENTS = TypeAdapter(tuple[Judgement, ...])
+_LABELS: Shape[Labels] = Shape(Labels)
+_JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
 
 
 def keeps_whole_texts(run: Run) -> bool:

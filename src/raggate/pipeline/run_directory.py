@@ -32,6 +32,7 @@ from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
+from raggate.text.shapes import Shape
 
 T = TypeVar("T")
 SCHEMA = "raggate/run/2"
@@ -43,8 +44,8 @@ _GZIP = 31
 """What zlib calls the format of gzip. Its header has no time in it."""
 
 HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
-_JUDGING: TypeAdapter[Judging | None] = TypeAdapter(Judging | None)
-_SELECTION: TypeAdapter[Selection | None] = TypeAdapter(Selection | None)
+_JUDGING: Shape[Judging | None] = Shape(Judging | None)
+_SELECTION: Shape[Selection | None] = Shape(Selection | None)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from raggate.config.invariant_settings import Invariants
+from raggate.config.invariant_settings import Invariants, sentences
 from raggate.config.schema import Gate
 from raggate.gate import wording
 from raggate.gate.invariants import answer_rules, probe_coverage
@@ -46,7 +46,7 @@ def _finding(
     return Finding(
         invariant=name,
         level=level,
-        message=Invariants.model_fields[name].description or name,
+        message=sentences()[name],
         count=count,
         examples=tuple(examples),
         unseen=unseen,

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from raggate.config.invariant_settings import Invariants
+from raggate.config.invariant_settings import Invariants, sentences
 from raggate.gate.by_question import by_question
 from raggate.gate.causes.shared_chunks import Renumbered
 from raggate.gate.statistics.rank_overlap import rank_biased_overlap
@@ -48,7 +48,7 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
         return ()
     overall = (*[lists.overlap_in_words] * bool(lists.moved), *[lists.length_in_words] * bool(lists.shortened))
     count, shown = lists.differing()
-    message = Invariants.model_fields[NAME].description or NAME
+    message = sentences()[NAME]
     return (Finding(invariant=NAME, level=level, message=message, count=count, examples=(*overall, *shown)),)
 
 

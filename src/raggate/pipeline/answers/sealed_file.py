@@ -17,7 +17,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.provenance import KeptFrom
@@ -28,6 +28,7 @@ from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, parse_object, write_atomic
 from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/answers/1"
 MOST_BYTES = 256 << 20
@@ -59,7 +60,7 @@ class KeptFile:
         return None if place is None else self.results[place]
 
 
-_HEADER = TypeAdapter(Header)
+_HEADER: Shape[Header] = Shape(Header)
 
 
 def write(path: Path, secret: bytes, header: Header, answers: Iterable[tuple[str, Result]]) -> None:

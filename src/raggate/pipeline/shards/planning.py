@@ -11,7 +11,7 @@ from secrets import token_hex
 from statistics import median
 from typing import Any
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate import __version__
 from raggate.config.schema import Config
@@ -29,11 +29,12 @@ from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.lots import lot
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/plan/1"
 MOST_SHARDS = 10_000
 _AGAIN = "Make a new plan: `raggate plan`, with the same flags as the other steps."
-_PLAN: TypeAdapter[Plan] = TypeAdapter(Plan)
+_PLAN: Shape[Plan] = Shape(Plan)
 
 
 def plan_of(request: Request, shards: int, *, by_latency: bool = False) -> Plan:

@@ -16,7 +16,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models import run_packing
@@ -29,6 +29,7 @@ from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
 from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
+from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/shard/1"
 RECEIPT = "receipt.json"
@@ -40,8 +41,8 @@ FILES = (RESULTS, AGAIN, PROBES)
 
 MOST_ATTEMPTS = 1000
 MOST_RECEIPT = 4 << 20
-_RESULT = TypeAdapter(Result)
-_RECEIPT = TypeAdapter(Receipt)
+_RESULT: Shape[Result] = Shape(Result)
+_RECEIPT: Shape[Receipt] = Shape(Receipt)
 _NAME = re.compile(r"shard-([0-9]{1,9})-of-[0-9]{1,9}(?:-attempt-[0-9]{1,9})?")
 
 

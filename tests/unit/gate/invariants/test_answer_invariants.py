@@ -22,7 +22,7 @@ from builders import (
     make_run,
 )
 from probed import make_probe
-from raggate.config.invariant_settings import PROBES_OFF, Invariants
+from raggate.config.invariant_settings import PROBES_OFF, Invariants, sentences
 from raggate.config.schema import Gate
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
@@ -326,7 +326,7 @@ def test_broken(name: str, items: list[LabelledResult], run: dict[str, Any], exa
     (finding,) = found(name, *items, **run)
     assert (finding.invariant, finding.level, finding.count) == (name, "error", 1)
     assert finding.examples == (example,)
-    assert finding.message == Invariants.model_fields[name].description
+    assert finding.message == sentences()[name]
 
 
 @each_row(("name", "items", "run"), [param.values[:3] for param in (*HOLDS, *BROKEN)])
