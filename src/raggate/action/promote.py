@@ -129,7 +129,7 @@ class _Promotion:
 
     def change(self, trusted: Inputs, proposal: BaselineCandidate, context: report.PromotionContext) -> Change:
         path = self._baseline_path(trusted.config)
-        commits.check_file(path, proposal.data)
+        commits.check_file(path, data := proposal.data.whole())
         provenance, evidence = proposal.provenance, context.evidence
         lines = [
             f"Reason: {provenance.get('reason')}",
@@ -147,8 +147,8 @@ class _Promotion:
             target=self.target,
             head=self.head,
             path=path,
-            present=trusted.baseline.data if trusted.baseline is not None else None,
-            data=proposal.data,
+            present=trusted.baseline.content.whole() if trusted.baseline is not None else None,
+            data=data,
             title=pull_title(report.title(proposal)),
             message=promotion.message(
                 [title_text(line) for line in lines], run=self.event.run_id, attempt=self.event.attempt

@@ -11,13 +11,14 @@ from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
 from raggate.errors import FileError
-from raggate.gate import bare_metrics, baseline_integrity, baseline_lines
+from raggate.gate import bare_metrics, baseline_integrity, baseline_layout, baseline_lines
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
 from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.metric_values import compact
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import loads
+from raggate.text.long_bytes import LongBytes
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
@@ -25,6 +26,7 @@ from raggate.text.shapes import Shape
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
 MAX_BYTES = 256 << 20
+"""Bytes of a file that is read as a whole, as it does not stand as raggate writes it."""
 SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""
 _Rank = Annotated[int, Field(strict=True, ge=1)]
@@ -83,7 +85,7 @@ def write(
     scorecard: Scorecard,
     provenance: dict[str, Any],
     accepted: Mapping[str, Mapping[str, RatchetEntry]] | None = None,
-) -> bytes:
+) -> LongBytes:
     """Serialise a scorecard: sorted keys, 12 decimals, one line per case, per slice and per accepted metric."""
     aggregates = {
         mode: {
@@ -92,22 +94,7 @@ def write(
         }
         for mode, slices in scorecard.slices.items()
     }
-    cases = [
-        {
-            "id": case.case_id,
-            "hash": case.hash,
-            "mode": case.mode,
-            "rank": case.rank,
-            "rank_all": case.rank_all,
-            "failure": case.failure,
-            "slices": [name for name in case.slices if name != OVERALL],
-            "must_pass": case.must_pass,
-            "values": {name: _fixed(value) for name, value in case.values.items()},
-            **({"entries": [_entry_out(entry) for entry in case.entries]} if case.entries else {}),
-        }
-        for case in sorted(scorecard.cases, key=lambda case: (case.mode, case.case_id))
-    ]
-    stored = {
+    stored: dict[str, Any] = {
         "schema": SCHEMA,
         "suite": scorecard.suite,
         "run_id": scorecard.run_id,
@@ -115,19 +102,32 @@ def write(
         "fingerprint": scorecard.fingerprint,
         "aggregates": aggregates,
         "counts": scorecard.counts,
-        "cases": cases,
     }
     if accepted:
         stored["accepted"] = {
             mode: {metric: _accepted_out(entry) for metric, entry in metrics.items()}
             for mode, metrics in accepted.items()
         }
-    stored["digest"] = baseline_integrity.digest(stored)
-    return (_lines(stored, 0, spread=3) + "\n").encode()
+    return LongBytes(baseline_layout.pieces(stored, map(_case_out, baseline_layout.in_order(scorecard.cases))))
+
+
+def _case_out(case: CaseScore) -> dict[str, Any]:
+    return {
+        "id": case.case_id,
+        "hash": case.hash,
+        "mode": case.mode,
+        "rank": case.rank,
+        "rank_all": case.rank_all,
+        "failure": case.failure,
+        "slices": [name for name in case.slices if name != OVERALL],
+        "must_pass": case.must_pass,
+        "values": {name: _fixed(value) for name, value in case.values.items()},
+        **({"entries": [_entry_out(entry) for entry in case.entries]} if case.entries else {}),
+    }
 
 
 def read(
-    data: bytes,
+    data: bytes | LongBytes,
     source: str,
     directions: dict[str, Direction],
     systems: Sequence[OtherSystem] = (),
@@ -145,12 +145,13 @@ def read(
     Raises:
         FileError: when the file is damaged, from a newer version, or none of these.
     """
-    if len(data) > MAX_BYTES:
-        raise FileError(source, f"larger than {MAX_BYTES} bytes")
-    if (baseline := _read_by_lines(data, source, directions, systems)) is not None:
+    content = data if isinstance(data, LongBytes) else LongBytes([data])
+    if (baseline := _read_by_lines(content, source, directions, systems)) is not None:
         return baseline
+    if len(content) > MAX_BYTES:
+        raise FileError(source, f"larger than {MAX_BYTES} bytes, and not as raggate writes it", hint=_REPAIR)
     try:
-        value = loads(data)
+        value = loads(content.whole())
     except ValueError as error:
         raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
     if isinstance(value, dict):
@@ -171,10 +172,11 @@ def read(
 
 
 def _read_by_lines(
-    data: bytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem]
+    content: LongBytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem]
 ) -> Baseline | None:
     """Read a baseline file that is as raggate writes it; None for any other, whatever it is."""
-    parts = baseline_lines.read(data, lambda line: _case(_CASE.validate_json(line)))
+    lines = content.lines(baseline_lines.MOST_LINE_BYTES)
+    parts = baseline_lines.read(lines, lambda line: _case(_CASE.validate_json(line)))
     foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in systems)}
     if parts is None or parts.content.get("schema") != SCHEMA or parts.content.keys() & foreign:
         return None
@@ -302,20 +304,3 @@ def _entry_out(entry: ListEntry) -> list[Any]:
         for score in (entry.final, entry.vector, entry.lexical)
     )
     return [entry.note, entry.chunk, *scores, list(entry.supports)]
-
-
-def _lines(value: Any, depth: int, *, spread: int) -> str:
-    """Lay JSON out with sorted keys: containers above `spread` levels one entry a line, those below on one line."""
-    if depth >= spread or not value or not isinstance(value, dict | list):
-        return dumps(value).decode()
-    inner = "  " * (depth + 1)
-    if isinstance(value, list):
-        # items of a list are the smallest thing a diff should show
-        entries = [f"{inner}{dumps(item).decode()}" for item in value]
-        opening, closing = "[", "]"
-    else:
-        entries = [
-            f"{inner}{dumps(key).decode()}: {_lines(value[key], depth + 1, spread=spread)}" for key in sorted(value)
-        ]
-        opening, closing = "{", "}"
-    return f"{opening}\n" + ",\n".join(entries) + f"\n{'  ' * depth}{closing}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from raggate.models.judging_quality import highest
@@ -23,6 +23,37 @@ def digest(content: Mapping[str, Any]) -> str:
     """Give the digest of everything a baseline file holds but for the digest itself, whatever its layout."""
     kept = {key: value for key, value in content.items() if key != "digest"}
     return hashlib.sha256(digested(dumps(kept))).hexdigest()
+
+
+class RunningDigest:
+    """The digest of a baseline whose keys pass by, in their order, and under `cases` one case after the other."""
+
+    def __init__(self) -> None:
+        self._hash = hashlib.sha256()
+        self._begin = b"{"
+
+    def add(self, key: str, value: object) -> None:
+        """Take a key and what stands under it."""
+        # what ends a value tells whether a number ends there
+        self._hash.update(self._begin + dumps(key) + b":" + digested(dumps(value) + b"}")[:-1])
+        self._begin = b","
+
+    def add_cases(self, lines: Iterable[bytes]) -> Iterator[bytes]:
+        """Take the cases, each as JSON on a line, and give them on."""
+        self._hash.update(self._begin + b'"cases":')
+        begin = b"["
+        for line in lines:
+            self._hash.update(begin + digested(line))
+            begin = b","
+            yield line
+        self._hash.update(b"]" if begin == b"," else b"[]")
+        self._begin = b","
+
+    def of_all(self) -> str:
+        """Give the digest once all have passed by."""
+        ended = self._hash.copy()
+        ended.update(b"}" if self._begin == b"," else b"{}")
+        return ended.hexdigest()
 
 
 def digested(document: bytes) -> bytes:

@@ -5,20 +5,24 @@ What stands otherwise in a file, or contradicts itself, is left to who reads fil
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from raggate.gate.baseline_integrity import digested
+from raggate.gate.baseline_integrity import RunningDigest
 from raggate.models.judging_quality import highest
 from raggate.models.score_packing import SCORES
 from raggate.models.scorecard import EPSILON, CaseScore, Direction
 from raggate.scoring.slice_means import SliceMeans
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import loads
 from raggate.text.long_sequence import LongSequence
 
-_BEGIN, _END = b'\n  "cases": [\n', b"\n  ],\n"
-_INDENT = 4
+MOST_LINE_BYTES = 1 << 20
+"""Bytes of a line; a case with ten chunks has some 2,300."""
+
+_MOST_REST_BYTES = 64 << 20
+"""Bytes of all that stands around the cases, which is in memory as a whole."""
+
+_BEGIN, _END, _INDENT = b'  "cases": [\n', b"  ],\n", b"    "
 
 
 class Parts(NamedTuple):
@@ -32,77 +36,87 @@ class _OtherwiseError(ValueError):
     """A file that must be read as a whole."""
 
 
-def read(data: bytes, case_of: Callable[[bytes], CaseScore]) -> Parts | None:
+def read(lines: Iterable[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts | None:
     """Read a file that has a line for each case, sorted, and a digest that is that of its lines.
 
     Args:
-        data: the content of the file.
+        lines: the lines of the file, each with its end.
         case_of: makes a case of its line; raises ValueError for what is none.
 
     Returns:
         None for any other file, and for one whose means and counts are not those of its cases.
     """
-    begin, end = data.find(_BEGIN), data.rfind(_END)
-    if not 0 <= begin < end:
-        return None
     try:
-        content = loads(data[:begin] + b'\n  "cases": []' + data[end + len(_END) - 2 :])
-        if not isinstance(content, dict) or content.get("cases") != [] or "digest" not in content:
-            return None
-        own, cases = _read(content, _lines(data, begin + len(_BEGIN), end), case_of)
+        return _read(iter(lines), case_of)
     except (ValueError, LookupError, TypeError, AttributeError):
         # nothing of it was checked before
         return None
-    return Parts(content, cases) if own == content["digest"] else None
 
 
-def _lines(data: bytes, begin: int, end: int) -> Iterator[bytes]:
-    """Give each case without its indent, the comma after it, and the end of its line."""
-    while begin < end:
-        stop = data.find(b"\n", begin, end)
-        last = stop < 0
-        line = data[begin + _INDENT : end if last else stop - 1]
-        if line[:1] != b"{" or line[-1:] != b"}" or not (last or data[stop - 1 : stop] == b","):
-            raise _OtherwiseError
-        yield line
-        begin = end if last else stop + 1
-
-
-def _read(
-    content: Mapping[str, Any], lines: Iterator[bytes], case_of: Callable[[bytes], CaseScore]
-) -> tuple[str, Sequence[CaseScore]]:
-    """Give the digest of the file and its cases, each of which is looked at once."""
-    cases, names = LongSequence(SCORES), dict[str, Direction]()
+def _read(lines: Iterator[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts:
+    digest, cases, names = RunningDigest(), LongSequence(SCORES), dict[str, Direction]()
     slices = SliceMeans(names)
-    digest = hashlib.sha256(b"{")
-
-    def passing() -> Iterator[bytes]:
-        before = ("", "")
-        for line in lines:
-            case = case_of(line)
-            # by which none is there twice
-            if (case.mode, case.case_id) <= before or len(set(case.slices)) < len(case.slices):
-                raise _OtherwiseError
-            before = (case.mode, case.case_id)
-            _refuse_beyond_scale(case)
-            names.update(dict.fromkeys(case.values, "higher"))
-            slices.add(case)
-            cases.append(case)
-            yield digested(line)
-
-    for number, key in enumerate(sorted(content.keys() - {"digest"})):
-        digest.update(b"," * (number > 0) + dumps(key) + b":")
-        if key != "cases":
-            # what ends a value tells whether a number ends there
-            digest.update(digested(dumps(content[key]) + b"}")[:-1])
-            continue
-        for place, line in enumerate(passing()):
-            digest.update((b"," if place else b"[") + line)
-        digest.update(b"]" if cases else b"[]")
-    digest.update(b"}")
-    if not _agrees(content, slices):
+    content = _rest(_together(_until(_BEGIN, lines)) + b'  "cases": []\n}')
+    for key in sorted(content.keys() - {"cases"}):
+        digest.add(key, content[key])
+    before = ("", "")
+    for line in digest.add_cases(_case_lines(_until(_END, lines))):
+        case = case_of(line)
+        # by which none is there twice
+        if (case.mode, case.case_id) <= before or len(set(case.slices)) < len(case.slices):
+            raise _OtherwiseError
+        before = (case.mode, case.case_id)
+        _refuse_beyond_scale(case)
+        names.update(dict.fromkeys(case.values, "higher"))
+        slices.add(case)
+        cases.append(case)
+    later = _rest(b"{\n" + _together(lines))
+    for key in sorted(later.keys() - {"digest"}):
+        digest.add(key, later[key])
+    # as raggate sorts them, so that none is there twice
+    if not max(content) == "cases" < min(later) or content["cases"] != []:
         raise _OtherwiseError
-    return digest.hexdigest(), cases[:]
+    content |= later
+    if digest.of_all() != content["digest"] or not _agrees(content, slices):
+        raise _OtherwiseError
+    return Parts(content, cases[:])
+
+
+def _until(end: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Give the lines up to one that ends a part of the file, which must come."""
+    for line in lines:
+        if line == end:
+            return
+        yield line
+    raise _OtherwiseError
+
+
+def _together(lines: Iterator[bytes]) -> bytes:
+    data = bytearray()
+    for line in lines:
+        data += line
+        if len(data) > _MOST_REST_BYTES:
+            raise _OtherwiseError
+    return bytes(data)
+
+
+def _rest(data: bytes) -> dict[str, Any]:
+    """Read what stands before or after the cases."""
+    content = loads(data)
+    if not isinstance(content, dict):
+        raise _OtherwiseError
+    return content
+
+
+def _case_lines(lines: Iterator[bytes]) -> Iterator[bytes]:
+    """Give each case without its indent, the comma after it, and the end of its line; the last has no comma."""
+    ahead = next(lines, b"")
+    while line := ahead:
+        ahead = next(lines, b"")
+        end = b"},\n" if ahead else b"}\n"
+        if not line.startswith(_INDENT + b"{") or not line.endswith(end):
+            raise _OtherwiseError
+        yield line[len(_INDENT) : 1 - len(end)]
 
 
 def _refuse_beyond_scale(case: CaseScore) -> None:

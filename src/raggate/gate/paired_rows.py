@@ -74,6 +74,7 @@ class PairedCases:
         self._numbers = Numbers(metrics), Numbers(metrics)
         self._values = LongColumns(2 * len(metrics))
         self._names = LongSequence(_NAMES)
+        self._fallen: dict[int, str] = {}
         self._groups = array("i")
         self._group_numbers: dict[str, int] = {}
         self._slices: dict[str, range | array[int]] = {}
@@ -123,8 +124,14 @@ class PairedCases:
             binary=binary,
             interval=_oriented(like.direction, self._gain(column, name, both, (len(fell), len(rose)), binary=binary)),
             unpaired=had - len(both),
-            fell=self._names.chosen(fell),
+            fell=tuple(map(self._name, fell)),
         )
+
+    def _name(self, place: int) -> str:
+        # a question that fell did so in many slices and metrics: it has one name in all of them
+        if (name := self._fallen.get(place)) is None:
+            name = self._fallen[place] = self._names[place]
+        return name
 
     def _gain(
         self, column: _Column, name: str, both: Places, counts: tuple[int, int], *, binary: bool

@@ -22,7 +22,8 @@ from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 if TYPE_CHECKING:
-    from raggate.inputs.trusted import Inputs, StoredFile
+    from raggate.inputs.trusted import Inputs, LongFile, StoredFile
+    from raggate.text.long_bytes import LongBytes
 
 _SHOWN = 120
 
@@ -141,15 +142,15 @@ def _shown(value: object) -> str:
 
 
 def _baseline_change(
-    before: StoredFile | None, now: StoredFile | None, read: Callable[[bytes, str], Baseline]
+    before: LongFile | None, now: LongFile | None, read: Callable[[LongBytes, str], Baseline]
 ) -> tuple[BaselineState, tuple[Baseline, Baseline] | None, str | None]:
     """Say what becomes of the baseline; a replaced one with both sides, or why the new one cannot be read."""
     if before is None or now is None:
         return ("same" if before is now else "added" if before is None else "removed"), None, None
-    if before.data == now.data:
+    if before.content == now.content:
         return "same", None, None
     try:
-        return "replaced", (read(before.data, before.name), read(now.data, now.name)), None
+        return "replaced", (read(before.content, before.name), read(now.content, now.name)), None
     except UsageError as error:
         return "replaced", None, error.message
 

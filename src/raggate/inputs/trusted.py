@@ -12,13 +12,15 @@ from typing import Any
 from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.schema import Config
-from raggate.errors import UsageError
+from raggate.errors import FileError, UsageError
 from raggate.inputs import anchor_check, golden, golden_part, sources, vault
 from raggate.inputs.golden_rules import check_must_pass_asked
+from raggate.models.baseline import MOST_BYTES
 from raggate.models.golden import Golden, Vault
 from raggate.text import yamlio
 from raggate.text.deadlines import beside_notes, within
-from raggate.text.files import read_file
+from raggate.text.files import long_file
+from raggate.text.long_bytes import LongBytes, TooLongError
 from raggate.text.numbers import fixed
 
 
@@ -28,6 +30,15 @@ class StoredFile:
 
     name: str
     data: bytes
+    commit: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LongFile:
+    """A file as it was read that may be too long for memory; see `StoredFile`."""
+
+    name: str
+    content: LongBytes
     commit: str | None = None
 
 
@@ -44,7 +55,7 @@ class Inputs:
     config: Config
     golden: Golden
     vault: Vault
-    baseline: StoredFile | None
+    baseline: LongFile | None
     against: str | None
     ignored: tuple[str, ...] = ()
     first_run: bool = False
@@ -205,8 +216,22 @@ def _has(source: sources.Source, path: str) -> bool:
     return True
 
 
-def _find_baseline(source: sources.Source, settings: Config) -> StoredFile | None:
-    return _stored(source, settings.baseline_path, "Key 'baseline' names the baseline file.")
+def _find_baseline(source: sources.Source, settings: Config) -> LongFile | None:
+    path = settings.baseline_path
+    try:
+        return _long(source, path)
+    except FileNotFoundError:
+        if source.directory(path).is_dir():
+            raise _a_directory(source, path, "Key 'baseline' names the baseline file.") from None
+        return None
+
+
+def _long(source: sources.Source, path: str) -> LongFile:
+    name = source.describe(path)
+    try:
+        return LongFile(name=name, content=LongBytes(source.lines(path), most=MOST_BYTES), commit=source.commit)
+    except TooLongError as error:
+        raise FileError(name, str(error)) from None
 
 
 def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:
@@ -235,7 +260,7 @@ def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
         return None
 
 
-def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile | None:
+def _chosen_baseline(source: sources.Source, where: InputSource) -> LongFile | None:
     """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
     given = where.baseline_file
     if given is None:
@@ -243,10 +268,12 @@ def _chosen_baseline(source: sources.Source, where: InputSource) -> StoredFile |
     place = Path(os.path.normpath(Path.cwd() / given))
     top = None if source.commit is None else sources.top_of(where.root, where.remote)
     if top is None or not place.is_relative_to(top):
-        return StoredFile(name=str(given), data=read_file(given))
+        return LongFile(name=str(given), content=long_file(given, most_bytes=MOST_BYTES))
     path = Path(os.path.relpath(place, where.root)).as_posix()
-    data = _read(source, path, "A baseline in the checkout is read from the commit that judges.")
-    return StoredFile(name=source.describe(path), data=data, commit=source.commit)
+    try:
+        return _long(source, path)
+    except FileNotFoundError:
+        raise _missing(source, path, "A baseline in the checkout is read from the commit that judges.") from None
 
 
 def _read(source: sources.Source, path: str, hint: str) -> bytes:

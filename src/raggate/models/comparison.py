@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
@@ -67,7 +67,7 @@ class Delta:
     unpaired: int = 0
     full_run: MetricValue | None = None
     uncompared: Uncompared | None = None
-    fell: Sequence[str] = ()
+    fell: tuple[str, ...] = ()
     interval: Interval | None = None
 
     @classmethod

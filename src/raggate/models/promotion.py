@@ -8,6 +8,7 @@ from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import Reason
 from raggate.text.jsonio import JsonObject
+from raggate.text.long_bytes import LongBytes
 
 NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept", "slice-worse", "slices-gone"))
 """Codes of reasons that are told but need no permission."""
@@ -59,13 +60,13 @@ class MetricChange:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BaselineCandidate:
-    """A run that may become the baseline: the bytes of the file, and what a reviewer must know of it.
+    """A run that may become the baseline: the content of the file, and what a reviewer must know of it.
 
     `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are
     the gated metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
     """
 
-    data: bytes
+    data: LongBytes
     provenance: JsonObject
     comparison: Comparison
     rows: tuple[MetricChange, ...]

@@ -88,7 +88,7 @@ def judged(
     with measure.failure_reports(directory, inputs.config):
         if inputs.baseline is not None:
             # the run directory tells by itself what it was held against
-            write_atomic(directory / KEPT_BASELINE, inputs.baseline.data)
+            write_atomic(directory / KEPT_BASELINE, inputs.baseline.content.pieces())
         change = sources.WorkTree(request.root, confined=True)
         resolved = previewing.by_another_commit(inputs) and expired_waivers_resolved(
             change, request.config_name, measured.started

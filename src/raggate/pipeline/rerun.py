@@ -14,7 +14,7 @@ from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
 from raggate.inputs import golden
-from raggate.models.baseline import Baseline
+from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
 from raggate.models.promotion import BaselineCandidate
@@ -26,7 +26,7 @@ from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.judged_places import judged_places
-from raggate.text.files import read_file
+from raggate.text.files import long_file, read_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 from raggate.text.titles import rule
@@ -186,7 +186,7 @@ def promote_directory(
 
     proposal = check.propose(measured, settings, terms, read)
     if not dry_run:
-        write_atomic(target, proposal.data)
+        write_atomic(target, proposal.data.pieces())
     return target, proposal
 
 
@@ -269,7 +269,8 @@ def kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Seque
 
 def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline:
     if not path.is_dir():
-        return baseline_file.read(read_file(path), name, scoring.directions(settings.score.k), systems, path.parent)
+        content = long_file(path, most_bytes=MOST_BYTES)
+        return baseline_file.read(content, name, scoring.directions(settings.score.k), systems, path.parent)
     other = run_directory.read(path)
     settings = other.config
     scorecard = scoring.score(other, settings.score.k)

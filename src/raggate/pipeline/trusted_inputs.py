@@ -79,5 +79,5 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
     if inputs.baseline is None:
         return None
     stored = inputs.baseline
-    baseline = baseline_file.read(stored.data, stored.name, score.directions(inputs.config.score.k), systems)
+    baseline = baseline_file.read(stored.content, stored.name, score.directions(inputs.config.score.k), systems)
     return replace(baseline, commit=stored.commit)

@@ -5,10 +5,15 @@ from __future__ import annotations
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from raggate.errors import FileError, UsageError
 from raggate.text import disk
+
+if TYPE_CHECKING:
+    from raggate.text.long_bytes import LongBytes
 
 
 def read_file(
@@ -27,6 +32,21 @@ def read_file(
         if most_bytes is not None and path.stat().st_size > most_bytes:
             raise FileError(str(name or path), f"larger than {most_bytes} bytes", hint=hint)
         return path.read_bytes()
+
+
+def long_file(path: Path, *, most_bytes: int) -> LongBytes:
+    """Read a file that may be too long for memory.
+
+    Raises:
+        FileError: when it cannot be read, or has more than `most_bytes`.
+    """
+    from raggate.text.long_bytes import LongBytes, TooLongError
+
+    with reading(path), path.open("rb") as stream:
+        try:
+            return LongBytes(iter(partial(stream.read, 1 << 18), b""), most=most_bytes)
+        except TooLongError as error:
+            raise FileError(str(path), str(error)) from None
 
 
 def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:

@@ -42,7 +42,7 @@ def read(value: object) -> Baseline:
 
 def written(scorecard: Scorecard = SCORECARD) -> bytes:
     """Write a scorecard with the provenance of the tests."""
-    return baseline.write(scorecard, PROVENANCE)
+    return baseline.write(scorecard, PROVENANCE).whole()
 
 
 def stored() -> Any:
@@ -62,7 +62,7 @@ class TestStored:
     def test_write_read_write(self) -> None:
         """Writing what was read gives the same bytes."""
         once = read(written())
-        assert baseline.write(once.scorecard, once.provenance) == written()
+        assert baseline.write(once.scorecard, once.provenance).whole() == written()
 
     def test_order_of_the_cases_does_not_matter(self) -> None:
         """The order in which cases were scored leaves no trace in the file."""
@@ -94,11 +94,11 @@ class TestStored:
     def test_what_other_questions_lowered(self) -> None:
         """A best value that other questions lowered is kept with its record; files without one have no such key."""
         moved = {"hybrid": {"hit_at_5": RatchetEntry(best=1 / 3, drops=0.0, since="2026-01-03", moved=MOVED)}}
-        data = baseline.write(SCORECARD, PROVENANCE, moved)
+        data = baseline.write(SCORECARD, PROVENANCE, moved).whole()
         once = read(data)
         assert once.accepted["hybrid"]["hit_at_5"].moved == replace(MOVED, after=0.333333333333)
-        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
-        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
+        assert baseline.write(once.scorecard, once.provenance, once.accepted).whole() == data
+        assert b"moved" not in baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole()
         value = json.loads(data)
         value["accepted"]["hybrid"]["hit_at_5"]["moved"] = None
         with pytest.raises(UsageError, match=r"damaged at accepted\.hybrid\.hit_at_5\.moved"):
@@ -200,27 +200,27 @@ class TestAccepted:
 
     def test_layout(self) -> None:
         """It stands before all else, a metric a line, and changes nothing of the rest of the file."""
-        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).decode() == KEPT + LAYOUT.removeprefix("{\n").replace(
-            DIGEST, "bb8d7193f6e5a8006704362f57332d5a80bfed6478df298b3fc04e16c1b116d0"
-        )
+        assert baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole().decode() == KEPT + LAYOUT.removeprefix(
+            "{\n"
+        ).replace(DIGEST, "bb8d7193f6e5a8006704362f57332d5a80bfed6478df298b3fc04e16c1b116d0")
 
     def test_nothing_accepted_leaves_no_trace(self) -> None:
         """A baseline that keeps nothing is written as before there was anything to keep."""
-        assert baseline.write(SCORECARD, PROVENANCE, {}) == written()
+        assert baseline.write(SCORECARD, PROVENANCE, {}).whole() == written()
         assert read(written()).accepted == {}
 
     def test_write_read_write(self) -> None:
         """Writing what was read gives the same bytes."""
-        data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED)
+        data = baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole()
         once = read(data)
-        assert baseline.write(once.scorecard, once.provenance, once.accepted) == data
+        assert baseline.write(once.scorecard, once.provenance, once.accepted).whole() == data
         assert once.accepted["hybrid"]["wrong_rate"].lowered == AcceptedDrop(
             on="2026-01-02", before=0.1, after=0.333333333333, reason="smaller model", by=""
         )
 
     def test_unknown_metrics_are_ignored(self) -> None:
         """A metric this version does not know is left out."""
-        value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
         del value["digest"]
         value["accepted"]["hybrid"]["new_metric"] = value["accepted"]["hybrid"]["hit_at_5"]
         assert set(read(value).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
@@ -231,7 +231,7 @@ class TestAccepted:
     )
     def test_damaged(self, key: str, value: object) -> None:
         """A damaged entry is refused with its place."""
-        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
         whole["accepted"]["hybrid"]["hit_at_5"][key] = value
         with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.hit_at_5\.{key}"):
             read(whole)
@@ -239,7 +239,7 @@ class TestAccepted:
     @pytest.mark.parametrize(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
     def test_damaged_lowering(self, key: str, value: object) -> None:
         """So is what was lowered."""
-        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED))
+        whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
         whole["accepted"]["hybrid"]["wrong_rate"]["lowered"][key] = value
         with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.wrong_rate\.lowered\.{key}"):
             read(whole)
@@ -351,7 +351,7 @@ def reads_or_refuses(value: object) -> None:
         held = read(value)
     except UsageError:
         return
-    baseline.write(held.scorecard, held.provenance, held.accepted)
+    baseline.write(held.scorecard, held.provenance, held.accepted).whole()
 
 
 @given(JSON)

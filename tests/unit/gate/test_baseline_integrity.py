@@ -24,7 +24,9 @@ CASES = [
 
 def stored(*, early: bool = False) -> dict[str, Any]:
     """Give a baseline as a JSON value; an early one has no digest."""
-    value: dict[str, Any] = json.loads(baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}))
+    value: dict[str, Any] = json.loads(
+        baseline.write(make_scorecard(*CASES), {"measured": "2026-01-02T03:04:05Z"}).whole()
+    )
     if early:
         del value["digest"]
     return value
@@ -130,5 +132,5 @@ def test_whatever_is_written_is_read(values: list[tuple[float | None, float | No
         make_case_score(f"q{n}", {"hit_at_5": hit, "wrong_rate": rate}, slices=(OVERALL, *sorted(tags)))
         for n, (hit, rate, tags) in enumerate(values)
     ]
-    data = baseline.write(make_scorecard(*cases), {})
+    data = baseline.write(make_scorecard(*cases), {}).whole()
     assert not baseline.read(data, "b.json", DIRECTIONS).early

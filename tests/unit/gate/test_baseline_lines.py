@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Callable
 
@@ -14,6 +15,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction, ListEntry
 from raggate.scoring.slice_means import SliceMeans
 from raggate.text import long_sequence
+from raggate.text.long_bytes import LongBytes
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "wrong_rate": "lower"}
 VALUES = st.fixed_dictionaries({"hit_at_5": st.sampled_from((0.0, 1.0)), "wrong_rate": st.none() | st.floats(0, 1)})
@@ -32,12 +34,12 @@ def file_of(*values: dict[str, float | None]) -> bytes:
     for case in cases:
         slices.add(case)
     card = make_scorecard(*cases, slices=slices.means(), counts=slices.counts(), fingerprint={"k": 5.0, "cases": []})
-    return baseline.write(card, {"measured": "2026-01-02T03:04:05Z"})
+    return baseline.write(card, {"measured": "2026-01-02T03:04:05Z"}).whole()
 
 
 def by_lines(data: bytes) -> Baseline | None:
     """Read a file question by question."""
-    return baseline._read_by_lines(data, "b.json", DIRECTIONS, ())
+    return baseline._read_by_lines(LongBytes([data]), "b.json", DIRECTIONS, ())
 
 
 @given(st.lists(VALUES, min_size=1, max_size=12))
@@ -93,7 +95,9 @@ def test_no_bytes_break_it(noise: bytes, place: int) -> None:
     data = file_of({"hit_at_5": 1.0, "wrong_rate": 0.5})
     edited = data[: place % len(data)] + noise + data[place % len(data) :]
     if (
-        parts := baseline_lines.read(edited, lambda line: baseline._case(baseline._CASE.validate_json(line)))
+        parts := baseline_lines.read(
+            io.BytesIO(edited), lambda line: baseline._case(baseline._CASE.validate_json(line))
+        )
     ) is not None:
         assert baseline_integrity.problem(json.loads(edited)) is None
         assert len(parts.cases) == 1

@@ -50,7 +50,7 @@ def root(git: Git, tmp_path: Path) -> Path:
 def stored(run_id: str, metric: str = "hit_at_5", **fields: object) -> bytes:
     """Write a baseline of one case."""
     scorecard = make_scorecard(make_case_score("q1", {metric: 1.0}), run_id=run_id, **fields)
-    return baseline.write(scorecard, {"run_id": run_id})
+    return baseline.write(scorecard, {"run_id": run_id}).whole()
 
 
 def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: int = 1, subject: str = "s") -> str:
@@ -205,11 +205,13 @@ def test_bare_metrics_file(git: Git, root: Path) -> None:
 @pytest.mark.parametrize(("question", "other"), [("a", False), ("b", True)])
 def test_hashes_that_cover_more_are_not_other_questions(git: Git, root: Path, question: str, *, other: bool) -> None:
     """A version whose hashes cover the key facts too asks what the one before it asked, unless the rest differs."""
-    before = json.loads(baseline.write(make_scorecard(make_case_score(hash="a"), fingerprint={"golden": "1"}), {}))
+    before = json.loads(
+        baseline.write(make_scorecard(make_case_score(hash="a"), fingerprint={"golden": "1"}), {}).whole()
+    )
     del before["digest"]
     commit(git, root, json.dumps(before).encode())
     now = make_scorecard(make_case_score(hash=f"{question}-facts"), fingerprint={"golden": "2"})
-    newest = commit(git, root, baseline.write(now, {}))
+    newest = commit(git, root, baseline.write(now, {}).whole())
     assert history_table.other_questions(told(root)) == ({newest} if other else set())
 
 

@@ -11,13 +11,14 @@ import pytest
 from builders import make_case, make_case_score, make_golden, make_metric, make_scorecard
 from raggate.config.schema import Config
 from raggate.gate import baseline, preview
-from raggate.inputs.trusted import Inputs, StoredFile
+from raggate.inputs.trusted import Inputs, LongFile, StoredFile
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import GoldenChanges
 from raggate.models.golden import Case, Vault
 from raggate.models.verdict import Preview, ReportContext
 from raggate.pipeline import context_file
 from raggate.scoring import score
+from raggate.text.long_bytes import LongBytes
 from tables import each_row
 
 DIRECTIONS = score.directions((1, 3, 5, 10))
@@ -34,14 +35,14 @@ def inputs(
         config=Config.model_validate({**BASE, **(config or {})}),
         golden=make_golden(*cases),
         vault=Vault(directories={"work": Path("w")}, texts={}, notes=notes or {}, hash=str(notes)),
-        baseline=StoredFile(name="baselines/default.json", data=stored) if stored else None,
+        baseline=LongFile(name="baselines/default.json", content=LongBytes([stored])) if stored else None,
         against="0" * 40,
     )
 
 
 def stored(**values: float) -> bytes:
     """Write a baseline of one case with these values."""
-    return baseline.write(make_scorecard(make_case_score("q1", dict(values))), {})
+    return baseline.write(make_scorecard(make_case_score("q1", dict(values))), {}).whole()
 
 
 def test_the_same_files_are_an_empty_preview() -> None:
@@ -188,7 +189,7 @@ def test_a_baseline_that_holds_to_less() -> None:
     """Metrics that are lower, gated beside the default too, and questions that are gone are named; gains are not."""
     old = make_scorecard(*(make_case_score(name, {"hit_at_5": 0.0, "precision_at_1": 1.0}) for name in ("q1", "q2")))
     new = make_scorecard(make_case_score("q1", {"hit_at_5": 1.0, "precision_at_1": 0.5}))
-    before, now = (inputs(stored=baseline.write(side, {}), config=GATES_PRECISION) for side in (old, new))
+    before, now = (inputs(stored=baseline.write(side, {}).whole(), config=GATES_PRECISION) for side in (old, new))
     assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1", "1 question fewer")
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
 
@@ -203,7 +204,7 @@ def test_a_baseline_that_forgets_what_was_given_up() -> None:
         for value, entry in ((0.5, given), (mean, kept)):
             accepted = {"hybrid": {"hit_at_5": entry}} if entry is not None else {}
             card = make_scorecard(make_case_score("q1", {"hit_at_5": value}))
-            sides.append(inputs(stored=baseline.write(card, {}, accepted)))
+            sides.append(inputs(stored=baseline.write(card, {}, accepted).whole()))
         return preview.changes(*sides, DIRECTIONS).lowered
 
     forgotten = ("what was given up of hit_at_5",)
