@@ -17,6 +17,7 @@ from project import Project, make_project
 from raggate.github.rest.client import GitHub
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.trusted_inputs import check_names
+from stored_rows import files_of
 
 NAME = "octo/notes"
 NOW = "2026-01-05T00:00:00+00:00"
@@ -68,7 +69,7 @@ def measure(root: Path) -> Measured:
         project,
         commit,
         {name: (root / name).read_bytes() for name in tracked},
-        {path.name: path.read_bytes() for path in last.iterdir() if path.is_file()},
+        files_of(last),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import json
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ from builders import make_chunk, make_failure
 from project import Project
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
+from raggate.pipeline import results_file
 from raggate.pipeline.request import Request
 from raggate.reports.progress import Progress
 from raggate.service.ask import AskResult, OnResult
@@ -92,8 +94,10 @@ def contents(directory: Path) -> dict[str, str]:
     """Give the files of a run directory without what is of a time."""
     files = {}
     for path in sorted(directory.iterdir()):
-        text = path.read_text().replace(directory.name, "RUN")
-        if path.name == "results.jsonl":
+        packed = path.name == results_file.FILE
+        content = gzip.decompress(path.read_bytes()) if packed else path.read_bytes()
+        text = content.decode().replace(directory.name, "RUN")
+        if packed:
             text = "\n".join(json.dumps(without_times(json.loads(line))) for line in text.splitlines())
         elif path.suffix == ".json":
             text = json.dumps(without_times(json.loads(text)), indent=1)

@@ -15,6 +15,7 @@ import yaml
 from e2e import image
 from e2e.engine import connect, leftovers
 from project import Project, make_project
+from stored_rows import plain_rows
 
 FAKES = Path(__file__).parents[1] / "fakes"
 PROGRAMS = ("lying_api.py", "plain_http.py", "process_api.py")
@@ -47,7 +48,7 @@ def environment(project: Project, **variables: str) -> None:
 
 def measured(project: Project) -> list[dict[str, Any]]:
     """Read the responses of the newest run."""
-    lines = (project.last_run() / "results.jsonl").read_text().splitlines()
+    lines = plain_rows(project.last_run()).read_text().splitlines()
     return [json.loads(line)["result"]["response"] for line in lines]
 
 

@@ -27,6 +27,7 @@ from raggate.pipeline.booted import Booted
 from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.reports import diff
 from raggate.scoring import score
+from stored_rows import plain_rows
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by
 
 ALL = 59
@@ -169,7 +170,7 @@ def test_what_was_not_asked_is_told_everywhere(suite: Project, kept: Path, api: 
         assert "came out alike" in (result.directory / name).read_text(), name
     metrics = json.loads((result.directory / "metrics.json").read_text())
     assert (metrics["operational_metrics"]["calls"], metrics["operational_metrics"]["kept"]) == (calls, len(taken))
-    rows = [json.loads(line) for line in (result.directory / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(result.directory).read_text().splitlines()]
     assert sum(row["result"].get("kept", False) for row in rows) == len(taken)
     again = rerun.compare_directory(result.directory, None, None, ())[1]
     assert "kept-answers" in {reason.code for reason in again.verdict.warnings}

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from project import Project, make_project
+from stored_rows import plain_rows
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     everywhere(promoted, done.out, "choosing folders took p50 640 ms")
     assert set(codes(promoted)) == {"unasked-answers", "slow-folders"}
     assert metrics(promoted)["operational_metrics"]["unasked_answer_rate"] == 1
-    rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
     assert {row["result"]["response"]["answer"] for row in rows} == {None}
     before = (promoted.last_run() / "verdict.json").read_bytes()
     assert promoted.command("compare", str(promoted.last_run())).code == 0
@@ -96,7 +97,7 @@ def test_everything_asked_several_times(promoted: Project) -> None:
     found = metrics(promoted)
     assert found["repeated"]["flips"]["hit_at_1"] == 24
     assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24, 16]
-    rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
     assert [row.get("repeat", 1) for row in rows] == [1] * 24 + [2] * 24 + [3] * 24
     before = (promoted.last_run() / "verdict.json").read_bytes()
     assert promoted.command("compare", str(promoted.last_run())).code == 1
@@ -121,8 +122,8 @@ def test_a_run_without_some_of_its_answers_decides_nothing(promoted: Project) ->
     """Later answers that somebody takes out of a run directory, to leave the right ones, make it incomplete."""
     promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
     assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 1
-    rows = (promoted.last_run() / "results.jsonl").read_text().splitlines(keepends=True)
-    (promoted.last_run() / "results.jsonl").write_text("".join(rows[:24]))
+    rows = plain_rows(promoted.last_run()).read_text().splitlines(keepends=True)
+    plain_rows(promoted.last_run()).write_text("".join(rows[:24]))
     done = promoted.command("compare", str(promoted.last_run()), "--baseline", "baselines/small.json")
     assert done.code == 3, done.out
     assert "24 questions of the golden set have no result" in done.out
@@ -170,7 +171,7 @@ def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted: Project) ->
     assert "24 calls, 0 failed, 0 retried" in done.out
     assert "10 asked twice, all ranked alike" in done.out
     assert codes(promoted) == {}
-    assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == 24
+    assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == 24
 
 
 @pytest.mark.parametrize(("size", "asked"), [(0, None), (3, 3), (1000, 24)])

@@ -19,8 +19,9 @@ import preloaded
 from project import Project, make_project, processes_with
 from raggate.models.selection import Selection
 from raggate.models.service import Started, Workspace
-from raggate.pipeline import rerun, run_directory
+from raggate.pipeline import rerun, results_file, run_directory
 from raggate.service.backends import BACKENDS
+from stored_rows import plain_rows
 
 
 @pytest.fixture
@@ -161,7 +162,7 @@ def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signa
     # the hint stands in public, where no path of a machine belongs
     assert verdict["hint"] == f"Partial results are in {promoted.last_run().relative_to(promoted.root)}."
     assert promoted.last_run() != before
-    rows = (promoted.last_run() / "results.jsonl").read_text().splitlines()
+    rows = plain_rows(promoted.last_run()).read_text().splitlines()
     assert 0 < len(rows) < 24
     assert promoted.command("compare", str(promoted.last_run())).code == 130
     assert promoted.verdict()["verdict"] == "interrupted"
@@ -196,7 +197,7 @@ def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project,
     assert process.returncode == 130, err
     assert f"interrupted after {count} of {count} questions" in err
     assert promoted.verdict()["verdict"] == "interrupted"
-    assert len((promoted.last_run() / "results.jsonl").read_text().splitlines()) == count
+    assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == count
 
 
 @pytest.mark.parametrize("behaviour", ["error_500", "garbage", "die_after:9"])
@@ -582,7 +583,7 @@ def test_a_heading_without_end_is_no_answer(promoted: Project) -> None:
     done = promoted.command("check", FAKE_BEHAVIOUR="long_heading")
     assert time.process_time() - begun < 20
     assert done.code == 3, done.out + done.err
-    rows = [json.loads(line) for line in (promoted.last_run() / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
     failures = [row["result"]["failure"] for row in rows]
     assert {failure["kind"] for failure in failures if failure} <= {"schema", "aborted"}
     assert "heading_path" in next(failure["message"] for failure in failures if failure)
@@ -683,7 +684,7 @@ def test_a_verdict_is_not_replaced_by_a_weaker_one(promoted: Project, words: tup
     assert promoted.command("check", FAKE_BEHAVIOUR="worse").code == 1
     directory, good = promoted.last_run(), promoted.root / ".raggate" / "runs"
     passed = next(run for run in sorted(good.iterdir()) if run != directory)
-    shutil.copy(passed / "results.jsonl", directory / "results.jsonl")
+    shutil.copy(passed / results_file.FILE, directory / results_file.FILE)
     before = (directory / "verdict.json").read_bytes()
     done = promoted.command(words[0], str(directory), *words[1:])
     assert done.code == 3, done.out + done.err
@@ -722,7 +723,7 @@ def test_an_answer_is_one_to_what_was_asked(promoted: Project, asked: dict[str, 
     first, *rest = promoted.cases()
     promoted.write_cases([{**first, **asked}, {**rest[0], "difficulty": "hard"}, *rest[1:]])
     rerun.score(directory, promoted.root / "golden.jsonl", ())
-    rows = [json.loads(row)["test_case_id"] for row in (directory / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(row)["test_case_id"] for row in plain_rows(directory).read_text().splitlines()]
     assert rows == [case["id"] for case in rest]
 
 
@@ -774,9 +775,9 @@ def test_stored_run_that_lost_results(promoted: Project, lost: str) -> None:
     promoted.promote()
     directory = promoted.last_run()
     assert promoted.command("compare", str(directory), "--baseline", "baselines/small.json").code == 0
-    rows = (directory / "results.jsonl").read_text().splitlines(keepends=True)
+    rows = plain_rows(directory).read_text().splitlines(keepends=True)
     gone = [row for number, row in enumerate(rows) if number % 3 == 0] if lost == "every third" else [rows[5]]
-    (directory / "results.jsonl").write_text("".join(row for row in rows if row not in gone))
+    plain_rows(directory).write_text("".join(row for row in rows if row not in gone))
     done = promoted.command("compare", str(directory), "--baseline", "baselines/small.json")
     assert done.code == 3, done.out
     reason = json.loads((directory / "compared" / "verdict.json").read_text())["reasons"][0]
@@ -808,14 +809,14 @@ def test_floor_counts_questions_that_are_not_in_the_baseline(promoted: Project) 
 def test_metric_that_applies_to_fewer_cases_is_compared_over_those(promoted: Project) -> None:
     """New misses stay seen when the API stops telling, for other questions, what a metric is about."""
     good = promoted.last_run()
-    rows = [json.loads(line) for line in (good / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(good).read_text().splitlines()]
 
     def directory(name: str, selected: list[list[str] | None]) -> Path:
         copied = promoted.root / name
         shutil.copytree(good, copied)
         for row, folders in zip(rows, selected, strict=True):
             row["result"]["response"]["selected_folders"] = folders
-        (copied / "results.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+        plain_rows(copied).write_text("".join(json.dumps(row) + "\n" for row in rows))
         return copied
 
     before = directory("before", [["nowhere/x"]] * 12 + [[]] * 12)
@@ -898,7 +899,7 @@ def test_questions_by_other_names_of_the_modes_are_asked(project: Project) -> No
     project.write_cases([{**case, "retriever_types": ["bm25", "hybrid"]} for case in cases])
     done = project.command("run")
     assert (done.code, "are not asked" in done.err) == (0, False), done.err
-    rows = [json.loads(line) for line in (project.last_run() / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(project.last_run()).read_text().splitlines()]
     assert [row["mode"] for row in rows] == ["fts"] * len(cases) + ["hybrid_rerank"] * len(cases)
     assert project.command("promote", str(project.last_run())).code == 0
     assert project.command("check").code == 0
@@ -919,7 +920,7 @@ def test_no_question_for_the_modes_is_not_green(project: Project, command: str) 
     done = project.command(command)
     assert done.code == 3
     assert "no question is for the modes that are asked (hybrid): nothing was measured" in done.err
-    assert not (project.last_run() / "results.jsonl").exists()
+    assert not results_file.exists(project.last_run())
 
 
 @pytest.mark.parametrize("system", ["helloworld", "substrate"])

@@ -13,6 +13,7 @@ import pytest
 from commanded import NAME, Conversation
 from fakes.github_api import FakeGitHub
 from project import Project
+from stored_rows import files_of
 
 Files = Mapping[str, bytes]
 
@@ -23,7 +24,7 @@ def measured(root: Path, behaviour: str) -> Files:
     project = Project(root)
     done = project.command("check", FAKE_BEHAVIOUR=behaviour) if behaviour else project.command("check")
     assert done.code == (1 if behaviour else 0)
-    return {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
+    return files_of(project.last_run())
 
 
 @pytest.fixture(scope="module")

@@ -26,6 +26,7 @@ from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
 from raggate.interop.systems import SYSTEMS
+from stored_rows import files_of
 
 VAULT = "vault/work"
 NAME = "octo/notes"
@@ -131,7 +132,7 @@ def artifact(root: Path, code: int, behaviour: tuple[tuple[str, str], ...]) -> F
     """Measure with an API that behaves like this; once, since no test changes what is measured."""
     project = Project(root)
     assert project.command("check", **dict(behaviour)).code == code
-    return {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
+    return files_of(project.last_run())
 
 
 def _contents(root: Path) -> dict[str, bytes]:

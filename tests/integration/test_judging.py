@@ -21,6 +21,7 @@ from project import Project, make_project
 from raggate.judges import cassette
 from raggate.labels.models import METRICS
 from raggate.pipeline import run_directory
+from stored_rows import plain_rows
 
 SECTION = """
 judges:
@@ -77,7 +78,7 @@ def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
 
 def judgements(project: Project) -> list[dict[str, Any]]:
     """Give the judgements of the newest run."""
-    rows = (project.last_run() / "results.jsonl").read_text().splitlines()
+    rows = plain_rows(project.last_run()).read_text().splitlines()
     return [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
 
 
@@ -124,9 +125,9 @@ def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:
         assert merged.code == 0, merged.err
         run, calls, first = project.last_run(), server.calls, judgements(project)
         assert len(first) == 48
-        rows = (run / "results.jsonl").read_text()
+        rows = plain_rows(run).read_text()
         assert rows.count('"value":4.0') == 48
-        (run / "results.jsonl").write_text(rows.replace('"value":4.0', '"value":5.0'))
+        plain_rows(run).write_text(rows.replace('"value":4.0', '"value":5.0'))
         done = project.command("check", "--run", str(run))
         assert server.calls == calls
     assert done.code == 3, done.err  # there is no baseline yet
@@ -185,7 +186,7 @@ def test_an_interrupted_run_keeps_the_replies_and_goes_on(project: Project) -> N
         assert process.returncode == 130, err
         replied = (project.root / CASSETTE).read_bytes().count(b"\n")
         assert replied >= 4
-        assert len((project.last_run() / "results.jsonl").read_text().splitlines()) == 24
+        assert len(plain_rows(project.last_run()).read_text().splitlines()) == 24
         before = server.calls
         words = shlex.split(err.partition("To go on: raggate ")[2].partition("\n")[0])
         done = project.command(*words)
@@ -284,7 +285,7 @@ def test_a_cassette_that_is_broken_is_told_before_anything_is_asked(project: Pro
 
 def test_cut_texts_are_not_judged_by_check_run(answered: Project) -> None:
     """Judges grade no text that was cut when the run was kept; it is told how whole ones are."""
-    rows = answered.last_run() / "results.jsonl"
+    rows = plain_rows(answered.last_run())
     rows.write_text(rows.read_text().replace('"truncated":false', '"truncated":true'))
     with FakeJudge(grade) as server:
         judged_by(answered, server)
@@ -380,7 +381,7 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
         project.command("check")
         directory = project.last_run()
         assert (directory / "verdict.json").exists()
-        asked = len(project.last_run().joinpath("results.jsonl").read_text().splitlines())
+        asked = len(plain_rows(project.last_run()).read_text().splitlines())
         flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
         server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
         done = project.command("judge", "--run", str(directory), *flags)
@@ -389,7 +390,7 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(2.0, "large")}
     assert "hybrid  correctness                       2.0000  n=24" in done.out
     assert not (directory / "verdict.json").exists()
-    assert len(directory.joinpath("results.jsonl").read_text().splitlines()) == asked
+    assert len(plain_rows(directory).read_text().splitlines()) == asked
     metrics = json.loads((directory / "metrics.json").read_text())
     assert metrics["by_retriever"]["hybrid"]["overall"]["groundedness"] == 2.0
     # back to the first judge, from the cassette, with its server gone
@@ -439,14 +440,14 @@ def test_a_cassette_is_pruned_to_what_a_run_takes(project: Project) -> None:
         flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
         project.command("judge", "--run", str(directory), *flags)
     prune = ("judge", "--run", str(directory), "--prune")
-    whole, results = (project.root / CASSETTE).read_bytes(), (directory / "results.jsonl").read_bytes()
+    whole, results = (project.root / CASSETTE).read_bytes(), plain_rows(directory).read_bytes()
     done = project.command(*prune, "--dry-run")
     assert done.code == 0, done.err
     assert done.out.endswith(f"{CASSETTE}: 48 replies would be dropped, 48 kept\n")
     assert (project.root / CASSETTE).read_bytes() == whole
     for dropped in (48, 0):
         assert project.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 48 kept\n")
-    assert (directory / "results.jsonl").read_bytes() == results
+    assert plain_rows(directory).read_bytes() == results
     assert project.command("judge", "--run", str(directory), "--mode", "replay").code == 0
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
     for wrong in (("--dry-run",), ("--prune", "--mode", "auto")):
@@ -766,7 +767,7 @@ def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
     assert "judges.canary.file" in done.err
 
 
-@pytest.mark.parametrize("name", ["results.jsonl", "config.json"])
+@pytest.mark.parametrize("name", ["results.jsonl.gz", "config.json"])
 def test_a_pipe_in_a_stored_run_is_told(answered: Project, name: str) -> None:
     """A run directory may be anybody's: a pipe in it is named, and not waited for."""
     place = answered.last_run() / name

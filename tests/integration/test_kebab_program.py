@@ -12,6 +12,7 @@ import pytest
 from kebab_builders import hit, query, row, write_database
 from project import Project
 from raggate.interop.kebab import golden as kebab
+from stored_rows import plain_rows
 
 STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"
 DOCS = {"a.md": "the anchovy swims upstream", "b.md": "the bicycle needs a new chain", "c.md": "cardamom grows slowly"}
@@ -137,7 +138,7 @@ def test_a_program_is_asked_several_times_when_told_so(project: Project) -> None
     """Nothing is asked twice of a program by itself; with `ask.repeat` everything is, and it answers alike."""
     project.edit("k: 5,", "k: 5, repeat: 2,")
     project.command("check")
-    rows = [json.loads(line) for line in (project.last_run() / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(project.last_run()).read_text().splitlines()]
     assert [(row["test_case_id"], row.get("repeat", 1)) for row in rows] == [
         (case, repeat) for repeat in (1, 2) for case in ("q1", "q2", "q3")
     ]

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 import raggate
 from project import Project, make_project
 from raggate.cli import main
+from stored_rows import plain_rows
 
 VALID = Draft202012Validator(json.loads((Path(main.__file__).parent / "output.schema.json").read_text()))
 ROOT = Path(__file__).parents[2]
@@ -133,7 +134,7 @@ def test_the_same_from_python(project: Project, capsys: pytest.CaptureFixture[st
 def test_a_lost_question_has_its_trace(project: Project) -> None:
     """The id that a question was sent with stands beside it everywhere; two runs share none; it can be left out."""
     done = project.command("check", FAKE_BEHAVIOUR="worse")
-    rows = [json.loads(line)["result"] for line in (project.last_run() / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line)["result"] for line in plain_rows(project.last_run()).read_text().splitlines()]
     ids = {row["trace_id"] for row in rows}
     assert len(ids) == len(rows) == 24
     flips = project.verdict()["flips"]
@@ -148,7 +149,7 @@ def test_a_lost_question_has_its_trace(project: Project) -> None:
 
 def test_an_id_that_is_none(project: Project) -> None:
     """A stored id that is no trace id is refused: it would be shown."""
-    rows = project.last_run() / "results.jsonl"
+    rows = plain_rows(project.last_run())
     whole = rows.read_bytes()
     row = json.loads(whole.splitlines()[0])
     row["result"]["trace_id"] = "`](x)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import shutil
 from collections.abc import Callable, Iterator
@@ -139,7 +140,7 @@ def test_three_jobs_of_a_matrix_give_the_verdict_of_one(stage: Stage, project: P
     whole = check.check(replace(asked_by(project, against="base"), out=stage.run.scratch / "whole"))
     files = stage.run.artifacts["raggate-run"]
     assert json.loads(files["verdict.json"])["verdict"] == whole.review.verdict.outcome
-    kept = [json.loads(line)["test_case_id"] for line in files["results.jsonl"].splitlines()]
+    kept = [json.loads(line)["test_case_id"] for line in gzip.decompress(files["results.jsonl.gz"]).splitlines()]
     assert kept == [item.case.id for item in whole.review.run.results]
     assert "pass" in stage.comment()
 
@@ -328,7 +329,7 @@ def test_the_change_does_not_judge_itself(stage: Stage, project: Project, tmp_pa
     stage.run.root = root
     last = stage.run.run()
     files = stage.run.artifacts["raggate-run"]
-    assert len(files["results.jsonl"].splitlines()) == 24
+    assert len(gzip.decompress(files["results.jsonl.gz"]).splitlines()) == 24
     assert last.outputs["verdict"] == json.loads(files["verdict.json"])["verdict"]
 
 

@@ -35,6 +35,7 @@ from raggate.pipeline.result import RunFailed
 from raggate.pipeline.shards import merge, planning, running
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring import score
+from stored_rows import plain_rows
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
 
 FIRST = 59
@@ -391,7 +392,7 @@ def test_failed_calls_alone_are_asked_again_and_that_is_told(
         check.run(asked_by(suite, out=tmp_path, resume=directory, retry_failed=True))
     api.kill_after = 1 << 30
     again = check.run(asked_by(suite, out=tmp_path, resume=directory, retry_failed=True)).run
-    lines = (tmp_path / "copy" / directory.name / "results.jsonl").read_text().splitlines()
+    lines = plain_rows(tmp_path / "copy" / directory.name).read_text().splitlines()
     failed = sum(json.loads(line)["result"]["failure"] is not None for line in lines)
     assert refused <= again.provenance.asked_again <= failed
     stored = json.loads((directory / "config.json").read_text())["config"]
@@ -420,9 +421,9 @@ def test_an_interrupt_names_the_command_that_goes_on(
     api.kill_after = 1 << 30
     assert goes_on_by(failed.value.hint) == ExitCode.PASS
     (directory,) = (tmp_path / "a b").iterdir()
-    assert len((directory / "results.jsonl").read_text().splitlines()) == FIRST
+    assert len(plain_rows(directory).read_text().splitlines()) == FIRST
     assert max(Counter(api.calls[:FIRST]).values()) == 1
-    assert ('"text_hash":null' in (directory / "results.jsonl").read_text()) == bool(more)
+    assert ('"text_hash":null' in plain_rows(directory).read_text()) == bool(more)
 
 
 def test_an_interrupted_shard_names_the_command_that_goes_on(
@@ -498,7 +499,7 @@ def test_a_process_that_is_killed_for_good_goes_on(tmp_path: Path) -> None:
     assert done.code == ExitCode.PASS, done.err
     assert "answers are there from before; only the others are asked" in done.err
     assert not found[0].exists()
-    assert len((directory / "results.jsonl").read_text().splitlines()) == len(project.cases())
+    assert len(plain_rows(directory).read_text().splitlines()) == len(project.cases())
     promoted = project.command("promote", str(directory))
     assert promoted.code == ExitCode.PASS, promoted.err
     assert json.loads((project.root / "baselines" / "small.json").read_text())["run_id"] == directory.name

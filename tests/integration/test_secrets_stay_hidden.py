@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from project import FAKE_API, Project, make_project
+from stored_rows import plain_rows
 
 SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
 TOKEN = "ghs_0123456789abcdef"  # noqa: S105 - invented
@@ -91,6 +92,7 @@ def test_nothing_shows_what_the_api_was_given(tmp_path: Path, code: str, behavio
     done = project.raggate("check", **given)
     assert done.code == 3, done.out + done.err
     directory = project.last_run()
+    plain_rows(directory)
     assert "***" in (directory / left).read_text()
     assert "***" in (directory / "verdict.json").read_text()
     assert json.loads((directory / "verdict.json").read_text())["exit_code"] == 3
@@ -106,7 +108,7 @@ def test_no_answer_carries_what_the_api_was_given_out(tmp_path: Path, where: str
     project = talking(tmp_path, LEAKING.format(folder=str(FAKE_API.parent)))
     done = project.command("check", "--store-full-text", SEARCH_KEY=SECRET, FAKE_BEHAVIOUR=where)
     directory = project.last_run()
-    assert "***" in (directory / "results.jsonl").read_text()
+    assert "***" in plain_rows(directory).read_text()
     shown = {path.name: path.read_text() for path in directory.iterdir()} | {"out": done.out, "err": done.err}
     for name, text in shown.items():
         for piece in ("0123456789abcdef", "Njc4OWFiY2RlZ"):
@@ -120,7 +122,7 @@ def test_a_secret_that_stands_in_a_note_is_none(tmp_path: Path) -> None:
     project.promote()
     done = project.command("check", STORE_PASSWORD="cardamom")  # noqa: S106 - a word
     assert done.code == 0, done.out
-    assert "cardamom" in (project.last_run() / "results.jsonl").read_text()
+    assert "cardamom" in plain_rows(project.last_run()).read_text()
 
 
 def test_run_directories_stay_in_the_repository(tmp_path: Path) -> None:

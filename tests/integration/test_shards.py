@@ -32,7 +32,7 @@ from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState, ProcessExit
 from raggate.models.shards import Beside, Plan
-from raggate.pipeline import asking, check, stored_check
+from raggate.pipeline import asking, check, results_file, stored_check
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
@@ -337,7 +337,7 @@ def test_the_verdict_of_a_merged_run_is_that_of_a_check(suite: Project, asked: P
     checked = check.check(asked_by(suite, out=tmp_path / "checked"))
     assert {path.name: path.read_bytes() for path in merged.result.directory.iterdir()} == before
     assert judged.review.verdict == checked.review.verdict
-    assert contents(judged.directory)["results.jsonl"] == contents(checked.directory)["results.jsonl"]
+    assert contents(judged.directory)[results_file.FILE] == contents(checked.directory)[results_file.FILE]
 
 
 def test_a_shard_that_is_named_twice_is_one(suite: Project, asked: Path, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from project import Project
+from stored_rows import plain_rows
 
 
 @pytest.fixture
@@ -185,7 +186,7 @@ def test_promoting_a_run_without_half_of_a_mode(promoted: Project) -> None:
     """A run that lacks questions in one of its modes has fewer cases than the golden set, and is refused."""
     promoted.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vector]")
     assert promoted.command("run").code == 0
-    results = promoted.last_run() / "results.jsonl"
+    results = plain_rows(promoted.last_run())
     rows = [json.loads(line) for line in results.read_text().splitlines()]
     left = [row for n, row in enumerate(rows) if row["mode"] == "hybrid" or n % 2]
     results.write_text("".join(json.dumps(row) + "\n" for row in left))

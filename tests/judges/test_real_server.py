@@ -24,6 +24,7 @@ from raggate.judges.parse import ReplyFormat, bounded, parse, schema_of
 from raggate.judges.replies import AbstentionReply, ClaimReply, ClaimsReply, CorrectnessReply, GroundednessReply
 from raggate.judges.scores import EACH, families
 from raggate.models.judging import JudgeRequest, Message, NotJudged, Parameters, Prompt, Reply, Spending
+from stored_rows import plain_rows
 
 pytestmark = [pytest.mark.judges, pytest.mark.timeout(600)]
 
@@ -183,7 +184,7 @@ def judged_by(project: Project, server: RealServer, more: str = "") -> None:
 
 def judging(project: Project) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Give the judgements of the newest run, and what they took."""
-    rows = (project.last_run() / "results.jsonl").read_text().splitlines()
+    rows = plain_rows(project.last_run()).read_text().splitlines()
     judgements = [judgement for row in rows for judgement in json.loads(row).get("judgements", [])]
     return judgements, json.loads((project.last_run() / "config.json").read_text())["judging"]["spending"]
 

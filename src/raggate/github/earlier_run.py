@@ -189,7 +189,7 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
 
 
 def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
-    if "results.jsonl" not in files:
+    if artifacts.RESULTS not in files:
         raise _refusal(selector, "its artifact has no results: nothing was measured", hint=_AGAIN)
     try:
         return untrusted_run.read(files)

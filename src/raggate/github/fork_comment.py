@@ -208,7 +208,7 @@ def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOut
         ):
             waivers.check_cases(inputs.config, inputs.golden, name)
             files = _fetched(repository, fork)
-            if "results.jsonl" not in files:
+            if artifacts.RESULTS not in files:
                 return without_verdict(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
             change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), root)
             review = _evaluated(_read(files, inputs.config), inputs, fork, change)

@@ -9,7 +9,7 @@ from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline as baseline_file
 from raggate.models.golden import Golden
 from raggate.models.run import Chunk, Run
-from raggate.pipeline import run_directory
+from raggate.pipeline import results_file, run_directory
 from raggate.scoring.list_entries import short_hash
 from raggate.scoring.score import directions
 from raggate.text.files import read_file
@@ -24,7 +24,7 @@ def newest_run(parent: Path) -> Path:
     Raises:
         UsageError: when there is none.
     """
-    runs = [path for path in parent.iterdir() if (path / "results.jsonl").is_file()] if parent.is_dir() else []
+    runs = [path for path in parent.iterdir() if results_file.exists(path)] if parent.is_dir() else []
     if not runs:
         raise UsageError(
             f"{parent}: no run directory, so nothing was returned that could be judged",

@@ -172,7 +172,8 @@ def _refuse_wild_numbers(claimed: Run) -> None:
 def _refuse_beyond(most: float, name: str, values: Iterable[float]) -> None:
     # not a number is in no range
     if any(not 0 <= value <= most for value in values):
-        raise CannotTell(f"the run cannot be read: results.jsonl: {name}: expected a number from 0 to {fixed(most, 0)}")
+        expected = f"expected a number from 0 to {fixed(most, 0)}"
+        raise CannotTell(f"the run cannot be read: results.jsonl.gz: {name}: {expected}")
 
 
 def _plain_coverage(result: Result) -> Result:

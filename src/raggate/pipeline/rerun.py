@@ -21,7 +21,7 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
-from raggate.pipeline import check, context_file, previewing, result_rows, run_directory, trusted_inputs
+from raggate.pipeline import check, context_file, previewing, result_rows, results_file, run_directory, trusted_inputs
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score as scoring
@@ -91,7 +91,7 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
             f"{directory}: no such directory", hint="Name a run directory, such as `raggate check` leaves."
         )
     path = directory / name
-    if not (directory / "results.jsonl").exists():
+    if not results_file.exists(directory):
         # a run that ended before anything was asked left its reason and nothing else
         return read_file(path).decode(errors="replace")
     has_verdict = (directory / "verdict.json").exists()

@@ -1,4 +1,4 @@
-"""The rows of a run directory's `results.jsonl`: one per answer, labels beside it.
+"""The rows of a run directory's `results.jsonl.gz`: one per answer, labels beside it.
 
 A row names question and mode; one of a later answer to the same question also has `repeat`, 2 for the second.
 """
@@ -54,7 +54,7 @@ def keeps_whole_texts(run: Run) -> bool:
 
 
 def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[LabelledResult], ...]:
-    """Read the lines of a `results.jsonl`. Nothing in it is trusted.
+    """Read the lines of a `results.jsonl.gz`. Nothing in it is trusted.
 
     Args:
         lines: the lines.
@@ -172,7 +172,7 @@ def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> 
 
 
 def lines(results: Iterable[LabelledResult], *, full_text: bool) -> Iterator[bytes]:
-    """Give the lines of a `results.jsonl` one by one; chunk texts are cut unless `full_text`."""
+    """Give the lines of a `results.jsonl.gz` one by one; chunk texts are cut unless `full_text`."""
     for item in results:
         yield dump_line(_row(item, full_text=full_text))
 

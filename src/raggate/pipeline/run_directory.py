@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import zlib
-from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -23,7 +21,7 @@ from raggate.models.judging import Judging
 from raggate.models.provenance import Provenance
 from raggate.models.run import ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
-from raggate.pipeline import config_file, probe_rows, result_rows
+from raggate.pipeline import config_file, probe_rows, result_rows, results_file
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, trace_file
@@ -33,15 +31,13 @@ from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_a
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
 from raggate.text.shapes import Shape
+from raggate.text.zipped import zipped
 
 T = TypeVar("T")
 SCHEMA = "raggate/run/2"
 
 TRACE_FILE = "trace.jsonl.gz"
 """Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
-
-_GZIP = 31
-"""What zlib calls the format of gzip. Its header has no time in it."""
 
 HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
 _JUDGING: Shape[Judging | None] = Shape(Judging | None)
@@ -171,29 +167,19 @@ def write(directory: Path, run: Run, *, full_text: bool = False) -> None:
     write_atomic(directory / "config.json", dumps(config, pretty=True))
     write_atomic(directory / "golden.jsonl", golden.written(run.golden))
     results = chain(run.results, run.repeats)
-    write_atomic(directory / "results.jsonl", result_rows.lines(results, full_text=full_text))
+    results_file.write(directory, result_rows.lines(results, full_text=full_text))
     if run.probes.answers:
         write_atomic(directory / probe_rows.FILE, probe_rows.write(run.probes.answers, full_text=full_text))
 
 
 def write_trace(directory: Path, run: Run, *, full_text: bool) -> None:
     """Write `trace.jsonl.gz`: the same answers give the same bytes."""
-    write_atomic(directory / TRACE_FILE, _zipped(trace_file.lines(run, full_text=full_text)))
-
-
-def _zipped(lines: Iterable[str]) -> Iterator[bytes]:
-    compressor = zlib.compressobj(level=6, wbits=_GZIP)
-    for line in lines:
-        yield compressor.compress(line.encode())
-    yield compressor.flush()
+    lines = trace_file.lines(run, full_text=full_text)
+    write_atomic(directory / TRACE_FILE, zipped(line.encode() for line in lines))
 
 
 def _stored(path: Path, shown: Path) -> bytes:
     return read_file(path, HINT, name=shown, stored=True)
-
-
-def _lines(directory: Path, shown: Path) -> Iterator[bytes]:
-    return stored_lines(directory / shown.name, HINT, name=shown)
 
 
 def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
@@ -215,10 +201,9 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         )
     config_path = named / "config.json"
     stored = _read_config(directory, config_path)
-    golden_path, rows_path = named / "golden.jsonl", named / "results.jsonl"
-    # its cases are those that were scored, and an import may have been lenient
-    cases = golden.load(_lines(directory, golden_path), str(golden_path), rules=False)
-    first, later = result_rows.read(_lines(directory, rows_path), str(rows_path), cases)
+    cases = _cases(directory, named / "golden.jsonl")
+    rows_name, rows = results_file.lines(directory, HINT, named=named)
+    first, later = result_rows.read(rows, rows_name, cases)
     try:
         run_id, settings = str(stored["run_id"]), dict(stored["config"])
         provenance = Provenance()
@@ -246,6 +231,11 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
+
+
+def _cases(directory: Path, shown: Path) -> Golden:
+    # its cases are those that were scored, and an import may have been lenient
+    return golden.load(stored_lines(directory / shown.name, HINT, name=shown), str(shown), rules=False)
 
 
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.pipeline import results_file
 from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object
 from raggate.text.quote import cut, quoted
@@ -123,7 +124,7 @@ def _run(path: Path, started: datetime) -> StoredRun | None:
         started=started,
         suite=cut(of_run.get("suite") or "", limit=60),
         verdict=cut(kind, limit=40),
-        measured=config is not None and (path / "results.jsonl").is_file(),
+        measured=config is not None and results_file.exists(path),
         partial=_partial((config or _NOTHING).get("selection")),
         stopped=(config or _NOTHING).get("stopped") is not None or asking is not None,
         size=sum(_sizes(path)),

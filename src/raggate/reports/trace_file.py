@@ -1,6 +1,6 @@
 """trace.jsonl: every retrieved chunk of a run, one line each, in the trace schema of substrate.
 
-A failed call and an empty list have no lines; results.jsonl has them.
+A failed call and an empty list have no lines; results.jsonl.gz has them.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ def test_every_question_in_every_mode(
     assert (run.stopped, run.interrupted) == (None, False)
     assert scorecard.slices["vector"]["overall"]["hit_at_5"].value == 1.0
     assert run_directory.read(directory).results == run.results
-    files = {"config.json", "golden.jsonl", "results.jsonl", "metrics.json"}
+    files = {"config.json", "golden.jsonl", "results.jsonl.gz", "metrics.json"}
     assert {path.name for path in directory.iterdir()} - {"api.log"} == files
 
 

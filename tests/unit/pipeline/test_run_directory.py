@@ -32,6 +32,7 @@ from raggate.models.run import Reference, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
 from raggate.text.jsonio import dumps
+from stored_rows import plain_rows
 
 LONG = "A long introduction. " * 20 + "Here stands the gold snippet."
 CASES = (
@@ -125,7 +126,7 @@ class TestRoundTrip:
             "Text of the note.",
             LONG[:200] + "...",
         ]
-        assert LONG[:201] not in (tmp_path / "results.jsonl").read_text()
+        assert LONG[:201] not in plain_rows(tmp_path).read_text()
 
     @pytest.mark.parametrize(
         ("length", "truncated"), [pytest.param(200, False, id="fits"), pytest.param(201, True, id="one-too-long")]
@@ -146,7 +147,7 @@ class TestRoundTrip:
         """A stored run scores as it did in memory, although the gold snippet was cut off."""
         run = stored_run(LONG)
         run_directory.write(tmp_path, run)
-        assert "the gold snippet." not in (tmp_path / "results.jsonl").read_text()
+        assert "the gold snippet." not in plain_rows(tmp_path).read_text()
         again = score(run_directory.read(tmp_path), (1, 5))
         assert again == score(run, (1, 5))
         assert again.cases[0].rank == 1
@@ -238,6 +239,7 @@ class TestCreate:
 
 def rewritten(directory: Path, name: str, number: int, *path: str | int, value: object) -> None:
     """Replace one value in one line of a written run; a value of None that stands for `missing` removes the key."""
+    plain_rows(directory)
     file = directory / name
     lines = file.read_text().split("\n") if name.endswith("l") else [file.read_text()]
     whole = inner = json.loads(lines[number - 1])
@@ -333,7 +335,7 @@ def test_hostile_results(tmp_path: Path, number: int, path: tuple[str | int, ...
 def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
     """A line that is no result is a usage error that names file and line, blank lines counted."""
     run_directory.write(tmp_path, stored_run())
-    (tmp_path / "results.jsonl").write_bytes(b"\n\n" + line)
+    plain_rows(tmp_path).write_bytes(b"\n\n" + line)
     with pytest.raises(UsageError) as caught:
         run_directory.read(tmp_path)
     assert caught.value.message.startswith(f"{tmp_path}/results.jsonl:3: {message}")
@@ -442,7 +444,7 @@ def test_hostile_golden(tmp_path: Path) -> None:
     assert caught.value.message.startswith(f"{tmp_path}/golden.jsonl:2: case 'q2': answerable: ")
 
 
-@pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl"])
+@pytest.mark.parametrize("name", ["config.json", "golden.jsonl", "results.jsonl.gz"])
 def test_file_is_missing(tmp_path: Path, name: str) -> None:
     """A directory that lacks a file is a usage error that names the file and asks what the directory is."""
     run_directory.write(tmp_path, stored_run())
@@ -484,7 +486,7 @@ def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
     run_directory.write(tmp_path, run, full_text=True)
     read = run_directory.read(tmp_path)
     assert (read.results, read.judging) == (run.results, run.judging)
-    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(tmp_path).read_text().splitlines()]
     assert ["judgements" in row for row in rows] == [True, False, False]
 
 
@@ -517,12 +519,12 @@ def test_later_answers_are_kept_beside_the_first(tmp_path: Path) -> None:
         replace(item, result=replace(item.result, repeat=repeat)) for repeat in (2, 3) for item in run.results
     )
     run_directory.write(tmp_path, replace(run, repeats=again), full_text=True)
-    rows = [json.loads(line) for line in (tmp_path / "results.jsonl").read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(tmp_path).read_text().splitlines()]
     assert [row.get("repeat") for row in rows] == [None] * 3 + [2] * 3 + [3] * 3
     assert run_directory.read(tmp_path).results == run.results
     assert run_directory.read(tmp_path).repeats == again
     rows[3:] = rows[6:] + rows[3:6]
-    (tmp_path / "results.jsonl").write_bytes(b"".join(dumps(row) + b"\n" for row in rows))
+    plain_rows(tmp_path).write_bytes(b"".join(dumps(row) + b"\n" for row in rows))
     assert run_directory.read(tmp_path).repeats == again
 
 
@@ -540,9 +542,9 @@ def test_later_answers_are_kept_beside_the_first(tmp_path: Path) -> None:
 def test_hostile_repeats(tmp_path: Path, repeats: list[object], message: str) -> None:
     """Answers that are numbered twice, wildly, or without a first one are refused by line."""
     run_directory.write(tmp_path, stored_run())
-    row = json.loads((tmp_path / "results.jsonl").read_text().splitlines()[0])
+    row = json.loads(plain_rows(tmp_path).read_text().splitlines()[0])
     rows = [dumps({**row, "repeat": repeat}) + b"\n" for repeat in repeats]
-    (tmp_path / "results.jsonl").write_bytes(b"".join(rows))
+    plain_rows(tmp_path).write_bytes(b"".join(rows))
     with pytest.raises(UsageError) as raised:
         run_directory.read(tmp_path)
     assert message in raised.value.message

@@ -16,13 +16,19 @@ from pathlib import Path
 from raggate.errors import CannotTell
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository
+from raggate.pipeline import results_file
 from raggate.text.dates import days_between
 from raggate.text.quote import cut, quoted
+from raggate.text.zipped import unzipped
+
+RESULTS, PACKED_RESULTS = results_file.PLAIN, results_file.FILE
+"""The answers of a run: what is packed in the artifact is given unpacked."""
 
 FILES = (
     "config.json",
     "golden.jsonl",
-    "results.jsonl",
+    RESULTS,
+    PACKED_RESULTS,
     "probes.jsonl",
     "baseline.json",
     "aside.json",
@@ -162,7 +168,7 @@ def unpack(data: bytes) -> Mapping[str, bytes]:
         data: the archive, which says that it holds at most `MOST_BYTES`, and does.
 
     Returns:
-        Name, one of `FILES`, -> content; at least one.
+        Name, one of `FILES`, -> content; at least one. Answers are given as `RESULTS`, also where they were packed.
 
     Raises:
         CannotTell: naming why the archive is refused. An archive with anything suspicious in it is refused as a whole.
@@ -177,9 +183,10 @@ def unpack(data: bytes) -> Mapping[str, bytes]:
             entries = archive.infolist()
             _check(entries)
             _check_places(data, entries, archive.start_dir)
-            return dict(_read(archive, _chosen(entries)))
+            files = dict(_read(archive, _chosen(entries)))
     except _BROKEN as error:
         raise _refusal(f"it is broken ({type(error).__name__}: {cut(error, limit=120)})") from error
+    return _with_results(files) if PACKED_RESULTS in files else files
 
 
 def write_run(files: Mapping[str, bytes], directory: Path) -> None:
@@ -284,6 +291,20 @@ def _read(archive: zipfile.ZipFile, chosen: Mapping[str, zipfile.ZipInfo]) -> It
             raise _refusal(f"entry {name!r} has another size than the archive says")
         room -= len(content)
         yield name, content
+
+
+def _with_results(files: Mapping[str, bytes]) -> Mapping[str, bytes]:
+    """Put the answers in place of what they are packed in, within the bounds of the archive itself."""
+    others = {name: content for name, content in files.items() if name != PACKED_RESULTS}
+    if RESULTS in others:
+        raise _refusal(f"it has {RESULTS} and {PACKED_RESULTS}")
+    packed = files[PACKED_RESULTS]
+    room = MOST_BYTES - sum(map(len, others.values()))
+    try:
+        content = unzipped(packed, min(room, max(_RATIO_FROM_BYTES, MOST_RATIO * len(packed))))
+    except ValueError as error:
+        raise _refusal(f"entry {PACKED_RESULTS!r}: {cut(error, limit=120)}") from error
+    return {**others, RESULTS: content}
 
 
 def _refusal(reason: str) -> CannotTell:

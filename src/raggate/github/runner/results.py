@@ -9,6 +9,7 @@ from typing import Any
 
 from raggate.errors import RaggateError, UsageError
 from raggate.models.outcome import EXIT_CODES
+from raggate.pipeline import results_file
 from raggate.text.escape import markdown as safe
 from raggate.text.jsonio import fields, loads
 
@@ -32,7 +33,7 @@ def name_of(code: int) -> str:
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
     """Give every output of the action; paths are relative to the workspace where they lie in it."""
     decision = _decision(directory)
-    questions = _content(directory, "results.jsonl").count(b"\n")
+    questions = _answers(directory)
     # a question that moved in several modes is one question
     flips = {(flip.get("kind"), str(flip.get("case_id"))) for flip in decision.get("flips", ())}
     kinds = [kind for kind, _ in flips]
@@ -99,6 +100,13 @@ def _content(directory: Path | None, name: str) -> bytes:
         return (directory / name).read_bytes() if directory else b""
     except OSError:
         return b""
+
+
+def _answers(directory: Path | None) -> int:
+    try:
+        return sum(1 for _ in results_file.lines(directory)[1]) if directory else 0
+    except RaggateError:
+        return 0
 
 
 def _decision(directory: Path | None) -> dict[str, Any]:

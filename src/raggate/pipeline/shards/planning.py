@@ -20,7 +20,7 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import exact_image
 from raggate.models.shards import Beside, Means, Plan, PlannedApi, PlannedBy
-from raggate.pipeline import stored_runs
+from raggate.pipeline import results_file, stored_runs
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
@@ -55,9 +55,8 @@ def _latencies(out: Path, suite: str) -> dict[str, float]:
         raise UsageError(
             f"--by latency: no whole run of suite {suite!r} in {out}", hint="Deal by hash: leave --by out."
         )
-    path = newest.directory / "results.jsonl"
-    lines = read_file(path, stored=True).splitlines()
-    return stored_latencies(parse_object(line, f"{path}:{number}") for number, line in enumerate(lines, 1))
+    name, lines = results_file.lines(newest.directory)
+    return stored_latencies(parse_object(line, f"{name}:{number}") for number, line in enumerate(lines, 1))
 
 
 def plan(
@@ -250,7 +249,7 @@ _WORDS = {
 
 
 def stored_latencies(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
-    """Give the milliseconds that each question took in all modes and repeats, by the rows of a `results.jsonl`."""
+    """Give the milliseconds that each question took in all modes and repeats, by the rows of its results."""
     total: dict[str, float] = {}
     for row in rows:
         result = row.get("result")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 import struct
 import time
@@ -91,6 +92,13 @@ def test_a_stream_written_without_sizes(tmp_path: Path) -> None:
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == GOOD
 
 
+def test_packed_answers_come_out_unpacked() -> None:
+    """Answers that a run has packed are given as the lines that they are, like those of older versions."""
+    rows = b"{}\n" * 50
+    files = {"config.json": b"{}", "results.jsonl.gz": gzip.compress(rows)}
+    assert unpack(packed(files)) == {"config.json": b"{}", "results.jsonl": rows}
+
+
 HOSTILE = {
     "nothing": (b"", "not a zip"),
     "no zip": (b'{"verdict": "pass"}', "not a zip"),
@@ -123,6 +131,17 @@ HOSTILE = {
     "ratio beside": (packed({"a": bytes(LIMIT + 1), "config.json": b""}), "grow"),
     "overlapping": (overlapping(), "overlap|broken"),
     "twice": (one(twice=True), "twice"),
+    "answers twice": (
+        packed({**GOOD, "results.jsonl.gz": gzip.compress(b"")}),
+        "has results.jsonl and results.jsonl.gz",
+    ),
+    "answers cut": (packed({"results.jsonl.gz": gzip.compress(b"x")[:-1]}), "results.jsonl.gz.: not a whole gzip file"),
+    "answers of nothing": (packed({"results.jsonl.gz": b""}), "results.jsonl.gz.: not a whole gzip file"),
+    "answers not packed": (packed({"results.jsonl.gz": b"{}"}), "results.jsonl.gz.: not a whole gzip file"),
+    "answers too large": (
+        packed({"results.jsonl.gz": gzip.compress(bytes(LIMIT + 1))}, method=0),
+        "results.jsonl.gz.: it unpacks to more than",
+    ),
     "central entry elsewhere": (changed(packed(GOOD), 42, "<I", 0x7FFFFFFF), "broken"),
 }
 

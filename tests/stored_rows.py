@@ -1,0 +1,23 @@
+"""The answers of a run directory as the lines that older versions wrote, which tests read and change."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+from raggate.pipeline import results_file
+
+
+def plain_rows(directory: Path) -> Path:
+    """Unpack the answers of a run directory in place, and give their file, which is read like the packed one."""
+    packed, path = directory / results_file.FILE, directory / results_file.PLAIN
+    if packed.exists():
+        path.write_bytes(gzip.decompress(packed.read_bytes()))
+        packed.unlink()
+    return path
+
+
+def files_of(directory: Path) -> dict[str, bytes]:
+    """Give the files of a run directory by name, its answers as lines."""
+    plain_rows(directory)
+    return {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}

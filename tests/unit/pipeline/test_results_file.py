@@ -1,0 +1,48 @@
+"""The answers of a run directory: packed as they are written, read also as older versions wrote them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raggate.errors import FileError, UsageError
+from raggate.pipeline import results_file
+
+ROWS = [b"{}\n", b'{"a": 1}\n']
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    """Rows come back, by the name that the directory is given, and the same rows are the same bytes."""
+    assert not results_file.exists(tmp_path)
+    results_file.write(tmp_path, ROWS)
+    data = (tmp_path / "results.jsonl.gz").read_bytes()
+    assert results_file.exists(tmp_path)
+    name, lines = results_file.lines(tmp_path, named=Path("run"))
+    assert (name, list(lines)) == ("run/results.jsonl.gz", ROWS)
+    results_file.write(tmp_path, ROWS)
+    assert (tmp_path / "results.jsonl.gz").read_bytes() == data
+
+
+def test_what_older_versions_wrote_is_read(tmp_path: Path) -> None:
+    """Rows that are not packed are read as they are, and gone once others are written in their place."""
+    (tmp_path / "results.jsonl").write_bytes(b"".join(ROWS))
+    assert results_file.exists(tmp_path)
+    name, lines = results_file.lines(tmp_path)
+    assert (name, list(lines)) == (f"{tmp_path}/results.jsonl", ROWS)
+    results_file.write(tmp_path, ROWS[:1])
+    assert [path.name for path in tmp_path.iterdir()] == ["results.jsonl.gz"]
+
+
+def test_two_files_are_refused(tmp_path: Path) -> None:
+    """Of two files nobody knows which one counts, so neither is read."""
+    results_file.write(tmp_path, ROWS)
+    (tmp_path / "results.jsonl").write_bytes(b"")
+    with pytest.raises(UsageError, match=r"run/results\.jsonl: results\.jsonl\.gz is there too"):
+        results_file.lines(tmp_path, named=Path("run"))
+
+
+def test_no_file_is_told(tmp_path: Path) -> None:
+    """A directory without answers is told by the name of the file that it would have."""
+    with pytest.raises(FileError, match=r"run/results\.jsonl\.gz: No such file or directory"):
+        list(results_file.lines(tmp_path, "Look again.", named=Path("run"))[1])
