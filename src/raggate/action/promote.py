@@ -60,7 +60,7 @@ class _Promotion:
     head: str
 
     def check_checkout(self) -> None:
-        there = sources.head(self.config.parent, sources.Remote(workspace=self.runner.workspace)).commit
+        there = sources.commit_of(self.config.parent, sources.Remote(workspace=self.runner.workspace))
         if there != self.head:
             raise CannotTell(
                 f"the checkout is at {cut(there, limit=12)}, and {cut(self.target)} is at {self.head[:12]}: "

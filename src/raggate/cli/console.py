@@ -40,7 +40,7 @@ CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
 """Columns when the output is not a terminal."""
 
-GARBAGE = 50_000
+GARBAGE = 100_000
 """Objects made, and not freed, after which garbage is looked for."""
 
 Fence = Callable[[], AbstractContextManager[None]]

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
     console.prepare_process()
+    # pydantic would look through every distribution that is installed for plugins, and load them
+    os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
     code = run_command(arguments)
     # nothing of it is garbage any more, and leaving looks through what is not frozen
     gc.freeze()

@@ -170,17 +170,16 @@ class Commit:
         """
         if self.root is None:
             return ()
-        names: set[str] = set()
+        committed: dict[str, Entry] = {}
         for path in paths:
             entry = self._find(path)
             if entry is not None and entry.kind == "tree":
-                committed = {_joined(path, name): inner for name, inner in self.objects.walk(entry.id)}
-            else:
-                committed = {} if entry is None else {posixpath.normpath(path): entry}
-            present = working_files.present(self.root, path, self.checkout, like=self.commit)
-            files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
-            names |= present - committed.keys()
-            names |= {name for name, inner in files.items() if not working_files.same(self.root, name, inner)}
+                committed |= {_joined(path, name): inner for name, inner in self.objects.walk(entry.id)}
+            elif entry is not None:
+                committed[posixpath.normpath(path)] = entry
+        names = working_files.present(self.root, paths, self.checkout, like=self.commit) - committed.keys()
+        files = {name: inner for name, inner in committed.items() if inner.kind != "module"}
+        names |= {name for name, inner in files.items() if not working_files.same(self.root, name, inner)}
         return tuple(sorted({name.encode("utf-8", "surrogateescape").decode(errors="replace") for name in names}))
 
     @cached_property

@@ -175,10 +175,7 @@ class Reader:
 
     def changed(self, commit: str) -> bool:
         """Tell whether tracked files differ from a commit. What cannot be compared counts as changed."""
-        # with its time, by which git knows the files that were changed right after it was written
-        with contextlib.suppress(OSError):
-            shutil.copy2(self._checkout.directory / "index", self._scratch / "index")
-            _hand_over(self._scratch / "index", self._checkout)
+        self._take_index()
         return self.run("diff", "--quiet", *_DIFF, commit, "--").returncode != 0
 
     def changes(self, commit: str, but: Collection[str] = ()) -> bytes:
@@ -188,16 +185,25 @@ class Reader:
             commit: its full id.
             but: files that do not count, from the top of the working tree.
         """
-        if not self.changed(commit):
-            return b""
-        listed = self.run("diff", "-z", "--name-only", "--no-renames", *_DIFF, commit, "--").stdout
-        names = {name.decode("utf-8", "surrogateescape") for name in listed.split(b"\0") if name}
-        counting = sorted(names.difference(but))
-        if names and not counting:
-            return b""
-        paths = counting if len(counting) < len(names) else ()
-        options = ("--binary", "--full-index", "--no-color")
-        return self.run("diff", *options, *_DIFF, commit, "--", *paths).stdout or b"?"
+        self._take_index()
+        paths: Collection[str] = ()
+        if but:
+            listed = self.run("diff", "-z", "--name-only", "--no-renames", *_DIFF, commit, "--")
+            names = {name.decode("utf-8", "surrogateescape") for name in listed.stdout.split(b"\0") if name}
+            counting = sorted(names.difference(but))
+            if listed.returncode == 0 and not counting:
+                return b""
+            paths = counting if len(counting) < len(names) else ()
+        options = ("--exit-code", "--binary", "--full-index", "--no-color")
+        done = self.run("diff", *options, *_DIFF, commit, "--", *paths)
+        # what cannot be compared counts as changed
+        return b"" if done.returncode == 0 else done.stdout or b"?"
+
+    def _take_index(self) -> None:
+        # with its time, by which git knows the files that were changed right after it was written
+        with contextlib.suppress(OSError):
+            shutil.copy2(self._checkout.directory / "index", self._scratch / "index")
+            _hand_over(self._scratch / "index", self._checkout)
 
     def listed(self, *paths: str) -> tuple[str, ...]:
         """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""

@@ -249,6 +249,17 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
         return Checkout(commit=commit, dirty=reader.changed(commit))
 
 
+def commit_of(root: Path, remote: Remote | None = None) -> str | None:
+    """Give the full id of the commit that is checked out, without a look at the files; None outside git.
+
+    Args:
+        root: a directory in the checkout.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    checkout = git.find(root, remote.workspace if remote else None)
+    return git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
+
+
 def tree_id(root: Path, remote: Remote | None = None, but: str | None = None) -> str:
     """Name the content of a checkout: the id of its commit's tree, and a hash of what was changed in tracked files.
 

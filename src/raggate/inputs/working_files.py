@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from raggate.inputs import git
@@ -17,33 +17,38 @@ MOST_FILES = 20_000
 _UNLOOKED = frozenset((".git", ".raggate"))
 
 
-def present(root: Path, path: str, checkout: git.Checkout | None, *, like: str) -> set[str]:
-    """Name the files and links at or below a path, as paths from `root`. Where there is a checkout, git ignores some.
+def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, like: str) -> set[str]:
+    """Name the files and links at or below some paths, from `root`. Where there is a checkout, git ignores some.
 
     Args:
         root: a directory of the working tree.
-        path: from there, with `/`.
+        paths: from there, with `/`.
         checkout: the working tree, where git knows it.
         like: a full id of its repository.
     """
     if checkout is None:
-        return set(_files(root, path)) if _inside(root / path, root) else set()
+        return {name for path in paths if _inside(root / path, root) for name in _files(root, path)}
     # a repository in the working tree is listed by its folder
-    return {name for name in _listed(root, path, checkout, like) if not name.endswith("/")}
+    return {name for name in _listed(root, paths, checkout, like) if not name.endswith("/")}
 
 
 def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) -> set[str]:
-    """Name the folders at or below a path that are repositories of their own; see `present`."""
-    return {name.rstrip("/") for name in _listed(root, path, checkout, like) if name.endswith("/")}
+    """Name the folders at or below a path that are repositories of their own; see `present`.
+
+    One path at a time: asked for a path inside such a folder too, git no longer names the folder.
+    """
+    return {name.rstrip("/") for name in _listed(root, [path], checkout, like) if name.endswith("/")}
 
 
-def _listed(root: Path, path: str, checkout: git.Checkout, like: str) -> set[str]:
-    if not _inside(root / path, checkout.top):
-        return set()
+def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str) -> set[str]:
     prefix = root.relative_to(checkout.top).as_posix()
-    inner = posixpath.normpath(posixpath.join(prefix, path))
+    inside = (path for path in paths if _inside(root / path, checkout.top))
+    inner = [posixpath.normpath(posixpath.join(prefix, path)) for path in inside]
+    if not inner:
+        # without any path git would list all files
+        return set()
     with git.reading(checkout, like=like, purpose="comparing with a commit needs it") as reader:
-        names = reader.listed(inner)
+        names = reader.listed(*inner)
     return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
 
 

@@ -57,7 +57,7 @@ def asking(
         command=command,
         plan="" if plan is None else plan.hash,
         questions=hash_of_list(case.id for case in cases),
-        commit=sources.head(request.root, request.remote).commit or "",
+        commit=sources.commit_of(request.root, request.remote) or "",
         against=inputs.against or "",
         started=started,
     )

@@ -59,7 +59,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
             raise UsageError(f"the run is {claimed.selection.sentence}: it is not judged as a whole one", hint=hint)
         origin = run_directory.stored_provenance(directory)
         _refuse_other_command(origin)
-        _refuse_other_commit(origin, sources.head(request.root, request.remote).commit)
+        _refuse_other_commit(origin, sources.commit_of(request.root, request.remote))
         _refuse_other_config(run_directory.stored_config(directory), inputs)
         run = claimed_run.accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
         _refuse_cut_texts(run, inputs)

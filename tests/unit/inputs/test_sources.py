@@ -426,6 +426,34 @@ def test_head_without_a_commit(git: Git, tmp_path: Path) -> None:
     """A repository without a commit is described as nothing."""
     assert git("rev-parse", "--is-inside-work-tree") == "true"
     assert sources.head(tmp_path) == Checkout()
+    assert (sources.commit_of(tmp_path), sources.tree_id(tmp_path)) == (None, "")
+
+
+def test_the_commit_alone(git: Git, tmp_path: Path) -> None:
+    """Which commit is checked out is read anew each time, and is the same whatever was changed since."""
+    first = commit(git, tmp_path, a_md="x")
+    (tmp_path / "a.md").write_text("changed")
+    assert sources.commit_of(tmp_path) == first
+    second = commit(git, tmp_path, a_md="y")
+    assert sources.commit_of(tmp_path) == second != first
+
+
+def test_changes_that_git_cannot_read_are_changes(git: Git, tmp_path: Path) -> None:
+    """A broken index gives no name of an unchanged checkout."""
+    commit(git, tmp_path, a_md="x")
+    (tmp_path / ".git/index").write_bytes(b"broken")
+    tree = git("rev-parse", "HEAD^{tree}")
+    assert sources.tree_id(tmp_path).startswith(f"{tree}+")
+    assert sources.tree_id(tmp_path, but="a.md").startswith(f"{tree}+")
+
+
+def test_nothing_is_listed_outside_the_checkout(git: Git, tmp_path: Path) -> None:
+    """Paths that lead out of it are not looked at, and name no other file in its place."""
+    base = commit(git, tmp_path, a_md="x")
+    (tmp_path / "new.md").write_text("not tracked")
+    with sources.at(tmp_path, base) as source:
+        assert source.differing(["../elsewhere"]) == ()
+        assert source.differing(["../elsewhere", "new.md"]) == ("new.md",)
 
 
 def test_slow_git_is_given_up(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -70,7 +70,7 @@ def merge(
         attempts = [attempt_in(place) for place in {place.resolve(): place for place in named}.values()]
         plan = _plan(request, inputs, attempts, plan_file)
         shards, left_out = read_shards(plan, attempts, inputs)
-        _refuse_other_commit(shards, sources.head(request.root, request.remote).commit)
+        _refuse_other_commit(shards, sources.commit_of(request.root, request.remote))
         answers = joined(shards)
         _refuse_missing_samples(inputs, answers)
         if objections:

@@ -134,7 +134,7 @@ def _ask(
     receipt = replace(
         receipt_of(plan, shard, answers, inputs, started=started, seconds=time.monotonic() - begin),
         attempt=attempt,
-        commit=sources.head(request.root, request.remote).commit or "",
+        commit=sources.commit_of(request.root, request.remote) or "",
         log=log,
         resumed=kept.resumed,
         stopped=stopped or changed_vault(inputs.vault),
