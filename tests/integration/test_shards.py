@@ -27,7 +27,6 @@ from raggate.gate import latency, promote
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
-from raggate.models.provenance import Checkout
 from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
 from raggate.models.service import IndexState, ProcessExit
@@ -391,7 +390,7 @@ def test_a_run_is_no_verdict_on_another_commit(
     config = json.loads((merged / "config.json").read_text())
     config["config"] |= stored
     (merged / "config.json").write_text(json.dumps(config))
-    monkeypatch.setattr(sources, "head", lambda *_: Checkout(commit="b" * 40, dirty=False))
+    monkeypatch.setattr(sources, "commit_of", lambda *_: "b" * 40)
     with pytest.raises(RunFailed, match=re.escape(words)) as failed:
         stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
     assert failed.value.exit_code in {ExitCode.CANNOT_TELL, ExitCode.USAGE}
