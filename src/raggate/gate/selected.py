@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from raggate.config.schema import Gate
-from raggate.gate import complaints, completeness, verdict, wording
+from raggate.gate import caveats, complaints, verdict, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import cutoffs_of
@@ -103,7 +103,7 @@ def decide(
     outcome, reasons = verdict.first_clause(clauses, interrupted=interrupted, otherwise="partial")
     warnings = [item.reason for item in must if not item.red]
     warnings += [*verdict.finding_reasons(findings, "warn"), Reason("partial", _WITHOUT_PROBES)]
-    warnings += completeness.kept_answers(comparison)
+    warnings += caveats.kept_answers(comparison)
     excused = list(dict.fromkeys(str(item.reason.case_id) for item in must if item.waiver is not None))
     return Verdict(
         outcome=outcome,

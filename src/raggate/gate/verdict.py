@@ -12,6 +12,7 @@ from collections.abc import Iterator, Sequence
 from raggate.config.schema import Gate
 from raggate.gate import (
     behaviour,
+    caveats,
     complaints,
     completeness,
     judged_metrics,
@@ -99,11 +100,11 @@ def _warnings(
     yield from (item.reason for item in weighty)
     yield from finding_reasons(findings, "warn")
     yield from _stale(comparison, gate, started)
-    yield from completeness.drift(comparison, gate)
-    yield from completeness.asked_again(comparison)
-    yield from completeness.kept_answers(comparison)
-    yield from completeness.thinner(comparison, rows, gate)
-    yield from completeness.unwatched(comparison)
+    yield from caveats.differences(comparison, gate)
+    yield from caveats.asked_again(comparison)
+    yield from caveats.kept_answers(comparison)
+    yield from caveats.thinner(comparison, rows, gate)
+    yield from caveats.unwatched(comparison)
     yield from matchless.reasons(comparison) if comparison.baseline is not None else ()
     yield from untold_headings.warnings(comparison)
     new = completeness.modes_without_past(comparison)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -22,10 +21,9 @@ from builders import (
     make_scorecard,
 )
 from raggate.config.schema import Gate
-from raggate.gate import completeness
+from raggate.gate import caveats, completeness
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange
-from raggate.models.provenance import KeptFrom
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue
 from tables import each_row
@@ -115,7 +113,7 @@ def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, re
     )
     codes = {"removed-cases", "vault-changed"}
     assert codes.issubset(incomplete(changed, gate)) is red
-    assert codes.issubset(reason.code for reason in completeness.drift(changed, gate)) is warned
+    assert codes.issubset(reason.code for reason in caveats.differences(changed, gate)) is warned
 
 
 def test_a_baseline_without_cases_counts() -> None:
@@ -139,46 +137,4 @@ def test_a_mode_without_a_past() -> None:
     now = make_scorecard(make_case_score(), make_case_score(mode="vector"))
     comparison = make_comparison(scorecard=now)
     assert completeness.new_modes(comparison) == ("vector",)
-    assert [reason.code for reason in completeness.unwatched(comparison)] == ["new-mode"]
-
-
-def test_added_cases_that_miss_come_first() -> None:
-    """Of added cases it is told whether their passage was found; those where it was not are named first."""
-    now = make_scorecard(make_case_score("fine"), make_case_score("lost", rank=None))
-    comparison = make_comparison(scorecard=now, golden=GoldenChanges(added=("fine", "lost", "never")))
-    (told,) = [reason for reason in completeness.drift(comparison, GATE) if reason.code == "added-cases"]
-    assert told.message.endswith("lost (not found), fine (found at rank 1), never (not asked)")
-
-
-ORIGIN = KeptFrom(run="20260102_030405", asked="2026-01-02T03:04:05Z", commit="a" * 40)
-
-
-@each_row(
-    ("kept", "calls", "fields", "message"),
-    [
-        (0, 9, {}, None),
-        (
-            480,
-            20,
-            {"kept_from": ORIGIN},
-            "480 questions were not asked now: run 20260102_030405 of 2026-01-02T03:04:05Z at commit aaaaaaaaaaa… had "
-            "the same images, notes and requests, and its answers count; of 20 questions that were asked, those that "
-            "it had answered came out alike, and times are of these calls alone",
-        ),
-        (
-            1,
-            2,
-            {},
-            "1 question was not asked now: an earlier run had the same images, notes and requests, and its answers "
-            "count; of 2 questions that were asked, those that it had answered came out alike, and times are of these "
-            "calls alone",
-        ),
-        (0, 9, {"kept_aside": "q1 is\notherwise"}, "kept answers had no part in it: q1 is otherwise"),
-    ],
-)
-def test_kept_answers_are_told(kept: int, calls: int, fields: dict[str, Any], message: str | None) -> None:
-    """How many answers are another run's, of which, and what was asked; or why none was taken."""
-    operations = replace(make_operations(calls), kept=kept)
-    scorecard = replace(make_scorecard(make_case_score()), operations=operations)
-    comparison = make_comparison(scorecard=scorecard, **fields)
-    assert [reason.message for reason in completeness.kept_answers(comparison)] == ([message] if message else [])
+    assert [reason.code for reason in caveats.unwatched(comparison)] == ["new-mode"]
