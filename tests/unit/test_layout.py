@@ -103,6 +103,8 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
+    # through promote, which refuses what is worse
+    "gate/replacements.py",
     # through diagnosis, which says what they explain
     "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory

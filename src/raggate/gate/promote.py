@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from raggate.config.retrieval_modes import asked_in
@@ -14,16 +14,16 @@ from raggate.gate import (
     baseline,
     compare,
     completeness,
-    judged_metrics,
     noise,
     policies,
     ratchet,
+    replacements,
     slice_losses,
     wording,
 )
 from raggate.gate.matchless import Naming, on_a_command_line, refuse_matchless
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Comparison, Delta, Finding
+from raggate.models.comparison import Comparison, Finding
 from raggate.models.fingerprint import modes_of
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
@@ -147,9 +147,9 @@ def propose(
     comparison = compare.compare(
         run, scorecard, present, flip_at=gate.flip_at, min_slice=gate.min_slice, incomparable=incomparable
     )
-    changes = tuple(replacements(comparison, gate))
+    changes = tuple(replacements.of(comparison, gate))
     rows = tuple(row for row in changes if row.before.n or row.after.n)
-    down = [*_worse(run, rows, comparison, gate), *_unknown(comparison, gate)]
+    down = [*replacements.worse(run, rows, comparison, gate), *replacements.unknown(comparison, gate)]
     reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise UsageError(
@@ -185,20 +185,6 @@ def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
     return {reason.code for reason in down} == {"metric-down"} and not red
 
 
-def needs_permission(run: Run, comparison: Comparison, gate: Gate) -> tuple[Reason, ...]:
-    """Say what of a run would replace something better in the baseline, which promoting it needs permission for."""
-    if comparison.baseline is None:
-        return ()
-    rows = [row for row in replacements(comparison, gate) if row.before.n or row.after.n]
-    return tuple(_worse(run, rows, comparison, gate))
-
-
-def _worse(run: Run, rows: Sequence[MetricChange], comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    yield from _down(rows, comparison)
-    yield from slice_losses.down(comparison, gate)
-    yield from _gone(run, comparison, gate)
-
-
 def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
     if present is not None and present.scorecard.suite not in {"", run.suite}:
         raise UsageError(
@@ -214,7 +200,7 @@ def table(proposed: BaselineCandidate) -> list[str]:
     lines = []
     for name, row in zip(names, proposed.rows, strict=True):
         delta = row.change.delta
-        change = "" if delta is None else f"  {written(delta, sign=True)}{_over(row, proposed.comparison)}"
+        change = "" if delta is None else f"  {written(delta, sign=True)}{replacements.over(row, proposed.comparison)}"
         lines.append(f"{name:{width}}  {written(row.before.value):>7} → {written(row.after.value):>7}{change}".rstrip())
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
         questions = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
@@ -236,94 +222,12 @@ def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, A
     return {**provenance(run), **stated, "previous": previous}
 
 
-def replacements(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
-    """Set the gated metrics over all cases of the present baseline beside those of the run, in every mode of either."""
-    stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
-    paired = {(row.mode, row.metric): row for row in comparison.deltas if row.slice == OVERALL}
-    now = comparison.scorecard.slices
-    for mode in dict.fromkeys((*stored, *now)):
-        old, new = (side.get(mode, {}).get(OVERALL, {}) for side in (stored, now))
-        for metric in dict.fromkeys((*old, *new)):
-            if gate.rule(metric) is not None:
-                before = old.get(metric) or new[metric].without_cases()
-                means = Delta.between((mode, OVERALL, metric), before, new.get(metric) or before.without_cases())
-                row = _replacement(means, paired.get((mode, metric)), comparison, gate)
-                yield replace(row, sunk=ratchet.sinks(row, comparison, gate))
-
-
-def _replacement(means: Delta, paired: Delta | None, comparison: Comparison, gate: Gate) -> MetricChange:
-    """Choose what decides: the shared cases, or the means where too few are shared to speak for the metric."""
-    before, after = means.baseline, means.current
-    whole = MetricChange(before=before, after=after, change=means, shared=False)
-    present_baseline = comparison.baseline
-    if paired is None or present_baseline is None:
-        return whole
-    if not present_baseline.paired:
-        # means of another system are held against those of the run by its definitions
-        return whole if paired.delta is None else replace(whole, change=paired)
-    part = replace(whole, change=paired, shared=True)
-    if paired.delta is None:
-        return part if part.vanished and paired.baseline.n else whole
-    few = completeness.little_overlap(comparison, gate) or paired.current.n < gate.min_overlap * before.n - EPSILON
-    # a loss over the few that are shared is one all the same
-    return whole if few and (whole.down or not part.down) else part
-
-
 def _not_asked(run: Run) -> Iterator[str]:
     missing = Counter(mode for mode, _ in completeness.not_asked(run))
     several = len({*modes_of(run.fingerprint), *(item.result.mode for item in run.results)}) > 1
     for mode, count in missing.items():
         of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
         yield f"{count} of {of} cases not asked{f' in mode {cut(mode)}' if several else ''}"
-
-
-def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reason]:
-    for row in rows:
-        if row.down:
-            values = f"{written(row.change.baseline.value)} → {written(row.change.current.value)}"
-            yield Reason("metric-down", f"{wording.name(row.change)} {values}{_over(row, comparison)}")
-        elif row.sunk:
-            others, means = row.change.uncompared, f"{written(row.before.value)} → {written(row.after.value)}"
-            why = f"; {wording.beside(others)}" if others is not None and others.n else ""
-            yield Reason("mean-down", f"{wording.name(row.change)} {means} over all questions of each side{why}")
-    retired = {case for row in rows if row.change.uncompared is not None for case in row.change.uncompared.retired}
-    if retired:
-        names = wording.some(sorted(retired))
-        yield Reason("retired-cases", f"{counted(len(retired), 'relabelled question')} left a gated metric: {names}")
-
-
-def _over(row: MetricChange, comparison: Comparison) -> str:
-    """Say what a change is over where that is not simply the cases of both sides."""
-    present_baseline = comparison.baseline
-    if row.same_cases or present_baseline is None or row.after.n == 0 or row.before.n == 0:
-        return ""
-    if row.shared:
-        shared = row.change.current.n or row.change.baseline.n
-        return f" over {counted(shared, 'shared question')}"
-    # of a baseline that cannot be compared with, or has no cases, that is said once and for all
-    return ", means over different questions" if present_baseline.paired and not comparison.incomparable else ""
-
-
-def _unknown(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    """Say why means of a baseline without cases are of other questions, so that no rise of them is one."""
-    if comparison.baseline is not None and not comparison.baseline.paired:
-        for cause in comparison.incomparable:
-            yield Reason("incomparable", cause)
-        yield from completeness.other_denominators(comparison, gate)
-
-
-def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    removed = comparison.golden.removed
-    if comparison.incomparable and comparison.baseline is not None:
-        # nothing was compared, but cases have names
-        known = {case.case_id for case in comparison.baseline.scorecard.cases}
-        removed = tuple(sorted(known - {case.id for case in run.golden.cases}))
-    if removed:
-        yield Reason("removed-cases", wording.removed(removed))
-    yield from completeness.fewer_cases(comparison)
-    yield from completeness.less_told(comparison, gate)
-    yield from judged_metrics.kept_from_judging(comparison)
-    yield from judged_metrics.judged_by_others(comparison)
 
 
 def _notes(comparison: Comparison, gate: Gate, unreadable: str) -> Iterator[Reason]:

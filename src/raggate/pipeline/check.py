@@ -13,7 +13,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import compare, confirmation, flips, latency, promote, run_origin, verdict, waivers
+from raggate.gate import compare, confirmation, flips, latency, promote, replacements, run_origin, verdict, waivers
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.invariants import invariants, list_drift
 from raggate.gate.misses import find_misses
@@ -209,7 +209,7 @@ def _evaluate(
             lambda scores, before, gate: decide(compared(scores, before), gate),
         )
     decided = latency.judged(decided, context.latency)
-    lowers = promote.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
+    lowers = replacements.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
     return _explained(
         Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers),
         settings.gate.flip_at,

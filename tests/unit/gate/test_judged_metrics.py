@@ -10,7 +10,7 @@ import pytest
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
 from raggate.config.schema import Gate
 from raggate.errors import UsageError
-from raggate.gate import judged_metrics, promote
+from raggate.gate import judged_metrics, promote, replacements
 from raggate.gate.compare import compare
 from raggate.gate.verdict import decide
 from raggate.models.judging_quality import (
@@ -192,7 +192,7 @@ def test_promoting_such_answers_needs_permission() -> None:
     now = unread("refused", 2)
     run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
     held = compare(run, now, make_baseline(card(4.5)), flip_at=5)
-    (why,) = promote.needs_permission(run, held, Gate())
+    (why,) = replacements.needs_permission(run, held, Gate())
     assert why.message.startswith("2 of 12 answers that judges gave groundedness in the baseline's run have none now")
 
 
@@ -213,7 +213,9 @@ def test_promoting_what_others_judged_needs_permission() -> None:
     ):
         run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
         held = compare(run, now, before, flip_at=5)
-        (reason,) = [item for item in promote.needs_permission(run, held, Gate()) if item.code == "judged-by-others"]
+        (reason,) = [
+            item for item in replacements.needs_permission(run, held, Gate()) if item.code == "judged-by-others"
+        ]
         decided = decide(replace(held, not_asked=()), (), Gate())
         assert [item.code for item in decided.warnings if item.message.startswith(why)] == ["other-judges"]
         assert not any(row.gated for row in decided.rows if row.delta.metric == "groundedness")
@@ -229,7 +231,7 @@ def test_what_the_same_judges_did_needs_none() -> None:
     for before in (card(4.5), replace(card(None), fingerprint={})):
         now = card(4.5)
         run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
-        assert not promote.needs_permission(run, compare(run, now, make_baseline(before), flip_at=5), Gate())
+        assert not replacements.needs_permission(run, compare(run, now, make_baseline(before), flip_at=5), Gate())
 
 
 def test_judges_that_never_could_are_no_answers_doing() -> None:

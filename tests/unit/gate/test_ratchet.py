@@ -23,9 +23,8 @@ from builders import (
     make_scorecard,
 )
 from raggate.config.schema import Config, Gate, Rule
-from raggate.gate import baseline, promote
+from raggate.gate import baseline, promote, replacements
 from raggate.gate.invariants import invariants
-from raggate.gate.promote import replacements
 from raggate.gate.ratchet import Promotion, advance, creeping
 from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
@@ -62,7 +61,7 @@ def advanced(entry: RatchetEntry | None, before: float | None, now: float, metri
 
 def accepted(comparison: Comparison, gate: Gate = GATE) -> dict[str, dict[str, RatchetEntry]]:
     """Advance every gated metric of a comparison."""
-    return advance(tuple(replacements(comparison, gate)), comparison, gate, ON)
+    return advance(tuple(replacements.of(comparison, gate)), comparison, gate, ON)
 
 
 def onto(
