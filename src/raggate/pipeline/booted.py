@@ -95,19 +95,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
     def say(line: str) -> None:
         request.say(redact.redact_cut(line, secrets))
 
-    workspace = Workspace(
-        root=build.root,
-        out=place.out.resolve(),
-        runs=place.runs.resolve(),
-        vaults=inputs.vault.directories,
-        environment=request.environment,
-        say=say,
-        in_action=request.action,
-        secrets=secrets,
-        identified=place.identified,
-        ran=place.ran,
-        source=build.source,
-    )
+    workspace = _workspace(request, inputs, build, place, secrets, say)
     settings = inputs.config
     adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, build.root, request.environment)
     expected, limit = _expected(inputs, before), settings.ask.max_body_bytes
@@ -127,6 +115,24 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
             secrets=secrets,
             wait=partial(again, api, max_body_bytes=limit, say=say),
         )
+
+
+def _workspace(
+    request: Request, inputs: Inputs, build: Build, place: Place, secrets: tuple[str, ...], say: Callable[[str], None]
+) -> Workspace:
+    return Workspace(
+        root=build.root,
+        out=place.out.resolve(),
+        runs=place.runs.resolve(),
+        vaults=inputs.vault.directories,
+        environment=request.environment,
+        say=say,
+        in_action=request.action,
+        secrets=secrets,
+        identified=place.identified,
+        ran=place.ran,
+        source=build.source,
+    )
 
 
 def _expected(inputs: Inputs, before: Fingerprint) -> Expected:

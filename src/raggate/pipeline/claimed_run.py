@@ -60,7 +60,6 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         # without what it says that judges said
         return LabelledResult(case=cases.named(item.case.id), result=_plain_coverage(item.result), labels=item.labels)
 
-    index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
     run = replace(
         claimed,
         suite=settings.suite,
@@ -71,14 +70,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         repeats=tuple(map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
-        fingerprint={
-            **index,
-            **_index_counts(claimed),
-            **_repeated(claimed, inputs),
-            **_counted(probes),
-            **expected,
-            "notes": inputs.vault.notes,
-        },
+        fingerprint={**_told(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
         config=settings,
         probes=probes,
         judging=None,
@@ -108,8 +100,11 @@ def _probes(claimed: Run, inputs: Inputs) -> Probing:
     return Probing(answers=tuple(answers), private=private)
 
 
-def _counted(probes: Probing) -> dict[str, int]:
-    return {"probes": len(probes.answers)} if probes.answers else {}
+def _told(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
+    """Give what only the run can tell of how it was measured: its index, and what was asked beside the questions."""
+    index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
+    counted = {"probes": len(probes.answers)} if probes.answers else {}
+    return {**index, **_index_counts(claimed), **_repeated(claimed, inputs), **counted}
 
 
 def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:
