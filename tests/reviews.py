@@ -88,6 +88,10 @@ def others(count: int = 5) -> tuple[Chunk, ...]:
     return tuple(replace(chunk, chunk_id=f"other-{chunk.rel_path}", vault="work") for chunk in found)
 
 
+STARTED = {"command": {"run": ["notes-api"]}}
+"""An API that raggate starts, so that its output is in `api.log`."""
+
+
 def judged_by(run: Run, *, golden: str, ignored: tuple[str, ...]) -> Run:
     """Give a run whose configuration names this golden set, however strange, and which had no use for these files."""
     config = make_config().model_copy(update={"golden": golden})
@@ -223,6 +227,7 @@ def cannot_tell() -> Review:
     run = run_of(
         [answer(QUESTIONS[0], gold_of(QUESTIONS[0])), failed],
         golden=make_golden(*QUESTIONS),
+        config=make_config(api=STARTED),
         stopped="the API exited with code 2 after 2 of 24 questions",
         log=("listening on :9000", "", "panic: runtime error: index out of range [5]", "goroutine 1 [running]:"),
     )

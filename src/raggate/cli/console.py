@@ -111,9 +111,11 @@ def show_review(
     """
     from raggate.pipeline import rerun
     from raggate.reports import terminal
+    from raggate.reports.parts.advice import log_place
 
+    place = log_place(review.run)
     # before the report, which ends with the verdict
-    _say_log(review.run.log, fence, more=" (all of them: api.log in the run directory)")
+    _say_log(review.run.log, fence, more=f" (all of them: {place})" if place else "")
     # a log breaks its lines itself, and is searched line by line
     text = terminal.render(review, width=max(width(), 60), color=output.coloured(environment), wrap=sys.stdout.isatty())
     click.echo(text, color=True)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
+from raggate.config.schema import Config
 from raggate.models.comparison import Flip
+from raggate.models.run import Run
 from raggate.models.verdict import Review
 from raggate.text.quote import cut
 
@@ -14,9 +16,9 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 """Ids that need no quotes in a shell and are no options."""
 
 _BY_CODE = {
-    "stopped": "read the end of `api.log` in the run directory for why the API ended, then run the job again.",
-    "too-many-errors": "read `api.log` in the run directory; if calls time out, lower `ask.concurrency` or raise "
-    "`ask.read_timeout` and `ask.total_timeout`.",
+    "stopped": "read the end of {log} for why the API ended, then run the job again.",
+    "too-many-errors": "read {log}; if calls time out, lower `ask.concurrency` or raise `ask.read_timeout` and "
+    "`ask.total_timeout`.",
     "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
     "changed around it, such as data, a model or a dependency.",
     "not-confirmed": "measure how noisy the API is with `raggate calibrate` and promote that run, so that a loss is "
@@ -38,7 +40,7 @@ _BY_CODE = {
     "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
     "`--allow-regression` and a reason.",
 }
-"""Code of the reason that comes first -> what to do."""
+"""Code of the reason that comes first -> what to do; `{log}` stands for where the API's output is."""
 
 _NO_VERDICT = "settle what is named above, then run the job again; the check stays red until then."
 
@@ -57,7 +59,17 @@ def next_step(review: Review) -> str:
     codes = [reason.code for reason in verdict.reasons]
     if set(codes) <= {"no-baseline"}:
         return ""
-    return next((_BY_CODE[code] for code in codes if code in _BY_CODE), _NO_VERDICT)
+    step = next((_BY_CODE[code] for code in codes if code in _BY_CODE), _NO_VERDICT)
+    place = log_place(review.run)
+    return step.replace("{log}", place.replace("api.log", "`api.log`") or "the API's own log")
+
+
+def log_place(run: Run) -> str:
+    """Say where all that the API of a run wrote is; empty where raggate did not start it, and so has no log of it."""
+    if not isinstance(run.config, Config) or not (run.config.api.command or run.config.api.container):
+        return ""
+    # a run that was judged later is in a directory of its own, beside which no API ran
+    return "api.log where the run was measured" if run.provenance.measured else "api.log in the run directory"
 
 
 def _regression(review: Review) -> str:

@@ -191,9 +191,9 @@ def _listed(title: str, reasons: Sequence[Reason]) -> tuple[str, ...]:
     )
 
 
-def log(lines: Sequence[str], *, file: str = "") -> Section:
-    """Write the API's last log lines, folded out; `file` of the run directory has all of them."""
-    more = f" (all of them: {file} in the run directory)" if file else ""
+def log(lines: Sequence[str], *, place: str = "") -> Section:
+    """Write the API's last log lines, folded out; `place` says where all of them are."""
+    more = f" (all of them: {place})" if place else ""
     bodies = (
         "<br>\n".join(safe(line, limit=width) or "&nbsp;" for line in lines[-most:])
         for most, width in ((len(lines), 300), (5, 120))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from raggate.models.publication import Links, Publication
 from raggate.models.verdict import Review
 from raggate.reports.parts import (
+    advice,
     causes,
     changes,
     evidence,
@@ -45,7 +46,7 @@ def sections_of(
         header.pushes(publication),
         header.reasons(review),
         footer.next_steps(review),
-        header.log(review.run.log, file="api.log"),
+        header.log(review.run.log, place=advice.log_place(review.run)),
         *(rules if breaking else ()),
         header.waivers(review.verdict.waivers),
         *_compared(review, links, now=now, full=full),

@@ -1,0 +1,43 @@
+"""Advice names a file only where there is one: the output of an API that raggate did not start is elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from builders import make_config
+from raggate.config.imported import ImportedConfig
+from raggate.models.run import Run
+from raggate.reports.parts.advice import log_place, next_step
+from reviews import cannot_tell
+from tables import each_row
+
+RUN = cannot_tell().run
+PROGRAM = make_config(api={"program": {}}, ask={"adapter": "kebab"})
+
+
+def later(run: Run) -> Run:
+    """Let a run have been judged after it was measured, in a directory of its own."""
+    return replace(run, provenance=replace(run.provenance, measured="2026-01-02T03:04:05Z"))
+
+
+@each_row(
+    ("run", "place", "step"),
+    [
+        (RUN, "api.log in the run directory", "read the end of `api.log` in the run directory for why"),
+        (
+            replace(RUN, config=make_config(api={"container": {"image": "api", "port": 80}})),
+            "api.log in the run directory",
+            "read the end of `api.log` in the run directory for why",
+        ),
+        (later(RUN), "api.log where the run was measured", "read the end of `api.log` where the run was measured for"),
+        (replace(RUN, config=make_config()), "", "read the end of the API's own log for why the API ended"),
+        (later(replace(RUN, config=make_config())), "", "read the end of the API's own log for why"),
+        (replace(RUN, config=PROGRAM), "", "read the end of the API's own log for why"),
+        (replace(RUN, config=ImportedConfig(system="kebab")), "", "read the end of the API's own log for why"),
+    ],
+    ids=["a command", "a container", "judged later", "by address", "by address, later", "a program", "imported"],
+)
+def test_where_the_output_of_the_api_is(run: Run, place: str, step: str) -> None:
+    """It is in the directory of the run that raggate started the API for, and in no directory where it did not."""
+    assert log_place(run) == place
+    assert next_step(replace(cannot_tell(), run=run)).startswith(step)
