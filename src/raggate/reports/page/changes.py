@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.comparison import GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures
 from raggate.text.numbers import written
 
 SHOWN_NAMES = 12
@@ -42,7 +42,7 @@ def _if_merged(preview: Preview) -> Iterator[str]:
     edited = {"replies of judges": preview.replies, "answers that people graded": preview.graded}
     yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, (gone, new) in edited.items() if gone or new)
     for delta in preview.rows:
-        before, now = (formatting.figure(value, binary=False) for value in (delta.baseline, delta.current))
+        before, now = (figures.value(delta.metric, value) for value in (delta.baseline, delta.current))
         yield f"its own questions and notes: {delta.metric} ({delta.mode}) {before} → {now}"
 
 

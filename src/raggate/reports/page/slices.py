@@ -89,6 +89,6 @@ def _cell(row: GatedMetric | None) -> Cell | None:
     if row is None:
         return None
     delta = row.delta
-    before, now = (formatting.figure(value, binary=figures.counted(delta)) for value in (delta.baseline, delta.current))
+    before, now = (figures.side(delta, value) for value in (delta.baseline, delta.current))
     words = f"{delta.metric} of {delta.slice}: {before} → {now}, {formatting.status(row)}, {formatting.cases(delta)}"
-    return Cell(change=formatting.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))
+    return Cell(change=figures.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))

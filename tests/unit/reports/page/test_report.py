@@ -363,7 +363,12 @@ def test_slices_that_lost_most_come_first() -> None:
     cell = grid.slices[0].cells[place]
     assert cell is not None
     assert (cell.arrow, cell.tone) == ("▼", "bad")
-    assert "hit_at_5 of difficulty=hard: 11/12 → 7/12" in cell.words
+    assert (cell.value, cell.change) == ("7 of 12", "−33.3 pt")
+    assert "hit_at_5 of difficulty=hard: 11 of 12 → 7 of 12" in cell.words
+    ranked = grid.slices[0].cells[grid.metrics.index("mrr_at_10")]
+    assert ranked is not None
+    assert re.fullmatch(r"0\.\d{3}", ranked.value)
+    assert re.fullmatch(r"−0\.\d{3}", ranked.change)
 
 
 class TestHostileText:
