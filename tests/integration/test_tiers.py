@@ -75,6 +75,51 @@ def test_reports_say_what_was_asked(tiers: Project) -> None:
     assert "--case: the suite's part of the golden set has no question 'kernel-first'" in part.err
 
 
+def metrics_of(project: Project) -> bytes:
+    """Give the metrics of the last run."""
+    return (project.last_run() / "metrics.json").read_bytes()
+
+
+def test_scoring_again_takes_the_same_part(tiers: Project) -> None:
+    """A run is scored by its part of the file that is named: by the suite's own file it comes out as it was."""
+    assert tiers.command("run", "-c", "raggate.smoke.yml").code == 0
+    before = metrics_of(tiers)
+    done = tiers.command("score", str(tiers.last_run()), "--golden", "golden.jsonl")
+    assert done.code == 0, done.err
+    assert metrics_of(tiers) == before
+    assert run_directory.read(tiers.last_run()).golden.asked == ASKED
+    tiers.write_cases([{**case, "tags": ["work"]} for case in tiers.cases()])
+    done = tiers.command("score", str(tiers.last_run()), "--golden", "golden.jsonl")
+    assert done.code == 2
+    assert "no question of golden.jsonl has the tag 'personal'" in done.err
+    assert "`questions` of its configuration chooses" in done.err
+    assert metrics_of(tiers) == before
+
+
+def test_scoring_again_takes_the_questions_of_a_partial_run(tiers: Project) -> None:
+    """A run of single questions is scored by those of the file that is named, and lacks no other one."""
+    asked = next(case["id"] for case in tiers.cases() if case["tags"] == ["personal"])
+    tiers.command("run", "--case", asked)
+    before = metrics_of(tiers)
+    assert tiers.command("score", str(tiers.last_run()), "--golden", "golden.jsonl").code == 0
+    assert metrics_of(tiers) == before
+    assert [case.id for case in run_directory.read(tiers.last_run()).golden.cases] == [asked]
+
+
+def test_the_first_question_of_the_part_is_probed(tiers: Project) -> None:
+    """`probe` asks a question that the suite asks, and names the key that chooses none."""
+    ours = next(case for case in tiers.cases() if case["tags"] == ["personal"])
+    others = [case for case in tiers.cases() if case["tags"] != ["personal"]]
+    tiers.write_cases([*others, ours])
+    done = tiers.command("probe", "-c", "raggate.smoke.yml")
+    assert done.code == 0, done.err
+    assert ours["question"] in done.out
+    tiers.write_cases(others)
+    done = tiers.command("probe", "-c", "raggate.smoke.yml")
+    assert done.code == 2
+    assert "raggate.smoke.yml:1: questions.tags[0]: no question of golden.jsonl has the tag 'personal'" in done.err
+
+
 def test_the_base_chooses_the_questions(tiers: Project) -> None:
     """A change that chooses fewer is judged by those of the base, and named as one that loosens the gate."""
     tiers.commit()

@@ -9,11 +9,11 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline as baseline_file, promote, run_origin, waivers
+from raggate.gate import baseline as baseline_file, promote, run_origin, selected, waivers
 from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
-from raggate.inputs import golden
+from raggate.inputs import golden, golden_part
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
@@ -44,7 +44,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     measured = run_directory.read(directory)
     has_verdict = (directory / "verdict.json").exists()
     scored_cases = measured.golden
-    cases = scored_cases if golden_file is None else golden.load(read_file(golden_file), str(golden_file))
+    cases = scored_cases if golden_file is None else _asked_part(measured, golden_file)
     if cases is not scored_cases and _lines(cases) != _lines(scored_cases):
         measured = _relabelled(measured, cases)
         run_directory.write(directory, measured, full_text=True)
@@ -61,6 +61,22 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
         _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings, systems))
     write_atomic(directory / "metrics.json", OF_RUN["metrics.json"](scored).encode())
     return measured, scorecard
+
+
+def _asked_part(run: Run, path: Path) -> Golden:
+    """Read a golden set, and give what a run asks of it: all, the part of its suite, or the questions of its command.
+
+    Raises:
+        UsageError: for a file that cannot be read, or that no question of the suite is in.
+    """
+
+    def refuse(_: object, text: str) -> UsageError:
+        hint = "The run asked a part of its golden set: `questions` of its configuration chooses from this one too."
+        return UsageError(text, hint=hint)
+
+    whole = golden.load(read_file(path), str(path))
+    questions = run.config.questions if isinstance(run.config, schema.Config) else None
+    return selected.asked_of(golden_part.part_of(whole, questions, refuse), run.selection)
 
 
 def _lines(cases: Golden) -> list[bytes]:

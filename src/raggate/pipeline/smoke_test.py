@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -10,7 +11,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import examine
-from raggate.inputs import golden, notes, vault
+from raggate.inputs import golden, golden_part, notes, vault
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.run import LabelledResult, Result
@@ -34,7 +35,7 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
 
     Args:
         request: which configuration, and what counts in its place.
-        question: what is asked; None for the first question of the golden set that has an answer.
+        question: what is asked; None for the first question of the suite that has an answer.
         seconds: the most that all of it takes where the API runs already, and the question where it is started.
 
     Raises:
@@ -45,7 +46,7 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
     vaults = {name: _directory(request.root, name, path) for name, path in settings.vault.items()}
     texts = vault.load(vaults)
     vault.say_malformed(texts, request.say)
-    case = _typed(question) if question is not None else _first(request.root, settings)
+    case = _typed(question) if question is not None else _first(request, settings)
     patient = _in_a_hurry(settings, seconds)
     inputs = Inputs(config=patient, golden=_only(case), vault=texts, baseline=None, against=None)
     with TemporaryDirectory(prefix="raggate-probe-") as out:
@@ -70,11 +71,12 @@ def _directory(root: Path, name: str, path: str) -> Path:
     return root / path
 
 
-def _first(root: Path, settings: Config) -> Case:
-    path = root / settings.golden
+def _first(request: Request, settings: Config) -> Case:
+    path = request.root / settings.golden
     if not path.is_file():
         raise UsageError(f"{settings.golden}: no such file", hint="`--question TEXT` asks something without one.")
-    cases = golden.load(read_file(path), settings.golden).cases
+    refuse = partial(schema.refused, read_file(request.config_file), request.config_name)
+    cases = golden_part.part_of(golden.load(read_file(path), settings.golden), settings.questions, refuse).cases
     asked = [case for case in cases if any(asked_in(case.modes, mode) for mode in settings.ask.modes)]
     if not asked:
         raise UsageError(f"{settings.golden}: no question is for the modes that are asked", hint="`--question` is.")
