@@ -99,10 +99,10 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
     vanished = [*answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
     for lost in vanished:
-        answers = counted(lost.answers, "answer")
+        (told_before, of_before), (told, of) = lost.before, lost.now
         message = (
-            f"the API returned {lost.field} ({lost.mode}) in the baseline's run, but not in {lost.missing} of "
-            f"{answers}, so what depends on it is not checked"
+            f"the API returned {lost.field} ({lost.mode}) in {told_before} of {counted(of_before, 'answer')} of the "
+            f"baseline's run and in {told} of {of} now, so what depends on it is not checked in {of - told}"
         )
         yield Reason("field-vanished", message)
     yield from index_losses.counts(comparison, {lost.field for lost in vanished})

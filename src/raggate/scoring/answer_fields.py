@@ -39,12 +39,19 @@ _OF_ANSWERS: dict[str, Callable[[Response], object]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lost:
-    """A field that all but a few answers behind the baseline told, and that `missing` of `answers` do not."""
+    """A field that all but a few answers behind the baseline told, and too many do not now.
+
+    Attributes:
+        mode: the mode that they were asked in.
+        field: its name.
+        before: how many answers behind the baseline told it, and how many could have.
+        now: the same of the run. It may be more answers than before, of yet more that could have.
+    """
 
     mode: str
     field: str
-    missing: int
-    answers: int
+    before: tuple[int, int]
+    now: tuple[int, int]
 
 
 def count(item: LabelledResult, counted: Counts) -> None:
@@ -79,7 +86,7 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
                 and answers_before - told_before <= allowed * answers_before + EPSILON
                 and missing > allowed * answers + EPSILON
             ):
-                yield Lost(mode=mode, field=name, missing=missing, answers=answers)
+                yield Lost(mode=mode, field=name, before=(told_before, answers_before), now=(told_now, answers))
 
 
 def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, bool]]:

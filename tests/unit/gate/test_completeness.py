@@ -116,6 +116,23 @@ def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, re
     assert codes.issubset(reason.code for reason in caveats.differences(changed, gate)) is warned
 
 
+@each_row(
+    ("before", "now", "said"),
+    [
+        ((98, 98), (0, 98), "in 98 of 98 answers of the baseline's run and in 0 of 98 now"),
+        ((1, 1), (0, 2), "in 1 of 1 answer of the baseline's run and in 0 of 2 now"),
+        ((98, 98), (120, 150), "in 98 of 98 answers of the baseline's run and in 120 of 150 now"),
+    ],
+    ids=["gone", "one answer", "in more answers than before"],
+)
+def test_a_field_that_answers_lack(before: tuple[int, int], now: tuple[int, int], said: str) -> None:
+    """What answers no longer tell is said with how many did and do, as more may than before and more still lack it."""
+    old, new = (make_scorecard(fingerprint={"fields": {"hybrid": {"rank": [*side]}}}) for side in (before, now))
+    (told,) = completeness.lost_fields(make_comparison(scorecard=new, baseline=make_baseline(old)), GATE)
+    lacking = now[1] - now[0]
+    assert told.message == f"the API returned rank (hybrid) {said}, so what depends on it is not checked in {lacking}"
+
+
 def test_a_baseline_without_cases_counts() -> None:
     """Of a baseline that tells no cases, only their number can shrink, and it is named by mode."""
     assert [reason.message for reason in completeness.fewer_cases(without_cases(before=10, now=9))] == [
