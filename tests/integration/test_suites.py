@@ -7,6 +7,7 @@ import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,12 +16,13 @@ from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_project
 from raggate.action import suites
 from raggate.errors import CannotTell, UsageError
+from raggate.github.publish import GitHubReporter
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner import step_inputs
+from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.pipeline import check as pipeline
+from raggate.pipeline import check as pipeline, concern
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from rendered import visible
@@ -241,6 +243,32 @@ def test_nothing_hides_under_the_green_of_others(step: Step, error: Exception, c
     assert step.gate() == code
     assert names(step) == ["docs", "pay", "web"]
     assert "1 regression, 1 pass" in visible(step.comment())
+
+
+@pytest.mark.parametrize("place", ["concern", "give back", "show"])
+def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.MonkeyPatch, place: str) -> None:
+    """Whatever fails for one suite, before, after or beside its measuring, is its error; all others get verdicts."""
+    broken = {
+        "concern": (concern, "not_run", lambda request: str(request.config_file)),
+        "give back": (results, "give_back", lambda directory, _: str(directory)),
+        "show": (GitHubReporter, "finish", lambda reporter, _: reporter.settings.check_run),
+    }
+    owner, name, told = broken[place]
+    usual = getattr(owner, name)
+
+    def sometimes(*given: Any) -> Any:
+        if "docs" in told(*given):
+            raise RuntimeError("a bug")
+        return usual(*given)
+
+    monkeypatch.setattr(owner, name, sometimes)
+    assert step.gate(**{"check-run": "raggate"}) == 70
+    told_of = {each["suite"]: each["verdict"] for each in json.loads(step.state.outputs["suites"])}
+    assert told_of == {"docs": "internal error", "pay": "regression", "web": "pass"}
+    assert "3 suites: 1 internal error, 1 regression, 1 pass" in visible(step.comment())
+    checks = {check["name"]: check["conclusion"] for check in step.repository.check_runs.values()}
+    assert checks["raggate / docs"] == (None if place == "show" else "failure")
+    assert (checks["raggate / pay"], checks["raggate / web"]) == ("failure", "success")
 
 
 def test_a_change_that_deletes_a_configuration(step: Step) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import TypeVar
 
 from raggate.action import steps
 from raggate.cli import console
@@ -21,9 +22,12 @@ from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
 from raggate.pipeline import suites
 from raggate.pipeline.report_files import Files
+from raggate.pipeline.request import Request
 from raggate.reports.suites import overall
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
+
+T = TypeVar("T")
 
 _OF_ONE = ("suite", "baseline", "run")
 """Inputs that are about one suite."""
@@ -123,23 +127,37 @@ class _Step:
         return worst(outcome.code for outcome in self.outcomes)
 
     def _judge(self, suite: SuiteFile) -> SuiteOutcome:
+        """Judge one suite. Whatever goes wrong for it is how it ended, and keeps none of the others from a verdict."""
+        return self._alone(suite, lambda: self._shown(suite))
+
+    def _alone(self, suite: SuiteFile, work: Callable[[], T]) -> T | SuiteOutcome:
+        return console.of_suite(suite, work, self._runner.environment, steps.fence)
+
+    def _shown(self, suite: SuiteFile) -> SuiteOutcome:
         """Judge one suite, with a check run of its own that is open only meanwhile."""
         runner, name = self._runner, self._check_name(suite)
         shown = self._reporter.of_suite(suite.suite, name, self._prefix(suite))
         request = suites.request_of(self._request, suite)
         # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
-        skipped = None if self._event.name == "merge_group" else suites.unconcerned(request, suite)
-        if skipped is not None:
-            shown.skip(f"{skipped.verdict}: {skipped.not_run}")
-            return skipped
+        known: SuiteOutcome | None = None
+        if self._event.name != "merge_group":
+            known = self._alone(suite, lambda: suites.unconcerned(request, suite))
+        if known is not None and known.not_run:
+            shown.skip(f"{known.verdict}: {known.not_run}")
+            return known
         check = shown.begin()
         if check is not None:
             commands.set_values(runner.state, {"CHECK_RUN": str(check), "CHECK_NAME": name})
-        outcome = console.judged(request, suite, self._files[suite.suite], fence=steps.fence)
+        outcome = self._alone(suite, lambda: self._measured(request, suite)) if known is None else known
         shown.finish(of_step(outcome))
         if check is not None and shown.check is None:
             commands.set_values(runner.state, {"CHECK_RUN": ""})
-        results.give_back(outcome.directory, runner.workspace)
+        return outcome
+
+    def _measured(self, request: Request, suite: SuiteFile) -> SuiteOutcome:
+        outcome = console.judged(request, suite, self._files[suite.suite], fence=steps.fence)
+        # before it is told as a verdict: what the job cannot read and delete afterwards is a trouble of its own
+        results.give_back(outcome.directory, self._runner.workspace)
         return outcome
 
     def _check_name(self, suite: SuiteFile) -> str:

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
     from raggate.pipeline.request import Request
-    from raggate.pipeline.result import CheckResult, RunResult
+    from raggate.pipeline.result import RunResult
 
 CRASH_LOG = Path(".raggate/crash.log")
 LOG_WIDTH = 140
@@ -43,6 +43,7 @@ LOG_WIDTH = 140
 GARBAGE = 100_000
 """Objects made, and not freed, after which garbage is looked for."""
 
+T = TypeVar("T")
 Fence = Callable[[], AbstractContextManager[None]]
 """Surrounds lines of a foreign log while they are printed to standard error."""
 
@@ -128,23 +129,33 @@ def show_review(
 def judged(request: Request, suite: SuiteFile, files: Files, *, fence: Fence = nullcontext) -> SuiteOutcome:
     """Check one suite, print how it ended, and give that; whatever it is, nothing is raised."""
     from raggate.models.suites import SuiteOutcome
-    from raggate.pipeline import report_files, suites
+    from raggate.pipeline import report_files
 
-    results: list[CheckResult] = []
-
-    def evaluate() -> int:
+    def evaluate() -> SuiteOutcome:
         result = report_files.check(request, files)
-        results.append(result)
         show_review(result.review, result.directory, request.environment, fence=fence, promoting=request.promoting)
-        return result.review.verdict.exit_code
-
-    code, error = guarded(evaluate, request.environment, fence)
-    if results and results[0].review.verdict.exit_code == code:
-        result = results[0]
+        code = result.review.verdict.exit_code
         return SuiteOutcome(
             config=suite.config, suite=suite.suite, code=code, review=result.review, directory=result.directory
         )
-    return suites.ended(suite, code, error)
+
+    return of_suite(suite, evaluate, request.environment, fence)
+
+
+def of_suite(
+    suite: SuiteFile, work: Callable[[], T], environment: Mapping[str, str], fence: Fence = nullcontext
+) -> T | SuiteOutcome:
+    """Do what is to be done for one suite of several; what goes wrong is said, and is how this suite ended."""
+    from raggate.pipeline import suites
+
+    results: list[T] = []
+
+    def keep() -> int:
+        results.append(work())
+        return int(ExitCode.PASS)
+
+    code, error = guarded(keep, environment, fence)
+    return results[0] if results else suites.ended(suite, code, error)
 
 
 def show_run(result: RunResult) -> Answer[Measured]:

@@ -43,7 +43,8 @@ def check(
 
     def judge(suite: SuiteFile) -> SuiteOutcome:
         own = suites.request_of(request, suite)
-        return suites.unconcerned(own, suite) or console.judged(own, suite, files[suite.suite])
+        known = console.of_suite(suite, lambda: suites.unconcerned(own, suite), own.environment)
+        return known or console.judged(own, suite, files[suite.suite])
 
     outcomes = suites.judge_each(listed, judge, console.say)
     click.echo(f"\n{suites_terminal.render(outcomes)}")
