@@ -16,12 +16,14 @@ from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_project
 from raggate.action import suites
 from raggate.errors import CannotTell, UsageError
+from raggate.github import marker
 from raggate.github.publish import GitHubReporter
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
+from raggate.models.publication import Push
 from raggate.pipeline import check as pipeline, concern
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
@@ -232,6 +234,52 @@ def test_the_comment_is_kept_up_to_date(step: Step) -> None:
     first, loud = [comment.body for comment in step.repository.comments_of(7) if comment.login == BOT]
     assert "3 suites: 1 cannot tell, 2 pass" in visible(first)
     assert "web: cannot tell. the API was not ready" in visible(loud)
+
+
+def alone(suite: str, head: str = "2" * 40, run: int = 3) -> str:
+    """Give the comment of a suite that a step of its own told of."""
+    push = Push(head=head, verdict="regression", run=run, attempt=1)
+    return marker.encode(marker.State(suite=suite, pushes=(push,))) + "## raggate: regression\n"
+
+
+def body_of(step: Step, comment: int) -> str:
+    """Give the text of a comment as it is now."""
+    return next(one.body for one in step.repository.comments_of(7) if one.id == comment)
+
+
+def test_what_a_suite_told_alone_is_outdated(step: Step) -> None:
+    """After a move to a list the old comment of a suite says so and where to look, and keeps what it remembers."""
+    old = step.repository.add_comment(7, BOT, alone("pay"))
+    assert step.gate() == 1
+    text = body_of(step, old.id)
+    assert marker.decode(text) == marker.decode(alone("pay"))
+    assert "Outdated: this told of suite pay at 222222222222." in visible(text)
+    new = next(one for one in step.repository.comments_of(7) if "3 suites" in visible(one.body))
+    assert f"issuecomment-{new.id}" in text
+    writes = len(step.fake.calls("issues/update-comment"))
+    step.gate(number=6)
+    assert body_of(step, old.id) == text
+    assert len(step.fake.calls("issues/update-comment")) == writes + 1
+
+
+@pytest.mark.parametrize(
+    ("login", "body"),
+    [
+        ("mallory", alone("pay")),
+        (BOT, f"> {alone('pay')}"),
+        (BOT, alone("pay").replace("raggate:state ", "raggate:state AAAA")),
+        (BOT, alone("pay").replace(marker.slug("pay"), marker.slug("web"))),
+        (BOT, alone("another")),
+        (BOT, alone("pay", head=HEAD)),
+        (BOT, alone("pay", run=9)),
+    ],
+    ids=["of somebody else", "quoted", "state of no suite", "two suites", "not listed", "of this commit", "newer"],
+)
+def test_no_other_comment_is_touched(step: Step, login: str, body: str) -> None:
+    """Only what raggate wrote itself of a listed suite, about an earlier push, is called outdated."""
+    other = step.repository.add_comment(7, login, body)
+    assert step.gate() == 1
+    assert body_of(step, other.id) == body
 
 
 @pytest.mark.parametrize(

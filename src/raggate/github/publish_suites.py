@@ -115,10 +115,21 @@ class SuitesReporter:
         notable = failure is not None or any(
             of_step(outcome).notable for outcome in self.outcomes if not outcome.not_run
         )
+        words = pull_comment.Words(
+            key=self._key,
+            verdict=code_name,
+            notable=notable,
+            render=render,
+            alert=alert,
+            moved=frozenset(outcome.suite for outcome in self.outcomes),
+            outdated=lambda url, suite, push: self._clean(
+                pages.render_outdated(suite, push, publication.links, sticky=url)
+            ),
+        )
         return pull_comment.publish(
             repository,
             self.event,
-            pull_comment.Words(key=self._key, verdict=code_name, notable=notable, render=render, alert=alert),
+            words,
             when=self.settings.comment,
             again=True,
             login=self.settings.login or None,

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from raggate.github import sticky
 from raggate.github.rest.repository import Repository
@@ -27,6 +27,8 @@ class Words:
         render: gives the text for the pushes so far, the last of which is this one.
         alert: gives the text of the loud comment, as `sticky.Update.alert` does; it takes whether the very commit that
             passed was judged again.
+        moved: as `sticky.Update.moved`.
+        outdated: as `sticky.Update.outdated`.
     """
 
     key: str
@@ -34,6 +36,8 @@ class Words:
     notable: bool
     render: Callable[[Sequence[Push]], str]
     alert: Callable[[str, bool], str]
+    moved: Collection[str] = ()
+    outdated: Callable[[str, str, Push], str] = field(default=lambda _url, _suite, _push: "")
 
 
 def publish(
@@ -71,6 +75,8 @@ def publish(
         alert=lambda url, passed: words.alert(url, passed.head == push.head),
         begins=when != "on-change" or words.notable,
         again=again,
+        moved=words.moved,
+        outdated=words.outdated,
     )
     published = sticky.publish(repository, number=event.number, update=update, login=login)
     for note in published.notes:

@@ -7,8 +7,8 @@ write by the older run that GitHub carries out after the newer run's last look c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
 from typing import Literal
 
 from raggate.errors import RaggateError
@@ -38,6 +38,9 @@ class Update:
             that passed, which may be of the same commit.
         begins: whether a comment is begun where there is none yet.
         again: whether a push that is told already is told anew where verdict or text differ.
+        moved: suites that had a comment of their own each, and are told of in this one now.
+        outdated: gives the text of such a comment; takes the address of this one, the suite, and the push that the
+            comment told of last.
     """
 
     suite: str
@@ -46,6 +49,8 @@ class Update:
     alert: Callable[[str, Push], str]
     begins: bool = True
     again: bool = True
+    moved: Collection[str] = ()
+    outdated: Callable[[str, str, Push], str] = field(default=lambda _url, _suite, _push: "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -267,12 +272,30 @@ class _Upsert:
                 self._thread.minimize(alert)
             except RaggateError as error:
                 self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
+        self._mark_outdated(comment.url)
         return Published(
             state=self._wrote or "unchanged",
             url=comment.url or None,
             alert_url=self._alert_made.url if self._alert_made and self._alert_made.id == self._open else None,
             notes=tuple(dict.fromkeys(self._notes)),
         )
+
+    def _mark_outdated(self, url: str) -> None:
+        """Let comments of suites that are told of here by now say so, unless they are about this very commit.
+
+        They keep what they know, so that a step of one of these suites alone goes on with its comment.
+        """
+        for comment in self._thread.own() if self._update.moved else ():
+            state = marker.decode(comment.body)
+            if state is None or state.suite not in self._update.moved or not state.pushes:
+                continue
+            last = state.pushes[-1]
+            if _order(state) > self._update.push.order or last.head == self._update.push.head:
+                continue
+            try:
+                self._replace(comment, marker.encode(state) + self._update.outdated(url, state.suite, last))
+            except GitHubError as error:
+                self._notes.append(f"a comment of one suite was not marked as outdated: {error.message}")
 
     def _body(self, state: State) -> str:
         return marker.encode(state) + self._update.render(state.pushes)

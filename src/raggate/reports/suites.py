@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 
-from raggate.models.publication import Links, Publication
+from raggate.models.publication import Links, Publication, Push
 from raggate.models.suites import NOT_RUN, SuiteOutcome, ranked
 from raggate.reports import failure
 from raggate.reports.parts import header, numbers, sections
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf8_bytes, utf16_units
-from raggate.reports.parts.markup import folded, inert, live_link, table
+from raggate.reports.parts.markup import folded, heading_alert, inert, live_link, table
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted
 
@@ -75,6 +75,13 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
     everything = live_link("Everything that changed", sticky, publication.links)
     head = f"{header.sign(verdict)} **raggate: {safe(verdict, limit=40)} {when}.** {summed(outcomes)}."
     return "\n\n".join(filter(None, [head, "\n".join([*named, *more]), everything])) + "\n"
+
+
+def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str) -> str:
+    """Render what is left of the comment of one suite that a step tells of together with others, after a push."""
+    where = live_link("the comment about all suites", sticky, links)
+    told = f"suite {inert(suite, limit=NAME)} at {push.head[:12]}"
+    return heading_alert("NOTE", f"Outdated: this told of {told}. What came after it is in {where}.") + "\n"
 
 
 def render_skipped(why: str) -> str:
