@@ -34,6 +34,7 @@ class Conversation:
     permissions: dict[str, str] = field(default_factory=lambda: dict(GRANTED))
     comment: int = 0
     now: str = "2026-06-01T12:00:00+00:00"
+    configs: tuple[str, ...] = ()
 
     def say(self, body: str, *, by: str = "ada", person: bool = True) -> Response:
         """Let somebody comment, and the workflow that this starts respond."""
@@ -66,7 +67,9 @@ class Conversation:
         )
         token = self.fake.token(self.permissions)
         with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
-            return responding.respond(GitHubRepository(github, NAME), gate, token=token, login="", now=self.now)
+            return responding.respond(
+                GitHubRepository(github, NAME), gate, configs=self.configs, token=token, login="", now=self.now
+            )
 
     def step(self, body: str) -> Done:
         """Let ada comment, and the step of the workflow run as on GitHub's runner, files and environment included."""

@@ -464,3 +464,41 @@ def test_any_text(text: str, name: str) -> None:
         message = asked.reason
         assert asked.reason == asked.reason.strip()
     assert message.isprintable()
+
+
+LIST = "raggate.yml\nother/raggate.yml"
+
+
+@pytest.mark.parametrize("adopted", [True, False])
+def test_a_suite_of_a_list(stage: Stage, *, adopted: bool) -> None:
+    """The suite that is named is promoted, out of an artifact that has the runs of others too, or by itself."""
+    run = stage.measured.run
+    other = edited(run, lambda config: config.update(suite="other"))
+    both = {f"{folder}/{name}": data for folder, files in (("a", other), ("b", run)) for name, data in files.items()}
+    assert stage.step(config=LIST, suite="small", run_id=stage.ran(both) if adopted else "") == 0
+    assert BASELINE in stage.repository.objects.walk(stage.repository.objects.commits[stage.pull().head_sha].tree)
+
+
+@pytest.mark.parametrize(("suite", "words"), [("", "the input `suite` is empty"), ("others", "not 'others'")])
+def test_a_list_without_the_name_of_a_suite(stage: Stage, suite: str, words: str) -> None:
+    """One suite is promoted at a time: the message names those that there are, and nothing is measured or written."""
+    with pytest.raises(UsageError) as refused:
+        stage.step(config=LIST, suite=suite)
+    assert "expected one of small, other/raggate.yml" in refused.value.message
+    assert words in refused.value.message
+    assert stage.state.directory is None
+    assert not stage.repository.pulls
+
+
+@pytest.mark.parametrize(
+    ("names", "words"), [(("a", "b"), "has 2 runs of this suite"), ((), "has no run of this suite")]
+)
+def test_which_run_of_an_artifact_is_adopted_is_certain(stage: Stage, names: tuple[str, ...], words: str) -> None:
+    """Two runs of the suite, or none among several, are refused by the number of the workflow run."""
+    run = stage.measured.run
+    other = edited(run, lambda config: config.update(suite="other"))
+    left = {**dict.fromkeys(("x", "y"), other), **dict.fromkeys(names, run)}
+    number = stage.ran({f"{folder}/{name}": data for folder, files in left.items() for name, data in files.items()})
+    with pytest.raises(CannotTell, match=words) as refused:
+        stage.step(config=LIST, suite="small", run_id=number)
+    assert refused.value.message.startswith(f"workflow run {number} cannot become the baseline")

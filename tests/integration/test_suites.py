@@ -414,7 +414,7 @@ def test_inputs_for_one_suite_are_refused(step: Step, name: str) -> None:
         step.gate(**{name: "x"})
 
 
-@pytest.mark.parametrize("command", ["comment", "promote", "respond"])
+@pytest.mark.parametrize("command", ["plan", "shard", "merge"])
 def test_commands_for_one_suite_are_refused(command: str) -> None:
     """They work on one suite, and say so; with its configuration alone they are as they were."""
     with pytest.raises(UsageError, match=f"command: {command} is for one suite"):

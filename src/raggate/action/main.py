@@ -118,7 +118,9 @@ def _perform(runner: Runner, state: StepState) -> int:
     listed = suites.listed(inputs)
     with steps.opened_repository(inputs, started_by) as repository:
         if inputs["command"] == "comment":
-            return steps.comment(inputs, started_by, repository, runner, state)
+            from raggate.action import relay
+
+            return relay.comment(inputs, started_by, repository, runner, state)
         if inputs["command"] == "promote":
             from raggate.action.promote import promote_baseline
 

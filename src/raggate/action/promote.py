@@ -20,9 +20,10 @@ from raggate.github import earlier_run, eligibility, promotion
 from raggate.github.proposal import Change, PullRequestResult
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository
+from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
-from raggate.inputs import sources
+from raggate.inputs import sources, suite_list
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.interop.systems import SYSTEMS
 from raggate.models.promotion import BaselineCandidate
@@ -41,6 +42,9 @@ from raggate.text.redact import redact
 
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
+
+_SHOWN = 20
+"""Suites that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -234,16 +238,38 @@ def _promotion(
     head = repository.head_of(target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(target)} in {event.repository}")
+    remote = remote_of(runner.workspace, repository)
+    config = _configuration(inputs, head, remote)
     return _Promotion(
-        inputs=inputs,
+        inputs={**inputs, "config": config},
         event=event,
         runner=runner,
         state=state,
-        remote=remote_of(runner.workspace, repository),
-        config=runner.workspace / inputs["config"],
+        remote=remote,
+        config=runner.workspace / config,
         target=target,
         head=head,
     )
+
+
+def _configuration(inputs: Mapping[str, str], head: str, remote: sources.Remote) -> str:
+    """Choose the configuration of the suite that is promoted, where several are listed.
+
+    Raises:
+        UsageError: when `suite` does not name one of them, and as `suite_list.find`.
+    """
+    names = step_inputs.entries(inputs, "config")
+    if not suite_list.several(names):
+        return inputs["config"]
+    listed = {suite.suite: suite.config for suite in suite_list.find(names, against=head, remote=remote, among=())}
+    if inputs["suite"] not in listed:
+        wanted = f"not {quoted(inputs['suite'])}" if inputs["suite"] else "and the input `suite` is empty"
+        more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+        raise UsageError(
+            f"one suite is promoted at a time: expected one of {', '.join([*listed][:_SHOWN])}{more}, {wanted}",
+            hint="Name it in the input `suite`. Several suites take several runs of the workflow.",
+        )
+    return listed[inputs["suite"]]
 
 
 def _signed(context: report.PromotionContext, commit: commits.Committed | None) -> report.PromotionContext:

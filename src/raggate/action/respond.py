@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
+from raggate.action.relay import ended_run
 from raggate.cli.console import say
 from raggate.errors import UsageError
 from raggate.github import respond as responding
-from raggate.github.fork_comment import ForkRun
 from raggate.github.rest.repository import Repository
+from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.interop.systems import SYSTEMS
+from raggate.inputs import suite_list
 
 
 def respond(
@@ -26,11 +27,15 @@ def respond(
     """
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: respond` needs it")
-    config = runner.workspace / inputs["config"]
-    about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
-    gate = ForkRun(event=event, config_file=config, workspace=runner.workspace, **about, systems=SYSTEMS)
+    gate = ended_run(inputs, event, runner)
+    configs = step_inputs.entries(inputs, "config")
     response = responding.respond(
-        repository, gate, token=inputs["github-token"], login=inputs["token-login"], now=datetime.now(UTC).isoformat()
+        repository,
+        gate,
+        configs=configs if suite_list.several(configs) else (),
+        token=inputs["github-token"],
+        login=inputs["token-login"],
+        now=datetime.now(UTC).isoformat(),
     )
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"

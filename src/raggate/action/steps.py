@@ -1,4 +1,4 @@
-"""What a step can be asked to do: gate, or comment for a run that has ended. Inputs and event -> exit code."""
+"""The step that gates, and what others have in common with it: inputs and event -> request, repository, exit code."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from raggate.action import kept_answers
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
-from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.errors import RaggateError, UsageError
 from raggate.github import bases
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
@@ -22,6 +22,7 @@ from raggate.text.escape import plain
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
+    from raggate.config.overrides import Overrides
     from raggate.github.publish import Settings
     from raggate.github.rest.repository import Repository
     from raggate.inputs import sources
@@ -94,33 +95,6 @@ def _shown(inputs: Mapping[str, str], event: Event, runner: Runner) -> Settings:
     )
 
 
-def comment(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
-) -> int:
-    """Comment on the pull requests of the run that has ended. Green when that was done, whatever the verdict."""
-    from raggate.github import fork_comment
-    from raggate.interop.systems import SYSTEMS
-
-    if repository is None:
-        raise UsageError("the input github-token is empty, and `command: comment` needs it")
-    config = runner.workspace / inputs["config"]
-    about = {name: inputs[name] for name in ("artifact", "bases", "workflow")}
-    run = fork_comment.ForkRun(event=event, config_file=config, workspace=runner.workspace, **about, systems=SYSTEMS)
-    shown = {"when": inputs["comment"], "token": inputs["github-token"], "login": inputs["token-login"]}
-    failed = False
-    for result in fork_comment.comment(repository, run, warn_not_shown, **shown):
-        verdict = results.name_of(result.outcome.code)
-        state.outputs = {"verdict": verdict, "exit-code": str(result.outcome.code), "comment-url": result.url}
-        state.summary += result.summary
-        failed |= result.failed
-        say(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")
-    if not state.summary:
-        state.outputs = {"verdict": "", "exit-code": ""}
-        state.summary = f"{fork_comment.NOBODY}.\n"
-        say(fork_comment.NOBODY)
-    return int(ExitCode.CANNOT_TELL if failed else ExitCode.PASS)
-
-
 def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
     """Refuse files that the steps before and after this one do not share: elsewhere is the action's own container.
 
@@ -186,24 +160,30 @@ def request_of(
     replayed: bool = False,
 ) -> Request:
     """Say what the inputs ask of the pipeline, whatever the step does with it; see `Request` and `Overrides`."""
-    from raggate.config.overrides import Overrides
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
 
-    names = ("suite", "api-image", "api-build", "api-url", "base-image")
-    instead = {name.replace("-", "_"): inputs[name] or None for name in names}
     return Request(
         config_file=Path(inputs["config"]),
         environment=dict(runner.environment),
         say=say,
         systems=SYSTEMS,
-        overrides=Overrides(**instead, contained=contained, replayed=replayed),
+        overrides=replace(overrides_of(inputs), contained=contained, replayed=replayed),
         against=against,
         out=_path(inputs, "out"),
         remote=remote,
         action=True,
         created=lambda directory: _announce(directory, runner, state),
     )
+
+
+def overrides_of(inputs: Mapping[str, str]) -> Overrides:
+    """Say what the inputs have in place of what is configured."""
+    from raggate.config.overrides import Overrides
+
+    names = ("suite", "api-image", "api-build", "api-url", "base-image")
+    instead: dict[str, Any] = {name.replace("-", "_"): inputs[name] or None for name in names}
+    return replace(Overrides(), **instead)
 
 
 def _path(inputs: Mapping[str, str], name: str) -> Path | None:

@@ -32,6 +32,9 @@ T = TypeVar("T")
 _OF_ONE = ("suite", "baseline", "run")
 """Inputs that are about one suite."""
 
+_OF_LISTS = frozenset(("check", "comment", "promote", "respond"))
+"""Commands that take a list of configurations."""
+
 _LINES = ("run-directory", "metrics-file", "summary-file", "verdict-file")
 _COUNTS = ("questions", "kept", "broke", "fixed", "warnings")
 
@@ -44,7 +47,7 @@ def listed(inputs: Mapping[str, str]) -> bool:
     """
     if not suite_list.several(step_inputs.entries(inputs, "config")):
         return False
-    if inputs["command"] != "check":
+    if inputs["command"] not in _OF_LISTS:
         raise UsageError(
             f"command: {inputs['command']} is for one suite, and `config` names a list of them",
             hint="Name the configuration of the suite. docs/suites.md says how to go about several.",
@@ -173,15 +176,18 @@ class _Step:
             return ""
 
 
+def ended(outcome: SuiteOutcome) -> dict[str, str | int]:
+    """Give how a suite ended, for the output `suites`."""
+    config = plain(outcome.config, limit=1000)
+    return {"suite": outcome.suite, "config": config, "verdict": outcome.verdict, "exit-code": outcome.code}
+
+
 def _outputs(outcomes: Sequence[SuiteOutcome], workspace: Path) -> dict[str, str]:
     """Give the outputs: what is a path, one a line; what is counted, of all; and each suite as JSON."""
     each = [(outcome, results.outputs(outcome.directory, outcome.code, workspace)) for outcome in outcomes]
     told = [
         {
-            "suite": outcome.suite,
-            "config": plain(outcome.config, limit=1000),
-            "verdict": outcome.verdict,
-            "exit-code": outcome.code,
+            **ended(outcome),
             "run-directory": own["run-directory"],
             **{name: int(own[name]) for name in _COUNTS},
         }

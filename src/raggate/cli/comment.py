@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 @click.option("--token-login", default="", help="Who writes with the token; needed for an app's own token only.")
 @click.pass_obj
 def comment(
-    environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: str
+    environment: Mapping[str, str], /, config_file: Path, when: str, token_login: str, **expected: Any
 ) -> Answer[Commented]:
     """Comment on the pull request whose run has just ended, from what that run measured.
 

@@ -6,13 +6,13 @@ at the head of the target branch. Every refusal says which of them it was.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github import eligibility, untrusted_run, workflow_files
-from raggate.github.rest import artifacts, runs
+from raggate.github.rest import artifact_zip, artifacts, runs
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
@@ -75,7 +75,7 @@ def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> tupl
     _check_outcome(record, selector)
     _check_commit(repository, record, selector)
     artifact = _artifact(repository, record, selector)
-    run = _read(artifacts.download(repository, artifact), selector)
+    run = _read(_of_suite(artifacts.download_runs(repository, artifact), inputs.config.suite, selector), selector)
     eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,
@@ -188,8 +188,18 @@ def _artifact(repository: Repository, record: Mapping[str, Any], selector: RunSe
     return artifact
 
 
+def _of_suite(runs: Sequence[Mapping[str, bytes]], suite: str, selector: RunSelector) -> Mapping[str, bytes]:
+    """Choose among the runs of several suites the one that says that it is of this suite, which is checked later."""
+    if len(runs) == 1:
+        return runs[0]
+    try:
+        return untrusted_run.UntrustedRuns(runs).of_suite(suite)
+    except CannotTell as error:
+        raise _refusal(selector, error.message, hint=_AGAIN) from None
+
+
 def _read(files: Mapping[str, bytes], selector: RunSelector) -> Run:
-    if artifacts.RESULTS not in files:
+    if artifact_zip.RESULTS not in files:
         raise _refusal(selector, "its artifact has no results: nothing was measured", hint=_AGAIN)
     try:
         return untrusted_run.read(files)

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 
 from raggate.config import schema
@@ -19,7 +20,7 @@ from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
 from raggate.github.note_ids import note_ids
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
-from raggate.github.rest import artifacts, pulls
+from raggate.github.rest import artifact_zip, artifacts, pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.commands import SUMMARY_BYTES
@@ -53,12 +54,16 @@ class ForkRun:
         bases: the branches beside the default one whose pull requests are judged; see `bases.check`.
         workflow: name of the workflow file that must have measured.
         systems: the other systems whose metrics files are taken for baselines.
+        matched: whether a pattern names the configuration: without the file the change has no such suite.
+        several: whether the artifact has the run directories of several suites.
     """
 
     event: Event
     config_file: Path
     workspace: Path
     artifact: str
+    matched: bool = False
+    several: bool = False
     bases: str = ""
     workflow: str = workflow_files.DEFAULT
     systems: Sequence[OtherSystem]
@@ -170,13 +175,16 @@ def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
     )
 
 
-def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOutcome:
+def evaluate(
+    repository: Repository, fork: ForkRun, pull: pulls.Pull, left: Callable[[str], Mapping[str, bytes]] | None = None
+) -> StepOutcome:
     """Evaluate what the run measured by the files of the pull request's base commit.
 
     Args:
         repository: where the pull request goes into.
         fork: the run that has ended, and what judges it.
         pull: the pull request.
+        left: gives the run directory of a suite, where the artifact was downloaded before.
 
     Returns:
         The review, or why there is none.
@@ -207,8 +215,8 @@ def evaluate(repository: Repository, fork: ForkRun, pull: pulls.Pull) -> StepOut
             tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch,
         ):
             waivers.check_cases(inputs.config, inputs.golden, name)
-            files = _fetched(repository, fork)
-            if artifacts.RESULTS not in files:
+            files = (left or partial(_downloaded, repository, fork))(inputs.config.suite)
+            if artifact_zip.RESULTS not in files:
                 return without_verdict(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
             change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), root)
             review = _evaluated(_read(files, inputs.config), inputs, fork, change)
@@ -235,7 +243,13 @@ def _first_run(fork: ForkRun) -> RunFailure:
     )
 
 
-def _fetched(repository: Repository, fork: ForkRun) -> Mapping[str, bytes]:
+def found(repository: Repository, fork: ForkRun) -> artifacts.Artifact:
+    """Find the artifact that the run has left.
+
+    Raises:
+        CannotTell: when there is none.
+        GitHubError: when GitHub cannot be asked.
+    """
     run = fork.run
     artifact = artifacts.find(repository, run.id, fork.artifact, since=run.run_started_at)
     if artifact is None:
@@ -244,6 +258,13 @@ def _fetched(repository: Repository, fork: ForkRun) -> Mapping[str, bytes]:
             f"{quoted(fork.artifact)}, so nothing was measured",
             hint="The log of the run says why.",
         )
+    return artifact
+
+
+def _downloaded(repository: Repository, fork: ForkRun, suite: str) -> Mapping[str, bytes]:
+    artifact = found(repository, fork)
+    if fork.several:
+        return untrusted_run.UntrustedRuns(artifacts.download_runs(repository, artifact)).of_suite(suite)
     return artifacts.download(repository, artifact)
 
 
@@ -285,6 +306,8 @@ def _not_compared(settings: schema.Config) -> LatencyCheck | None:
 
 def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
     """Say what the pull request would make of configuration, questions, baseline and notes; the last by ids alone."""
+    if fork.matched and change.identity(fork.config_file.name) is None:
+        return Preview(retired=True)
     after = load_without_notes(change, base, check_names, inputs)
     before, now = (
         note_ids(objects, str(commit), {name: f"{fork.prefix}{path}" for name, path in vault.items()})

@@ -28,7 +28,7 @@ class SuitesReporter:
         notes: trusted sentences that belong under the verdict.
         say: takes a line about what could not be shown.
 
-    `outcomes` holds how the suites ended, once they have.
+    `outcomes` holds how the suites ended, once they have, and `failed` tells whether the comment could not be written.
     """
 
     def __init__(
@@ -51,6 +51,7 @@ class SuitesReporter:
         self._say = say
         self._warnings = 0
         self.outcomes: tuple[SuiteOutcome, ...] = ()
+        self.failed = False
 
     def of_suite(self, suite: str, check_run: str, prefix: str) -> GitHubReporter:
         """Give what shows one suite alone: its check run and its issue, and no comment.
@@ -78,6 +79,7 @@ class SuitesReporter:
         try:
             return self._comment(self.repository, failure, code_name) or ""
         except (RaggateError, ValueError) as error:
+            self.failed = True
             self.warn(f"could not comment on the pull request: {error}")
             return ""
 
@@ -131,14 +133,16 @@ class SuitesReporter:
             self.event,
             words,
             when=self.settings.comment,
-            again=True,
+            again=not self.settings.relayed,
             login=self.settings.login or None,
             say=self.warn,
         )
 
     def _publication(self) -> Publication:
         links = self.event.links(self.event.head)
-        return Publication(links=links, notes=self._notes, base=self.event.base_ref)
+        # where nothing was judged, no policy was applied
+        relayed = self.settings.relayed and any(outcome.review is not None for outcome in self.outcomes)
+        return Publication(links=links, relayed=relayed, notes=self._notes, base=self.event.base_ref)
 
     def _links_of(self, outcome: SuiteOutcome) -> Links | None:
         reporter = self._reporters.get(outcome.suite)

@@ -5,10 +5,11 @@ The comment is hostile text. It is read by `comment_commands.parse` alone, and n
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.github import comment_commands, reply as replies
+from raggate.github import comment_commands, named_suite, reply as replies
 from raggate.github.comment_commands import Command, Unclear
 from raggate.github.explain import explain
 from raggate.github.fork_comment import ForkRun
@@ -34,12 +35,15 @@ class Response:
     url: str = ""
 
 
-def respond(repository: Repository, gate: ForkRun, *, token: str, login: str, now: str) -> Response:
+def respond(
+    repository: Repository, gate: ForkRun, *, configs: Sequence[str] = (), token: str, login: str, now: str
+) -> Response:
     """Do what a comment asks for, and answer it, unless that was done before.
 
     Args:
         repository: where the pull request is.
         gate: the event `issue_comment`, and the gate that the comment is about.
+        configs: paths and patterns of a list of configurations; empty where there is one, which `gate` names.
         token: which must stand in nothing that is shown.
         login: who writes with it, where that is an app's own; empty otherwise.
         now: ISO 8601 timestamp in UTC.
@@ -67,7 +71,7 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str, no
     if (before := _reply_to(thread, comment.id)) is not None:
         return Response(message="the comment was answered before: nothing is done again", url=before.url)
     thread.react(comment.id, "eyes")
-    reply, code = _carry_out(repository, gate, comment, command, token=token, now=now)
+    reply, code = _carry_out(repository, gate, configs, comment, command, token=token, now=now)
     text = redact(replies.body(comment.id, reply), (token,))
     made = thread.create(text, lambda: _reply_to(thread, comment.id))
     thread.react(comment.id, "+1" if reply.done else "-1")
@@ -75,7 +79,14 @@ def respond(repository: Repository, gate: ForkRun, *, token: str, login: str, no
 
 
 def _carry_out(
-    repository: Repository, gate: ForkRun, comment: WrittenComment, command: Command | Unclear, *, token: str, now: str
+    repository: Repository,
+    gate: ForkRun,
+    configs: Sequence[str],
+    comment: WrittenComment,
+    command: Command | Unclear,
+    *,
+    token: str,
+    now: str,
 ) -> tuple[Reply, int]:
     """Give the reply, and the exit code: an error of the workflow's or of GitHub's makes the step red, too."""
     if isinstance(command, Unclear):
@@ -87,12 +98,16 @@ def _carry_out(
         if pull is None:
             return Reply(text="This pull request is not open.", done=False), int(ExitCode.PASS)
         links = Links(server=gate.event.server_url, repository=repository.name)
+        if command.name == "recheck":
+            return recheck(repository, pull, gate.workflow, links), int(ExitCode.PASS)
+        chosen = named_suite.choose(repository, gate, configs, pull, command)
+        if isinstance(chosen, Reply):
+            return chosen, int(ExitCode.PASS)
+        own, argument = chosen
         if command.name == "explain":
-            return explain(repository, gate, pull, command.argument, links), int(ExitCode.PASS)
-        if command.name == "waive":
-            reply = waive(repository, gate, pull, comment, command.argument, links, token=token, now=now)
-            return reply, int(ExitCode.PASS)
-        return recheck(repository, pull, gate.workflow, links), int(ExitCode.PASS)
+            return explain(repository, own, pull, argument, links), int(ExitCode.PASS)
+        reply = waive(repository, own, pull, comment, argument, links, token=token, now=now)
+        return reply, int(ExitCode.PASS)
     except RaggateError as error:
         return replies.failure(error), int(error.exit_code)
 

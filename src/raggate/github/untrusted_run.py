@@ -6,20 +6,22 @@ and no text of an artifact becomes a sentence of raggate's: its words stand in t
 
 from __future__ import annotations
 
+import contextlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.config.schema import Config
-from raggate.errors import ExitCode
-from raggate.github.rest import artifacts
+from raggate.errors import CannotTell, ExitCode
+from raggate.github.rest import artifact_zip
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.pipeline.claimed_run import ITS_WORDS
+from raggate.text.jsonio import fields, loads
 
 SCRATCH = "raggate-"
 """How temporary directories are named."""
@@ -39,15 +41,60 @@ def read(files: Mapping[str, bytes], config: Config | None = None) -> Run:
     """Read the run directory that an artifact holds.
 
     Args:
-        files: what is in it, by name; see `artifacts.write_run`.
+        files: what is in it, by name; see `artifact_zip.write_run`.
         config: as `run_directory.read` takes it.
 
     Raises:
         UsageError: when it cannot be read, naming the file but not where it was unpacked, which says nothing.
     """
     with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
-        artifacts.write_run(files, Path(scratch))
+        artifact_zip.write_run(files, Path(scratch))
         return run_directory.read(Path(scratch), named=Path(), config=config)
+
+
+class UntrustedRuns:
+    """The run directories of several suites, as one artifact holds them. What they say of themselves is a claim.
+
+    A claim chooses which directory is judged for a suite of the trusted list, and no more: files of another suite do
+    not fit the trusted inputs.
+    """
+
+    def __init__(self, runs: Iterable[Mapping[str, bytes]]) -> None:
+        self._by_suite: dict[str, list[Mapping[str, bytes]]] = {}
+        for files in runs:
+            self._by_suite.setdefault(_claimed_suite(files), []).append(files)
+
+    def __contains__(self, suite: str) -> bool:
+        return suite in self._by_suite
+
+    def of_suite(self, suite: str) -> Mapping[str, bytes]:
+        """Give the one run directory of a suite, by the name that the trusted configuration gives it.
+
+        Raises:
+            CannotTell: when there is none, or more than one.
+        """
+        runs = self._by_suite.get(suite, [])
+        if len(runs) > 1:
+            raise CannotTell(
+                f"the artifact has {len(runs)} runs of this suite, and nothing says which of them counts",
+                hint="One step leaves one run of each suite.",
+            )
+        if not runs:
+            raise CannotTell(
+                "the artifact has no run of this suite, so nothing of it was measured",
+                hint="The log of the run says why.",
+            )
+        return runs[0]
+
+
+def _claimed_suite(files: Mapping[str, bytes]) -> str:
+    """Give the name of a suite that a run directory gives itself; empty for none."""
+    for name in ("config.json", "verdict.json"):
+        with contextlib.suppress(ValueError):
+            claimed = fields(loads(files.get(name, b"{}"))).get("suite")
+            if isinstance(claimed, str) and claimed:
+                return claimed
+    return ""
 
 
 def without_results(verdict: bytes | None, suite: str) -> RunFailure:

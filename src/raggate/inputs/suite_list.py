@@ -37,17 +37,22 @@ def several(names: Sequence[str]) -> bool:
 
 
 def find(
-    names: Sequence[str], *, against: str | None = None, remote: sources.Remote | None = None
+    names: Sequence[str],
+    *,
+    against: str | None = None,
+    remote: sources.Remote | None = None,
+    among: Sequence[str | None] = (None,),
 ) -> tuple[SuiteFile, ...]:
     """List the suites that paths and patterns name, in their order; those of a pattern by path.
 
-    A pattern is matched at the trusted revision and in the working tree, and no link is followed: so a change can add a
+    A pattern is matched at the trusted revision and in the change, and no link is followed: so a change can add a
     suite, and can take none away. A file that is a link is listed, for its own check to refuse.
 
     Args:
         names: paths, and patterns in which `*` is any text within one name of a path.
         against: the revision that is trusted; None for the working tree.
         remote: opens that revision where the local repository does not have it.
+        among: where else a pattern is matched: revisions of the change, None for the working tree.
 
     Raises:
         UsageError: for a pattern that matches nothing or cannot be used, for too many files, for a path that cannot
@@ -55,7 +60,7 @@ def find(
     """
     configs: dict[str, bool] = {}
     for name in names:
-        for path in _matching(name, against, remote):
+        for path in _matching(name, [*among, *([against] if against is not None else [])], remote):
             configs[path] = "*" in name and configs.get(path, True)
     if len(configs) > MOST:
         raise UsageError(
@@ -74,7 +79,7 @@ def find(
     return suites
 
 
-def _matching(name: str, against: str | None, remote: sources.Remote | None) -> list[str]:
+def _matching(name: str, revisions: Sequence[str | None], remote: sources.Remote | None) -> list[str]:
     path = posixpath.normpath(name)
     if "*" not in path:
         return [path]
@@ -89,12 +94,15 @@ def _matching(name: str, against: str | None, remote: sources.Remote | None) -> 
         plain -= 1
     top, wanted = "/".join(parts[:plain]), parts[plain:]
     root = Path(top or ("/" if path.startswith("/") else "."))
-    listed = set(_below(sources.WorkTree(root), wanted))
-    if against is not None:
-        with sources.at(root, against, remote) as source:
+    listed: set[str] = set()
+    for revision in dict.fromkeys(revisions):
+        with sources.at(root, revision, remote) as source:
             listed.update(_below(source, wanted))
     if not listed:
-        where = f" at {quoted(against)} or here" if against is not None else ""
+        named = " or ".join(
+            "here" if revision is None else f"at {quoted(revision)}" for revision in reversed(revisions)
+        )
+        where = f" {named}" if named != "here" else ""
         raise UsageError(f"{quoted(name)}: no configuration{where} has such a path", hint="Correct the pattern.")
     return sorted(posixpath.join(top, inner) for inner in listed)
 

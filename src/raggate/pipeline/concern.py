@@ -15,20 +15,24 @@ from raggate.text.quote import cut
 _SHOWN = 5
 
 
-def not_run(request: Request) -> str:
+def not_run(request: Request, *, checked_out: bool = True) -> str:
     """Say why a suite is not run: nothing that concerns it changed. Empty where it is to be run.
 
     It is to be run wherever that is not certain: without a revision to compare with, without `when.paths`, and where
     either side cannot be read. A file that is deleted has changed, and one that is renamed has on both sides.
+
+    Args:
+        request: what is asked of the suite.
+        checked_out: whether what is tested is in the checkout and the working tree; else `request.head` is all of it.
     """
-    if request.against is None:
+    if request.against is None or not (checked_out or request.head):
         return ""
     try:
         with sources.at(request.root, request.against, request.remote) as base:
             stored = schema.load(base.read(request.config_name), base.describe(request.config_name))
             # an image can be built from another directory than the configured one
             settings = request.overrides.apply(stored)
-            if not settings.when.paths or not _same(request, base, settings):
+            if not settings.when.paths or not _same(request, base, settings, checked_out=checked_out):
                 return ""
             return f"nothing under {_named(base, settings)} differs from {base.commit or ''!s:.12}"
     except (RaggateError, OSError):
@@ -36,12 +40,12 @@ def not_run(request: Request) -> str:
         return ""
 
 
-def _same(request: Request, base: sources.Source, settings: Config) -> bool:
+def _same(request: Request, base: sources.Source, settings: Config, *, checked_out: bool) -> bool:
     """Say whether commit under test, checkout and working tree have at all of these paths what the base has."""
     own = (request.config_name, *_own(settings))
     paths = (*own, *settings.when.paths)
     named = {path: base.identity(path) for path in (*paths, *_attributes(base, paths))}
-    for revision in dict.fromkeys(filter(None, (request.head, "HEAD"))):
+    for revision in dict.fromkeys(filter(None, (request.head, "HEAD" if checked_out else None))):
         with sources.at(request.root, revision, request.remote) as tested:
             if {path: tested.identity(path) for path in named} != named:
                 return False
@@ -52,7 +56,7 @@ def _same(request: Request, base: sources.Source, settings: Config) -> bool:
         request.say(f"when.paths: {unknown}, so every change runs suite {settings.suite}")
         return False
     # what was changed and not committed
-    return not base.differing([*named])
+    return not checked_out or not base.differing([*named])
 
 
 def _own(settings: Config) -> Iterator[str]:

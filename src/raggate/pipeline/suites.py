@@ -74,10 +74,14 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
 
 def unconcerned(request: Request, suite: SuiteFile) -> SuiteOutcome | None:
     """Give the end of a suite that is not run, as nothing that concerns it changed; None where it is to be run."""
-    why = concern.not_run(request)
+    return skipped(suite, concern.not_run(request), request.say)
+
+
+def skipped(suite: SuiteFile, why: str, say: Callable[[str], None]) -> SuiteOutcome | None:
+    """Give the end of a suite that is not run, where there is a reason for that."""
     if not why:
         return None
-    request.say(f"suite {suite.suite} is not run: {why}")
+    say(f"suite {suite.suite} is not run: {why}")
     return SuiteOutcome(config=suite.config, suite=suite.suite, code=int(ExitCode.PASS), not_run=why)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import random
 import struct
 import time
 import tracemalloc
@@ -15,8 +16,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import CannotTell
-from raggate.github.rest import artifacts
-from raggate.github.rest.artifacts import FILES, unpack, write_run
+from raggate.github.rest import artifact_zip
+from raggate.github.rest.artifact_zip import FILES, unpack, unpack_runs, write_run
 from tables import each_row
 from tries import tried
 
@@ -149,7 +150,7 @@ HOSTILE = {
 @pytest.mark.parametrize(("data", "reason"), HOSTILE.values(), ids=HOSTILE)
 def test_hostile(data: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """An archive with anything suspicious in it is refused as a whole, with the reason."""
-    monkeypatch.setattr(artifacts, "MOST_BYTES", LIMIT)
+    monkeypatch.setattr(artifact_zip, "MOST_BYTES", LIMIT)
     with pytest.raises(CannotTell, match=reason):
         unpack(data)
 
@@ -168,7 +169,7 @@ def test_very_many_entries() -> None:
     data = b"PK\x03\x04" + directory + end
     start = time.monotonic()
     tracemalloc.start()
-    with pytest.raises(CannotTell, match="more than 1000 entries"):
+    with pytest.raises(CannotTell, match="more than 5000 entries"):
         unpack(data)
     most = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
@@ -211,9 +212,58 @@ def test_whatever_the_bytes(base: bytes, changes: list[tuple[int, bytes]], cut: 
         start = place % len(base)
         data[start : start + len(content)] = content
     try:
-        with mock.patch.object(artifacts, "MOST_BYTES", 500):
+        with mock.patch.object(artifact_zip, "MOST_BYTES", 500):
             found = unpack(bytes(data[: len(data) - cut]))
     except CannotTell:
         return
     assert set(found) <= set(FILES)
     assert sum(map(len, found.values())) <= 500
+
+
+RUN = {"config.json": b"{}", "results.jsonl": b"x"}
+
+
+@each_row(
+    ("folders", "runs"),
+    [
+        ([""], 1),
+        (["a"], 1),
+        (["a", "b"], 2),
+        (["services/a/.raggate/runs/1", "services/b/.raggate/runs/1"], 2),
+        (["a", "a/preview", "a-b", "a/b/c"], 2),
+        (["", "a"], 1),
+        (["a/b", "a/c", "a.b"], 3),
+    ],
+)
+def test_the_runs_of_several_suites(folders: list[str], runs: int) -> None:
+    """Each folder with files of a run directory is one, and what lies in such a folder is a part of it and no other."""
+    files = {f"{folder}/{name}".lstrip("/"): data for folder in folders for name, data in RUN.items()}
+    assert unpack_runs(packed({**files, "other/trace.jsonl": b"{}"})) == (RUN,) * runs
+
+
+def test_several_suites_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many folders there are, together they unpack to no more than one artifact may."""
+    monkeypatch.setattr(artifact_zip, "MOST_BYTES", LIMIT)
+    large = {f"{folder}/results.jsonl": bytes(range(256)) * (LIMIT // 512) for folder in "abc"}
+    assert len(unpack_runs(packed(dict([*large.items()][:2]), method=zipfile.ZIP_STORED))) == 2
+    with pytest.raises(CannotTell, match="larger than"):
+        unpack_runs(packed(large, method=zipfile.ZIP_STORED))
+
+
+def test_packed_answers_of_several_suites_have_one_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Answers that are packed once more count by what they unpack to, those of all runs together."""
+    answers = random.Random(1).randbytes(LIMIT // 2 - 1000)  # noqa: S311 - no secret
+    runs = {f"{folder}/{artifact_zip.PACKED_RESULTS}": gzip.compress(answers) for folder in "ab"}
+    monkeypatch.setattr(artifact_zip, "MOST_BYTES", LIMIT)
+    assert unpack_runs(packed(runs)) == ({artifact_zip.RESULTS: answers},) * 2
+    # the answers of the second run are few bytes in the archive, and too many beside those of the first
+    more = {**runs, f"b/{artifact_zip.PACKED_RESULTS}": gzip.compress(bytes(LIMIT // 2 + 2000))}
+    with pytest.raises(CannotTell, match="unpacks to more than"):
+        unpack_runs(packed(more))
+
+
+@pytest.mark.parametrize("data", [packed({"x/y.txt": b""}), packed({}), packed({"../config.json": b"{}"}), b"PK", b""])
+def test_an_archive_without_runs_is_refused(data: bytes) -> None:
+    """An archive of other files, of none, or with a suspicious name holds no run."""
+    with pytest.raises(CannotTell, match="the artifact is refused"):
+        unpack_runs(data)

@@ -1,0 +1,179 @@
+"""The second stage for a list of suites: one artifact with a run of each, judged by the base commit's own list.
+
+Which suites there are, what they are called and which of them need not be run is asked of the base commit and of the
+head of the change. What the artifact says of itself chooses which directory is judged for a suite of that list.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from raggate.config.overrides import Overrides
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.github import bases as base_branches, fork_comment
+from raggate.github.fork_comment import ForkRun
+from raggate.github.publish import Settings
+from raggate.github.publish_suites import SuitesReporter
+from raggate.github.rest import artifacts, pulls
+from raggate.github.rest.git_objects import Objects
+from raggate.github.rest.repository import Repository
+from raggate.github.runner.commands import SUMMARY_BYTES
+from raggate.github.runner.results import name_of
+from raggate.github.untrusted_run import UntrustedRuns
+from raggate.inputs import sources, suite_list
+from raggate.inputs.suite_list import SuiteFile
+from raggate.models.publication import RunFailure
+from raggate.models.suites import SuiteOutcome, worst
+from raggate.pipeline import concern, suites
+from raggate.pipeline.request import Request
+from raggate.reports.suites import overall
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForkSuites:
+    """What is commented on: the run that has ended, with its suites.
+
+    Attributes:
+        run: the run, and what judges it; its configuration stands for each of the list.
+        configs: paths and patterns of the configurations, relative to the workspace.
+        overrides: what the workflow that measured has in place of what is configured, such as the directory of a build.
+        say: takes a line for the log.
+        warn: takes a line about what could not be shown.
+    """
+
+    run: ForkRun
+    configs: Sequence[str]
+    overrides: Overrides
+    say: Callable[[str], None]
+    warn: Callable[[str], None]
+
+    def of(self, suite: SuiteFile) -> ForkRun:
+        """Give the same run, judged by one suite of the list."""
+        return replace(self.run, config_file=self.run.workspace / suite.config, matched=suite.matched, several=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SuitesResult:
+    """What became of one pull request; see `fork_comment.CommentResult`. Without outcomes no suite could be judged."""
+
+    number: int
+    outcomes: tuple[SuiteOutcome, ...]
+    code: int
+    verdict: str
+    url: str
+    failed: bool
+    summary: str
+
+
+def comment(repository: Repository, fork: ForkSuites, settings: Settings) -> Iterator[SuitesResult]:
+    """Judge and comment on every open pull request that has the commit, once for all suites.
+
+    Args:
+        repository: where the pull requests go into.
+        fork: the run that has ended, and what judges it.
+        settings: how it is shown.
+
+    Raises:
+        UsageError: for another event than `workflow_run`, and a run that `fork_comment.find` refuses.
+        GitHubError: when GitHub cannot be asked which pull requests these are.
+    """
+    for pull in fork_comment.find(repository, fork.run):
+        event = fork_comment.as_pull_request(fork.run, pull)
+        shown = replace(settings, relayed=True)
+        reporter = SuitesReporter(event, repository, shown, name=fork.run.artifact, notes=(), say=fork.warn)
+        outcomes: tuple[SuiteOutcome, ...] = ()
+        failure = None
+        try:
+            outcomes = evaluate(repository, fork, pull)
+        except RaggateError as error:
+            failure = RunFailure.of(error, "")
+        code = failure.exit_code if failure is not None else worst(outcome.code for outcome in outcomes)
+        verdict = overall(outcomes) if code == ExitCode.PASS else name_of(code)
+        for outcome in outcomes:
+            reporter.of_suite(outcome.suite, "", _prefix(fork, outcome))
+        url = reporter.finish(outcomes, failure, verdict)
+        yield SuitesResult(
+            number=pull.number,
+            outcomes=outcomes,
+            code=code,
+            verdict=verdict,
+            url=url,
+            failed=reporter.failed,
+            summary=reporter.summary(limit=SUMMARY_BYTES) if outcomes else f"{verdict}: no suite was judged.\n",
+        )
+
+
+def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tuple[SuiteOutcome, ...]:
+    """Evaluate every suite that base commit and change list, by the files of the base commit.
+
+    A suite of which the artifact has no run, or more than one, cannot be told. One that the change does not concern
+    need not have a run.
+
+    Raises:
+        UsageError: for a base branch that is not judged, and as `suite_list.find`.
+    """
+    base_branches.check(pull.base_ref, fork.run.event.default_branch, fork.run.bases)
+    remote = sources.Remote(workspace=fork.run.workspace, objects=Objects(repository))
+    listed = suite_list.find(fork.configs, against=pull.base_sha, remote=remote, among=(pull.head_sha,))
+    runs = left(repository, fork.run)
+
+    def judge(suite: SuiteFile) -> SuiteOutcome:
+        if not (isinstance(runs, UntrustedRuns) and suite.suite in runs):
+            skipped = _unconcerned(fork, suite, pull, remote)
+            if skipped is not None:
+                return skipped
+        outcome = fork_comment.evaluate(repository, fork.of(suite), pull, lambda name: of_suite(runs, name))
+        return SuiteOutcome(
+            config=suite.config,
+            suite=suite.suite,
+            code=outcome.code,
+            review=outcome.review,
+            failure=None if outcome.review is not None else outcome.reason,
+        )
+
+    return suites.judge_each(listed, judge, fork.say)
+
+
+def left(repository: Repository, run: ForkRun) -> UntrustedRuns | RaggateError:
+    """Give what the run has left of all suites, or why that cannot be had, which each of them is then told."""
+    try:
+        return UntrustedRuns(artifacts.download_runs(repository, fork_comment.found(repository, run)))
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        return error
+
+
+def of_suite(runs: UntrustedRuns | RaggateError, suite: str) -> Mapping[str, bytes]:
+    """Give the files of the one run of a suite.
+
+    Raises:
+        RaggateError: why there is none.
+    """
+    if isinstance(runs, RaggateError):
+        raise runs
+    return runs.of_suite(suite)
+
+
+def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:
+    """Tell of a suite that need not be run, as the head of the change has what the base has; None for any other."""
+    request = Request(
+        config_file=fork.run.workspace / suite.config,
+        environment={},
+        say=fork.say,
+        systems=fork.run.systems,
+        overrides=fork.overrides,
+        against=pull.base_sha,
+        remote=remote,
+        head=pull.head_sha,
+    )
+    return suites.skipped(suite, concern.not_run(request, checked_out=False), fork.say)
+
+
+def _prefix(fork: ForkSuites, outcome: SuiteOutcome) -> str:
+    try:
+        return replace(fork.run, config_file=fork.run.workspace / outcome.config).prefix
+    except UsageError:
+        # a link, for which the suite is refused anyway
+        return ""

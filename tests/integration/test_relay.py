@@ -1,0 +1,277 @@
+"""The step that comments for an untrusted run of several suites: the base's list counts, whatever the artifact says."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.github_api import BOT, FakeGitHub, Repository
+from project import make_project
+from promotable import packed
+from raggate.action import relay
+from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.github.runner import step_inputs
+from raggate.github.runner.event import Event, SourceRun
+from raggate.github.step_context import Runner, StepState
+from rendered import visible
+
+NAME = "octo/notes"
+MADE = "2026-01-01T01:00:00Z"
+PATTERN = "services/*/raggate.yml"
+Files = Mapping[str, bytes]
+Runs = dict[str, Files]
+
+
+@dataclass(frozen=True)
+class Measured:
+    """A repository with three suites, and the runs of two of them: `good` as its baseline is, `poor` worse.
+
+    The third, `docs`, is only run where its own files change.
+    """
+
+    contents: Mapping[str, bytes]
+    runs: Runs
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """Measure once."""
+    root = tmp_path_factory.mktemp("mono")
+    runs = {}
+    for name in ("good", "poor", "docs"):
+        folder = root / "services" / name
+        folder.mkdir(parents=True)
+        project = make_project(folder)
+        project.edit("suite: small", f"suite: {name}")
+        if name == "docs":
+            project.edit("suite: docs", "suite: docs\nwhen: {paths: [vault]}")
+            continue
+        project.promote()
+        assert project.command("check", **({"FAKE_BEHAVIOUR": "worse"} if name == "poor" else {})).code == len(runs)
+        runs[name] = {path.name: path.read_bytes() for path in project.last_run().iterdir() if path.is_file()}
+    files = (path for path in sorted(root.rglob("*")) if path.is_file() and ".raggate" not in path.parts)
+    return Measured({path.relative_to(root).as_posix(): path.read_bytes() for path in files}, runs)
+
+
+@dataclass
+class Stage:
+    """A pull request from a fork on a fake, and the second stage of its gate."""
+
+    fake: FakeGitHub
+    repository: Repository
+    workspace: Path
+    base: str
+    head: str
+    state: StepState = field(default_factory=StepState)
+
+    def change(self, files: dict[str, Any]) -> None:
+        """Let the pull request change files; None removes one."""
+        self.head = str(self.repository.add_commit(files, [self.base]))
+        self.repository.pulls[7].head_sha = self.head
+
+    def relay(self, runs: Runs | None, **inputs: str) -> dict[str, tuple[str, int]]:
+        """Relay a run that left these directories, by folder; give each suite's verdict and exit code."""
+        self.repository.add_run(run_id=9, head_sha=self.head, created_at=MADE)
+        if runs is not None:
+            files = {f"{folder}/{name}".lstrip("/"): data for folder, run in runs.items() for name, data in run.items()}
+            self.repository.add_artifact(9, "raggate-run", packed(files))
+        run = SourceRun(
+            id=9,
+            attempt=1,
+            event="pull_request",
+            head_sha=self.head,
+            head_branch="change",
+            head_repository="stranger/notes",
+            conclusion="failure",
+            run_started_at=MADE,
+            path=".github/workflows/rag-gate.yml",
+        )
+        event = Event(
+            name="workflow_run",
+            repository=NAME,
+            run_id=10,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            triggering_actor="someone",
+            default_branch="main",
+            head=self.base,
+            head_ref="main",
+            source_run=run,
+        )
+        token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
+        given = {**step_inputs.DEFAULTS, "command": "comment", "config": PATTERN, "github-token": token, **inputs}
+        files_of_step = dict.fromkeys(("output", "state", "summary"), self.workspace / "file")
+        runner = Runner(workspace=self.workspace, environment={}, **files_of_step)
+        self.state = StepState()
+        with GitHub(
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            token=token,
+            sleep=lambda _: None,
+            clock=lambda: 0.0,
+        ) as github:
+            assert relay.comment(given, event, GitHubRepository(github, NAME), runner, self.state) == 0
+        told = json.loads(self.state.outputs["suites"])
+        return {each["suite"]: (each["verdict"], each["exit-code"]) for each in told}
+
+    @property
+    def comment(self) -> str:
+        """The text of the one comment."""
+        (comment,) = [comment for comment in self.repository.comments_of(7) if comment.login == BOT]
+        return str(comment.body)
+
+
+@pytest.fixture
+def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Open a pull request from a fork that changes what no suite is made of; the checkout has no file."""
+    monkeypatch.chdir(tmp_path)
+    with FakeGitHub("api.github.com") as fake:
+        repository = fake.add_repository(NAME)
+        fork = fake.add_repository("stranger/notes", fork_of=repository)
+        base = str(repository.add_commit(dict(measured.contents), branch="main"))
+        head = str(repository.add_commit({"README": "change"}, [base]))
+        repository.add_pull(7, head_sha=head, base_sha=base, head_ref="change", head_repo=fork)
+        yield Stage(fake, repository, tmp_path, base, head)
+        fake.assert_clean()
+
+
+NOT_RUN = ("not run", 0)
+NOTHING = ("cannot tell", 3)
+
+
+def folders(runs: Runs) -> Runs:
+    """Give the folders as the artifact of a list has them."""
+    return {f"{name}/.raggate/runs/20260102_030405": run for name, run in runs.items()}
+
+
+def test_one_comment_has_all_suites(stage: Stage, measured: Measured) -> None:
+    """Each is judged by the base's files, the worst decides, and one that the change does not concern is not run."""
+    ends = stage.relay(folders(measured.runs))
+    assert ends == {"good": ("pass", 0), "poor": ("regression", 1), "docs": NOT_RUN}
+    assert (stage.state.outputs["verdict"], stage.state.outputs["exit-code"]) == ("regression", "1")
+    assert stage.state.outputs["comment-url"]
+    text = visible(stage.comment)
+    assert "3 suites: 1 regression, 1 pass, 1 not run" in text
+    assert "judged here by this repository's own policy" in text
+    assert "nothing under services/docs/vault differs" in text
+    assert text.index("poor") < text.index("good") < text.index("docs")
+    assert "3 suites" in stage.state.summary
+
+
+def test_a_suite_that_is_left_out_is_red(stage: Stage, measured: Measured) -> None:
+    """A run that hides its worst suite hides nothing: it is named, and cannot be told."""
+    assert stage.relay({"": measured.runs["good"]}) == {"good": ("pass", 0), "poor": NOTHING, "docs": NOT_RUN}
+    assert stage.state.outputs["exit-code"] == "3"
+    assert "the artifact has no run of this suite" in visible(stage.comment)
+
+
+def test_a_doubled_suite_is_refused(stage: Stage, measured: Measured) -> None:
+    """Of two runs of one suite none counts: neither the better one, nor the one that comes first."""
+    good, poor = measured.runs["good"], measured.runs["poor"]
+    ends = stage.relay({"a": poor, "b": _renamed(good, "poor"), "c": good})
+    assert ends == {"good": ("pass", 0), "poor": NOTHING, "docs": NOT_RUN}
+    assert "the artifact has 2 runs of this suite" in visible(stage.comment)
+
+
+@pytest.mark.parametrize("name", ["", "GOOD", "good\n", "services/good/raggate.yml", "<b>good</b>", 7, None, ["good"]])
+def test_a_name_that_no_suite_has_counts_for_none(stage: Stage, measured: Measured, name: object) -> None:
+    """A run of any other name is nobody's, stands nowhere, and is no replacement for the one that is missing."""
+    ends = stage.relay({"a": _renamed(measured.runs["good"], name), "b": measured.runs["poor"]})
+    assert ends == {"good": NOTHING, "poor": ("regression", 1), "docs": NOT_RUN}
+    assert "<b>good" not in stage.comment
+
+
+def test_a_run_inside_of_another_is_not_one(stage: Stage, measured: Measured) -> None:
+    """What a run directory holds in folders of its own, such as a preview, is no run of a suite."""
+    ends = stage.relay({"a": measured.runs["poor"], "a/preview": measured.runs["good"]})
+    assert ends["good"] == NOTHING
+
+
+def test_where_its_paths_change_a_suite_has_to_be_run(stage: Stage, measured: Measured) -> None:
+    """The head of the change is asked of GitHub: leaving out the run of a suite that it concerns is red."""
+    stage.change({"services/docs/vault/work/Notes/new.md": "# New\n"})
+    assert stage.relay(folders(measured.runs))["docs"] == NOTHING
+
+
+def test_what_the_change_says_of_its_paths_does_not_count(stage: Stage, measured: Measured) -> None:
+    """A change that shortens `when.paths` beside what it changes has changed the configuration, which concerns it."""
+    text = measured.contents["services/docs/raggate.yml"].decode()
+    stage.change({"services/docs/raggate.yml": text.replace("[vault]", "[vault/work/Notes]")})
+    assert stage.relay(folders(measured.runs))["docs"] == NOTHING
+
+
+def test_a_change_takes_no_suite_off_the_list(stage: Stage, measured: Measured) -> None:
+    """A suite whose configuration is deleted is judged by the base's, and is no pass."""
+    stage.change({"services/good/raggate.yml": None})
+    assert stage.relay(folders(measured.runs))["good"] == NOTHING
+    assert "takes this suite off the list" in visible(stage.comment)
+
+
+def test_a_change_that_brings_a_suite_has_a_first_run(stage: Stage, measured: Measured) -> None:
+    """It is listed under its path, as nothing that the change says of itself is a name, and cannot be told."""
+    stage.change({"services/new/raggate.yml": "suite: good\n"})
+    ends = stage.relay(folders(measured.runs))
+    assert ends["services/new/raggate.yml"] == NOTHING
+    assert ends["good"] == ("pass", 0)
+    assert "This is a first run" in visible(stage.comment)
+
+
+def test_without_an_artifact_every_suite_says_so(stage: Stage) -> None:
+    """Whatever kept it from being left, no suite that has to be run is green."""
+    assert stage.relay(None) == {"good": NOTHING, "poor": NOTHING, "docs": NOT_RUN}
+    assert "left no artifact 'raggate-run'" in visible(stage.comment)
+
+
+def test_a_step_of_which_no_suite_was_run_is_not_run(stage: Stage) -> None:
+    """Where the change concerns no suite there is no artifact, and that is neither a pass nor red."""
+    assert stage.relay(None, config="services/d*/raggate.yml") == {"docs": NOT_RUN}
+    assert (stage.state.outputs["verdict"], stage.state.outputs["exit-code"]) == ("not run", "0")
+
+
+def test_an_archive_that_is_refused_is_told_once_for_each(stage: Stage, measured: Measured) -> None:
+    """An archive with one suspicious entry is no archive of any suite."""
+    runs: Runs = {**folders(measured.runs), "..": {"config.json": b"{}"}}
+    assert stage.relay(runs) == {"good": NOTHING, "poor": NOTHING, "docs": NOT_RUN}
+    assert "the artifact is refused" in visible(stage.comment)
+
+
+def test_a_list_that_cannot_be_made_is_told(stage: Stage, measured: Measured) -> None:
+    """A pattern without a match, and a base that is not judged, are the one comment, and red."""
+    assert stage.relay(folders(measured.runs), config="nowhere/*.yml") == {}
+    assert (stage.state.outputs["verdict"], stage.state.outputs["exit-code"]) == ("usage error", "2")
+    assert "no configuration" in visible(stage.comment)
+
+
+def test_a_base_that_is_not_named_is_refused(stage: Stage, measured: Measured) -> None:
+    """A pull request into another branch is judged only where `bases` names it, also where no suite would be run."""
+    stage.repository.pulls[7].base_ref = "release"
+    assert stage.relay(folders(measured.runs)) == {}
+    assert stage.state.outputs["exit-code"] == "2"
+    assert "goes into 'release'" in visible(stage.comment)
+
+
+def test_nobody_to_comment_on(stage: Stage, measured: Measured) -> None:
+    """A pull request that has moved on is not commented on, and there is no verdict."""
+    measured_head = stage.head
+    stage.change({"README": "more"})
+    stage.head = measured_head
+    stage.state.outputs = {}
+    with pytest.raises(KeyError):
+        stage.relay(folders(measured.runs))
+    assert stage.state.outputs == {"verdict": "", "exit-code": ""}
+    assert stage.repository.comments_of(7) == []
+
+
+def _renamed(files: Files, name: object) -> Files:
+    """Let a run say that it is of another suite."""
+    config = {**json.loads(files["config.json"]), "suite": name}
+    kept = {key: data for key, data in files.items() if key != "verdict.json"}
+    return {**kept, "config.json": json.dumps(config).encode()}
