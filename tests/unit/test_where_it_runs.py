@@ -15,7 +15,9 @@ PLACES = ["github.com", "Enterprise Server", "act", "Gitea", "Forgejo", "GitLab"
 WORDS = {"not tried", "none", "by hand", "the workflow's", "the directory", "the job", "the step", "the stage"}
 """What a cell may say without a test: that there is nothing, that nobody has seen it, or what stands in its place."""
 
-_TEST = re.compile(r'\[[a-z -]+\]\((\.\./tests/[\w/]+\.py) "(test_\w+)"\)')
+_CELL = re.compile(r"\[[a-z -]+\]\[([0-9]+)\]")
+_DEFINITION = re.compile(r'^\[([0-9]+)\]: (\.\./tests/[\w/]+\.py) "(test_\w+)"$', re.MULTILINE)
+_INLINE = re.compile(r'\[[a-z -]+\]\((\.\./tests/[\w/]+\.py) "(test_\w+)"\)')
 
 
 def rows() -> list[list[str]]:
@@ -34,6 +36,14 @@ def names(file: Path) -> frozenset[str]:
     )
 
 
+@cache
+def numbered() -> dict[str, tuple[str, str]]:
+    """Give what the cells of the table refer to: file and name of a test, by the number of the link."""
+    defined = _DEFINITION.findall(PAGE.read_text(encoding="utf-8"))
+    assert len({number for number, _, _ in defined}) == len(defined)
+    return {number: (file, name) for number, file, name in defined}
+
+
 def test_the_table_has_every_place() -> None:
     """Every row has a cell for every place."""
     head, *features = rows()
@@ -48,14 +58,23 @@ def test_every_cell_names_its_test(row: list[str]) -> None:
     for cell in row[1:]:
         if cell in WORDS:
             continue
-        match = _TEST.fullmatch(cell)
+        match = _CELL.fullmatch(cell)
         assert match is not None, cell
-        assert match[2] in names((PAGE.parent / match[1]).resolve()), cell
+        file, name = numbered()[match[1]]
+        assert name in names((PAGE.parent / file).resolve()), cell
 
 
 def test_every_other_test_that_the_page_names() -> None:
-    """So does what stands below the table."""
-    links = _TEST.findall(PAGE.read_text(encoding="utf-8"))
-    assert len(links) > 30
+    """So does what stands below the table, and no number is left that no cell has."""
+    links = _INLINE.findall(PAGE.read_text(encoding="utf-8"))
+    assert len(links) >= 2
     for file, name in links:
         assert name in names((PAGE.parent / file).resolve()), name
+    cells = "".join(cell for row in rows() for cell in row)
+    assert set(_CELL.findall(cells)) == numbered().keys()
+    assert len(numbered()) >= 30
+
+
+def test_lines_of_the_table_can_be_read() -> None:
+    """The table is read in its source too: no line of it is wider than a screen."""
+    assert max(map(len, PAGE.read_text(encoding="utf-8").split("\n\n")[2].splitlines())) <= 140
