@@ -52,7 +52,9 @@ class FakeAdapter:
     asked: dict[tuple[str, str], int]
     remembers: ClassVar[bool] = True
 
-    def ask(self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult) -> AskResult:
+    def ask(
+        self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult, collect: bool = True
+    ) -> AskResult:
         """Ask in an order of its own, as answers come in when they come."""
         results = {}
         for number, (case, mode) in enumerate(reversed(questions), 1):

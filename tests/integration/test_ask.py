@@ -66,6 +66,7 @@ def ask(
     asked: Sequence[Case] | int = 1,
     *,
     on_result: Callable[[Result, int, int], None] | None = None,
+    collect: bool = True,
     **settings: Any,
 ) -> suite.AskResult:
     """Ask some cases with settings that do not make a test wait."""
@@ -75,7 +76,7 @@ def ask(
     chosen = cases(asked) if isinstance(asked, int) else asked
     questions = suite.questions_of(chosen, slice_.modes)
     adapter = OverHttp(AskAdapter(slice_, ("personal", "work")), slice_)
-    return adapter.ask(questions, started, on_result=on_result or Heard())
+    return adapter.ask(questions, started, on_result=on_result or Heard(), collect=collect)
 
 
 def failure(script: Script, **settings: Any) -> tuple[Failure, Result, FakeAskApi]:
@@ -474,6 +475,18 @@ def test_giving_up_after_failures_in_a_row() -> None:
     )
     kinds = [r.failure.kind if r.failure else "" for r in outcome.results]
     assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]
+
+
+@pytest.mark.parametrize("count", [3, 30])
+def test_results_that_are_not_collected_are_heard(count: int) -> None:
+    """Whoever takes results as they come is given no second copy, but the failures of what was left over."""
+    heard = Heard()
+    with FakeAskApi(lambda _: Reply(status=500)) as api:
+        outcome = ask(api, count, on_result=heard, collect=False, concurrency=1, give_up_after=4, retries=0)
+    asked = min(count, 4)
+    assert [result.case_id for result, _, _ in heard.calls] == [f"c{number}" for number in range(asked)]
+    assert [result.case_id for result in outcome.results] == [f"c{number}" for number in range(asked, count)]
+    assert list(outcome.unasked()) == list(outcome.results)
 
 
 def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:

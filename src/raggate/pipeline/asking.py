@@ -107,7 +107,7 @@ class Part:
         else:
             stopped = self._ask_here(boot, up, answers, progress)
         if stopped is None and self.again:
-            answers.again = ask_again(self.request, self.inputs, up, answers.results)
+            ask_again(self.request, self.inputs, up, answers)
         return stopped
 
     def _ask_here(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
@@ -176,7 +176,7 @@ class Part:
             self.request.answered(cleaned)
             progress.advance(before + done, total, answers.failed)
 
-        asked = up.adapter.ask(questions, up.api, on_result=keep)
+        asked = up.adapter.ask(questions, up.api, on_result=keep, collect=False)
         answers.results.extend(map(clean, asked.unasked()))
         return asked.stopped if repeat == 1 or not asked.stopped else f"asking for time {repeat}: {asked.stopped}"
 

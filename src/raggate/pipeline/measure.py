@@ -179,7 +179,7 @@ class Finish:
         return Interrupted(progress, hint=f"{hint} To go on: {way_on}" if way_on else hint)
 
     def _noted(self, answers: PartialRun) -> Run:
-        answers.repeated = compared(self.inputs, answers.results, answers.again)
+        answers.repeated = compared(self.inputs, answers)
         return answers.noted_in(self.blank)
 
 

@@ -26,17 +26,19 @@ class PartialRun:
     """The answers of a run so far, and what was learnt of the API on the way.
 
     `results` are in the order they came in, `images` what names the image that the API ran from, `image_ids` the ids
-    of the images of all its containers, by name, `again` the second
-    answers to a few questions, and `repeated` how these came out, once they are compared. `probes` is what was asked
-    for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines when it first said that it
-    had failed, untrusted text. `index` is how the index stood when asking began. `started`, ISO 8601, and `seconds` say
-    when that was and how long it took, of a run that was asked for elsewhere. `looked` says whether the log was.
-    `kept_from` is the run whose kept answers are among the results, `kept_aside` why none are though there were some.
+    of the images of all its containers, by name. `again` are the second answers to a few questions, `sampled` the first
+    ones to those, None where another process chose them, and `repeated` how these came out, once they are compared.
+    `probes` is what was asked for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines
+    when it first said that it had failed, untrusted text. `index` is how the index stood when asking began. `started`,
+    ISO 8601, and `seconds` say when that was and how long it took, of a run that was asked for elsewhere. `looked` says
+    whether the log was. `kept_from` is the run whose kept answers are among the results, `kept_aside` why none are
+    though there were some.
     """
 
     results: LongSequence[Result] = field(default_factory=partial(LongSequence, RESULTS))
     images: list[str] = field(default_factory=list)
     image_ids: dict[str, str] = field(default_factory=dict)
+    sampled: tuple[Result, ...] | None = None
     again: list[Result] = field(default_factory=list)
     repeated: Repeated | None = None
     probes: list[ProbeAnswer] = field(default_factory=list)

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set as AbstractSet
+from collections.abc import Iterable, Set as AbstractSet
 from dataclasses import replace
 from heapq import nsmallest
 
 from raggate.inputs.trusted import Inputs
+from raggate.models.case_packing import by_id
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.pipeline.booted import Booted
+from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.scoring import noise, repeats, score
 from raggate.scoring.repeats import Repeated
@@ -37,40 +39,40 @@ def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
     return {*nsmallest(SPARE * inputs.config.ask.repeat_sample, questions, key=lambda question: lot(*question))}
 
 
-def ask_again(request: Request, inputs: Inputs, up: Booted, results: Sequence[Result]) -> list[Result]:
+def ask_again(request: Request, inputs: Inputs, up: Booted, answers: PartialRun) -> None:
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
     if not inputs.config.asks_again:
         if inputs.config.ask.repeat == 1 and inputs.config.ask.repeat_sample:
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
-        return []
-    sampled = chosen(inputs, results)
-    cases = _cases_of(sampled, inputs)
-    questions = [(cases[result.case_id], result.mode) for result in sampled]
-    if not questions:
-        return []
-    return [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
+        return
+    answers.sampled = chosen(inputs, answers.results)
+    cases = _cases_of(answers.sampled, inputs)
+    questions = [(cases[result.case_id], result.mode) for result in answers.sampled]
+    if questions:
+        answers.again = [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
 
 
 def _cases_of(results: Iterable[Result], inputs: Inputs) -> dict[str, Case]:
     """Give the cases that a few results are of, by id."""
-    ids = {result.case_id for result in results}
-    return {case.id: case for case in inputs.golden.cases if case.id in ids}
+    cases = by_id(inputs.golden.cases)
+    known = map(cases.find, {result.case_id for result in results})
+    return {case.id: case for _, case in filter(None, known)}
 
 
-def compared(inputs: Inputs, results: Sequence[Result], again: Sequence[Result]) -> Repeated | None:
+def compared(inputs: Inputs, answers: PartialRun) -> Repeated | None:
     """Compare second answers with the first ones; None where nothing was asked again.
 
     Args:
         inputs: what was measured by.
-        results: the first answers of a whole run.
-        again: the second answers; those of questions that a whole run does not ask again are left out.
+        answers: those of a whole run. Second ones to questions that a whole run does not ask again are left out.
     """
-    if not again:
+    if not answers.again:
         return None
-    cases = _cases_of(again, inputs)
-    second = {(result.mode, result.case_id): result for result in again}
-    sampled = [(first, second.get((first.mode, first.case_id))) for first in chosen(inputs, results)]
-    pairs = [[score.label(cases[item.case_id], item) for item in (first, later)] for first, later in sampled if later]
+    cases = _cases_of(answers.again, inputs)
+    second = {(result.mode, result.case_id): result for result in answers.again}
+    sampled = chosen(inputs, answers.results) if answers.sampled is None else answers.sampled
+    both = [(first, second.get((first.mode, first.case_id))) for first in sampled]
+    pairs = [[score.label(cases[item.case_id], item) for item in (first, later)] for first, later in both if later]
     cutoffs = inputs.config.score.k
     repeated = repeats.compare(pairs, cutoffs)
     if repeated is None or not repeated.differ:

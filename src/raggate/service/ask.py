@@ -32,7 +32,8 @@ WATCH_SECONDS = 0.05
 MOST_AT_ONCE = 256
 """Questions that are under way at once where a rate says when each is started."""
 
-_NOWHERE = -1
+_NOWHERE, _GIVEN = -1, -2
+"""Where a result is that is not there yet, and one that was given on and is not collected."""
 
 BACK_OFF_SECONDS = 0.1
 """Pause before the first retry; it doubles with every further one."""
@@ -45,7 +46,8 @@ OnResult = Callable[[Result, int, int], None]
 class AskResult:
     """What came of asking: one result per question, by mode and then by case, whatever order they came in.
 
-    `stopped` says in a sentence why not everything was asked; the questions left over are failures of kind `aborted`.
+    Where results were not to be collected, those of the questions that were left over alone. `stopped` says in a
+    sentence why not everything was asked; the questions left over are failures of kind `aborted`.
     """
 
     results: Sequence[Result]
@@ -84,7 +86,13 @@ def questions_of(cases: Sequence[Case], modes: Sequence[str]) -> Sequence[Questi
 
 
 def ask(
-    questions: Sequence[tuple[Case, str]], connect: Connect, api: Started, settings: Ask, *, on_result: OnResult
+    questions: Sequence[tuple[Case, str]],
+    connect: Connect,
+    api: Started,
+    settings: Ask,
+    *,
+    on_result: OnResult,
+    collect: bool = True,
 ) -> AskResult:
     """Ask these cases, each in the mode beside it.
 
@@ -95,10 +103,11 @@ def ask(
         settings: concurrency, timeouts in seconds, retries and bounds.
         on_result: called from the same thread for every answer and failure, never for an aborted question. What it
             raises ends the asking and is passed on, as is an interrupt: by then every request has been dropped.
+        collect: whether results are given at the end that `on_result` had already.
     """
     signals.check()
     with signals.deferred() as came:
-        suite = _Suite(questions, connect, api, settings, on_result, came)
+        suite = _Suite(questions, connect, api, settings, on_result, came, collect)
         if questions:
             asyncio.run(suite.run())
     if suite.interrupt:
@@ -127,6 +136,7 @@ class _Suite:
     _settings: Ask
     _on_result: OnResult
     _came: Sequence[int]
+    _collects: bool
     stopped: str | None = None
     interrupt: BaseException | None = None
     _done: int = 0
@@ -139,12 +149,12 @@ class _Suite:
         self._places = array("i", [_NOWHERE]) * len(self._questions)
 
     def results(self) -> Sequence[Result]:
-        """Give all results in question order, the missing ones as aborted."""
+        """Give all results that are collected in question order, the missing ones as aborted."""
         failure = Failure(kind="aborted", message=self.stopped or "not asked")
         for index, place in enumerate(self._places):
             if place == _NOWHERE:
                 self._keep(index, _failed(*self._questions[index], failure))
-        return self._results.chosen(self._places)
+        return self._results.chosen(self._places) if self._collects else self._results[:]
 
     def _keep(self, index: int, result: Result) -> None:
         self._places[index] = len(self._results)
@@ -204,7 +214,10 @@ class _Suite:
         if self.stopped is not None:
             # the reason tells how many were asked, and another worker may have an answer at the same moment
             raise _Stop
-        self._keep(index, result)
+        if self._collects:
+            self._keep(index, result)
+        else:
+            self._places[index] = _GIVEN
         self._done += 1
         self._streak = self._streak + 1 if result.failure else 0
         self._on_result(result, self._done, len(self._questions))

@@ -47,8 +47,13 @@ class Adapter(Protocol):
     def request(self, case: Case, mode: str) -> object | None:
         """Give all that the first request for a question holds, as JSON; None where nothing tells."""
 
-    def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
-        """Ask these cases, each in the mode beside it, and call `on_result` with each result from the same thread."""
+    def ask(
+        self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
+    ) -> AskResult:
+        """Ask these cases, each in the mode beside it, and call `on_result` with each result from the same thread.
+
+        Without `collect`, answers that it was called with may be missing among the results.
+        """
 
 
 def _mcp(config: Config, environment: Mapping[str, str]) -> Adapter:

@@ -77,7 +77,14 @@ class KebabAdapter:
     def request(self, _case: Case, _mode: str) -> None:
         """Tell nothing: what is sent depends on what was answered before."""
 
-    def ask(self, questions: Sequence[tuple[Case, str]], _api: Started, *, on_result: OnResult) -> AskResult:
+    def ask(
+        self,
+        questions: Sequence[tuple[Case, str]],
+        _api: Started,
+        *,
+        on_result: OnResult,
+        collect: bool = True,
+    ) -> AskResult:
         """Ask these cases, each in the mode beside it. No process is left, also when this is interrupted."""
         asking = _Asking(questions, self._settings, self._program, self._root, self._environment, on_result)
         return asking.run()

@@ -79,9 +79,11 @@ class McpAdapter:
     def request(self, _case: Case, _mode: str) -> None:
         """Tell nothing: what is sent depends on what was answered before."""
 
-    def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
+    def ask(
+        self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
+    ) -> AskResult:
         """Ask these cases, each in the mode beside it, in one session."""
-        return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result)
+        return ask.ask(questions, partial(self._opened, api), api, self._settings, on_result=on_result, collect=collect)
 
     def reindex(self, api: Started, call: Reindex) -> str:
         """Have the server index its notes again by a plain HTTP call. Says what went wrong, if anything."""

@@ -81,10 +81,12 @@ class OverHttp:
         """Give the call that is made first; later ones are made of what was answered."""
         return as_dict(self._adapter.call(case, mode))
 
-    def ask(self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult) -> AskResult:
+    def ask(
+        self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
+    ) -> AskResult:
         """Ask these cases, each in the mode beside it."""
         connect = partial(opened, self._adapter, api, self._settings)
-        return ask.ask(questions, connect, api, self._settings, on_result=on_result)
+        return ask.ask(questions, connect, api, self._settings, on_result=on_result, collect=collect)
 
     def reindex(self, api: Started, call: Reindex) -> str:
         """Have the API index its notes again, with the headers of a question. Says what went wrong, if anything."""
