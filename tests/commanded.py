@@ -95,6 +95,7 @@ class Conversation:
             "GITHUB_GRAPHQL_URL": self.fake.graphql_url,
             "GITHUB_SHA": self.repository.head,
             "INPUT_COMMAND": "respond",
+            "INPUT_CONFIG": "\n".join(self.configs) or "raggate.yml",
             "INPUT_GITHUB-TOKEN": self.fake.token(self.permissions),
         }
         # how long is waited between two writes is told by the tests of the client

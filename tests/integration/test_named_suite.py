@@ -102,3 +102,9 @@ def test_a_recheck_is_about_all(talk: Conversation) -> None:
     talk.permissions = {"actions": "write", "contents": "read", "pull-requests": "write"}
     talk.say("/raggate recheck")
     assert (talk.attempts, talk.reactions) == (2, ["eyes", "+1"])
+
+
+def test_the_step_of_a_workflow(talk: Conversation) -> None:
+    """The step takes the list from its input `config`, as the gate's does."""
+    assert talk.step(f"/raggate waive pay: q17 {UNTIL}").code == 0
+    assert proposed(talk) == [("pay", "q17")]
