@@ -16,6 +16,8 @@ from raggate.gate import baseline
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import git
 from raggate.inputs.git import Reader
+from raggate.inputs.git_objects import find
+from raggate.inputs.local_objects import LocalObjects, Missing, TooLarge
 from raggate.models import case_hash
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
@@ -70,20 +72,15 @@ def revisions(
     whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
     shallow = (checkout.common / "shallow").exists()
     with git.reading(checkout, like=head, purpose=_PURPOSE) as reader:
-        read_version = partial(read, cutoffs=cutoffs, systems=systems)
-        return _history(reader, head, path, whole, read_version, limit=limit, shallow=shallow)
-
-
-def _history(
-    reader: Reader, head: str, path: str, whole: str, read_version: _Read, *, limit: int, shallow: bool
-) -> History:
-    touching = list(islice(_touching(reader, head, whole, limit + 1), limit + 1))
+        touching = list(islice(_touching(reader, head, whole, limit + 1), limit + 1))
     if not touching:
         raise UsageError(
             f"{path}: no commit here has it",
             hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
         )
-    versions = tuple(_revision(reader, *touched, read_version) for touched in touching[:limit])
+    with LocalObjects(checkout, head, purpose=_PURPOSE) as objects:
+        read_version = partial(read, cutoffs=cutoffs, systems=systems)
+        versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
 
 
@@ -143,21 +140,13 @@ def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
     return pairs.get(path)
 
 
-def _revision(reader: Reader, commit: str, path: str, header: bytes, read_version: _Read) -> Revision:
+def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read_version: _Read) -> Revision:
     seconds, _, subject = header[:_LONGEST_HEADER].decode(errors="replace").partition(" ")
     at, stamp = _moment(seconds)
     empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
-    size = reader.run("cat-file", "-s", f"{commit}:{path}")
-    if size.returncode != 0:
-        return replace(empty, problem=_missing(reader, commit, path))
-    if int(size.stdout) > baseline.MAX_BYTES:
-        return replace(empty, problem=f"larger than {baseline.MAX_BYTES} bytes")
-    content = reader.run("cat-file", "blob", f"{commit}:{path}")
-    if content.returncode != 0:
-        return replace(empty, problem="not a file in this commit")
-    source = f"{path}@{commit[:12]}"
     try:
-        stored = read_version(content.stdout, source)
+        content = _content(objects, commit, path)
+        stored = read_version(content, f"{path}@{commit[:12]}")
     except FileError as error:
         return replace(empty, problem=error.problem)
     questions_hash = case_hash.hash_of_questions((case.case_id, case.hash) for case in stored.scorecard.cases)
@@ -166,9 +155,21 @@ def _revision(reader: Reader, commit: str, path: str, header: bytes, read_versio
     return replace(empty, baseline=means, questions_hash=questions_hash)
 
 
-def _missing(reader: Reader, commit: str, path: str) -> str:
-    listed = reader.run("ls-tree", "-z", commit, "--", path).stdout
-    return "its content is not in this clone" if listed else "deleted by this commit"
+def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
+    """Give the content of a file in a commit; raises FileError, which says why there is none."""
+    try:
+        entry = find(objects, objects.tree_of(commit), path)
+        file = entry if entry is not None and entry.kind in {"file", "link"} else None
+        content = None if file is None else objects.blob(file, limit=baseline.MAX_BYTES)
+    except Missing:
+        raise FileError(path, "its content is not in this clone") from None
+    except TooLarge:
+        raise FileError(path, f"larger than {baseline.MAX_BYTES} bytes") from None
+    except UsageError as error:
+        raise FileError(path, error.message) from None
+    if content is None:
+        raise FileError(path, "deleted by this commit" if entry is None else "not a file in this commit")
+    return content
 
 
 def _moment(seconds: str) -> tuple[int | None, str]:

@@ -26,6 +26,10 @@ class Missing(UsageError):
     """The repository does not have an object, as a shallow or partial clone may not."""
 
 
+class TooLarge(UsageError):
+    """An object has more bytes than are read of it."""
+
+
 class LocalObjects:
     """The objects of a checkout's repository.
 
@@ -109,7 +113,8 @@ class LocalObjects:
             actual_kind, content = self._talk.ask(object_name, limit)
         except (OSError, ValueError) as error:
             self._hang_up()
-            raise UsageError(f"git cannot read {object_name[:12]}: {error}") from None
+            problem = TooLarge if isinstance(error, _OversizeError) else UsageError
+            raise problem(f"git cannot read {object_name[:12]}: {error}") from None
         if content is None:
             raise Missing(f"git does not have {object_name}", hint=_HINT)
         # git takes the content of a loose object for what its file's name says
@@ -125,6 +130,10 @@ class LocalObjects:
         if self._talk is not None:
             self._talk.close()
         self._talk = None
+
+
+class _OversizeError(ValueError):
+    """What git announces is larger than what may be read, and still to come."""
 
 
 class _Talk:
@@ -153,7 +162,7 @@ class _Talk:
             raise ValueError("it does not answer in its own words")
         size = int(words[2])
         if size > limit:
-            raise ValueError(f"it has {size} bytes, expected at most {limit}")
+            raise _OversizeError(f"it has {size} bytes, expected at most {limit}")
         return words[1].decode(errors="replace"), self._exactly(size + 1)[:size]
 
     def close(self) -> None:
