@@ -18,6 +18,7 @@ from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import compare, preview, waivers
 from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
+from raggate.github.left_runs import LeftRuns, artifact_of
 from raggate.github.note_ids import note_ids
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifact_zip, artifacts, pulls
@@ -243,29 +244,10 @@ def _first_run(fork: ForkRun) -> RunFailure:
     )
 
 
-def found(repository: Repository, fork: ForkRun) -> artifacts.Artifact:
-    """Find the artifact that the run has left.
-
-    Raises:
-        CannotTell: when there is none.
-        GitHubError: when GitHub cannot be asked.
-    """
-    run = fork.run
-    artifact = artifacts.find(repository, run.id, fork.artifact, since=run.run_started_at)
-    if artifact is None:
-        raise CannotTell(
-            f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
-            f"{quoted(fork.artifact)}, so nothing was measured",
-            hint="The log of the run says why.",
-        )
-    return artifact
-
-
 def _downloaded(repository: Repository, fork: ForkRun, suite: str) -> Mapping[str, bytes]:
-    artifact = found(repository, fork)
     if fork.several:
-        return untrusted_run.UntrustedRuns(artifacts.download_runs(repository, artifact)).of_suite(suite)
-    return artifacts.download(repository, artifact)
+        return LeftRuns(repository, fork.run, fork.artifact, fork.event.server_url).of_suite(suite)
+    return artifacts.download(repository, artifact_of(repository, fork.run, fork.artifact))
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:

@@ -6,21 +6,21 @@ head of the change. What the artifact says of itself chooses which directory is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import bases as base_branches, fork_comment
 from raggate.github.fork_comment import ForkRun
+from raggate.github.left_runs import LeftRuns
 from raggate.github.publish import Settings
 from raggate.github.publish_suites import SuitesReporter
-from raggate.github.rest import artifacts, pulls
+from raggate.github.rest import pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.results import name_of
-from raggate.github.untrusted_run import UntrustedRuns
 from raggate.inputs import sources, suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.publication import RunFailure
@@ -116,14 +116,14 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
     base_branches.check(pull.base_ref, fork.run.event.default_branch, fork.run.bases)
     remote = sources.Remote(workspace=fork.run.workspace, objects=Objects(repository))
     listed = suite_list.find(fork.configs, against=pull.base_sha, remote=remote, among=(pull.head_sha,))
-    runs = left(repository, fork.run)
+    runs = LeftRuns(repository, fork.run.run, fork.run.artifact, fork.run.event.server_url)
 
     def judge(suite: SuiteFile) -> SuiteOutcome:
-        if not (isinstance(runs, UntrustedRuns) and suite.suite in runs):
+        if suite.suite not in runs:
             skipped = _unconcerned(fork, suite, pull, remote)
             if skipped is not None:
                 return skipped
-        outcome = fork_comment.evaluate(repository, fork.of(suite), pull, lambda name: of_suite(runs, name))
+        outcome = fork_comment.evaluate(repository, fork.of(suite), pull, runs.of_suite)
         return SuiteOutcome(
             config=suite.config,
             suite=suite.suite,
@@ -133,27 +133,6 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
         )
 
     return suites.judge_each(listed, judge, fork.say)
-
-
-def left(repository: Repository, run: ForkRun) -> UntrustedRuns | RaggateError:
-    """Give what the run has left of all suites, or why that cannot be had, which each of them is then told."""
-    try:
-        return UntrustedRuns(artifacts.download_runs(repository, fork_comment.found(repository, run)))
-    except RaggateError as error:
-        if error.exit_code == ExitCode.INTERRUPTED:
-            raise
-        return error
-
-
-def of_suite(runs: UntrustedRuns | RaggateError, suite: str) -> Mapping[str, bytes]:
-    """Give the files of the one run of a suite.
-
-    Raises:
-        RaggateError: why there is none.
-    """
-    if isinstance(runs, RaggateError):
-        raise runs
-    return runs.of_suite(suite)
 
 
 def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:

@@ -58,6 +58,11 @@ def is_needed(server_url: str) -> bool:
     return not (host == "github.com" or host.endswith(".ghe.com"))
 
 
+def name_of(name: str, suite: str) -> str:
+    """Name the artifact of one of several suites."""
+    return f"{name}-{suite}"
+
+
 def upload(
     service: ArtifactService,
     name: str,
