@@ -69,9 +69,8 @@ def measure(
     workers.check(inputs.config, request.workers)
     cache = answer_cache.of_run(request, inputs, boots=boots, selection=selection, below=below)
     with ExitStack() as stack:
-        directory, started, kept = directory_of(
-            stack, request, inputs, selection, None if build or boots > 1 or below else command, below
-        )
+        resumable = None if build or boots > 1 or below else command
+        directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         stack.enter_context(failure_reports(directory, inputs.config))
         blank = blank_run(directory, started, request, inputs, selection, build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)

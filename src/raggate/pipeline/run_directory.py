@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
@@ -209,28 +210,34 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         provenance = Provenance()
         if config is None:
             config, provenance = config_file.read(settings, run_id)
+        private = tuple(str(note) for note in stored.get("private", ()))
         return Run(
             run_id=run_id,
-            suite=str(stored["suite"]),
-            started=str(stored["started"]),
             golden=_named(cases, stored["golden"]),
             results=first,
             repeats=later,
             config=config,
             provenance=provenance,
-            fingerprint=_fingerprint(stored["fingerprint"]),
-            duration_s=float(stored["duration_s"]),
-            stopped=None if stored["stopped"] is None else str(stored["stopped"]),
-            interrupted=bool(stored["interrupted"]),
-            log=tuple(str(line) for line in stored["log"]),
-            probes=Probing(
-                answers=_probes(directory, named), private=tuple(str(note) for note in stored.get("private", ()))
-            ),
-            judging=_JUDGING.validate_python(stored.get("judging")),
-            selection=_SELECTION.validate_python(stored.get("selection")),
+            probes=Probing(answers=_probes(directory, named), private=private),
+            **_told(stored),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
+
+
+def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what a run says of itself, beside its questions and answers, as fields of `Run`."""
+    return {
+        "suite": str(stored["suite"]),
+        "started": str(stored["started"]),
+        "fingerprint": _fingerprint(stored["fingerprint"]),
+        "duration_s": float(stored["duration_s"]),
+        "stopped": None if stored["stopped"] is None else str(stored["stopped"]),
+        "interrupted": bool(stored["interrupted"]),
+        "log": tuple(str(line) for line in stored["log"]),
+        "judging": _JUDGING.validate_python(stored.get("judging")),
+        "selection": _SELECTION.validate_python(stored.get("selection")),
+    }
 
 
 def _cases(directory: Path, shown: Path) -> Golden:
