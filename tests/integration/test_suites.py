@@ -282,6 +282,15 @@ def test_no_other_comment_is_touched(step: Step, login: str, body: str) -> None:
     assert body_of(step, other.id) == body
 
 
+@pytest.mark.parametrize("end", [ends_with("introduced"), fails(UsageError("no such file"))], ids=["first", "error"])
+def test_a_suite_that_a_change_names_outdates_nothing(step: Step, end: Callable[[], CheckResult]) -> None:
+    """A change can call the suite that it brings as it likes: the comment of another suite of that name stays."""
+    step.ends["docs"] = end
+    other = step.repository.add_comment(7, BOT, alone("docs"))
+    assert step.gate() != 0
+    assert body_of(step, other.id) == alone("docs")
+
+
 @pytest.mark.parametrize(
     ("error", "code"), [(CannotTell("not ready"), 3), (UsageError("no golden set"), 2), (KeyError("a bug"), 70)]
 )

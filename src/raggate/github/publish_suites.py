@@ -123,7 +123,7 @@ class SuitesReporter:
             notable=notable,
             render=render,
             alert=alert,
-            moved=frozenset(outcome.suite for outcome in self.outcomes),
+            moved=frozenset(outcome.suite for outcome in self.outcomes if _named_by_the_base(outcome)),
             outdated=lambda url, suite, push: self._clean(
                 pages.render_outdated(suite, push, publication.links, sticky=url)
             ),
@@ -155,3 +155,8 @@ class SuitesReporter:
 def of_step(outcome: SuiteOutcome) -> StepOutcome:
     """Give how a suite ended as what a step of this suite alone would show."""
     return StepOutcome(code=outcome.code, review=outcome.review, failure=outcome.failure)
+
+
+def _named_by_the_base(outcome: SuiteOutcome) -> bool:
+    """Say whether the files that judge name the suite: a change may give one that it brings any name."""
+    return bool(outcome.not_run) or (outcome.review is not None and not outcome.review.context.first_run)
