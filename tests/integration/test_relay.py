@@ -15,6 +15,8 @@ from fakes.github_api import BOT, FakeGitHub, Repository
 from project import make_project
 from promotable import packed
 from raggate.action import relay
+from raggate.github import fork_comment
+from raggate.github.fork_comment import ForkRun
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
@@ -183,6 +185,24 @@ def test_a_suite_that_is_left_out_is_red(stage: Stage, measured: Measured) -> No
     assert stage.relay({"": measured.runs["good"]}) == {"good": ("pass", 0), "poor": NOTHING, "docs": NOT_RUN}
     assert stage.state.outputs["exit-code"] == "3"
     assert "the artifact has no run of this suite" in visible(stage.comment)
+
+
+def test_what_breaks_on_one_suite_is_its_error(
+    stage: Stage, measured: Measured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where judging one of them fails in a way that nobody thought of, the others get their verdicts all the same."""
+    usual = fork_comment.evaluate
+
+    def sometimes(repository: GitHubRepository, fork: ForkRun, *rest: Any) -> Any:
+        if fork.config_file.parent.name == "good":
+            raise RuntimeError("a bug")
+        return usual(repository, fork, *rest)
+
+    monkeypatch.setattr(fork_comment, "evaluate", sometimes)
+    ends = stage.relay(folders(measured.runs))
+    assert ends == {"good": ("internal error", 70), "poor": ("regression", 1), "docs": NOT_RUN}
+    assert stage.state.outputs["exit-code"] == "70"
+    assert "3 suites: 1 internal error, 1 regression, 1 not run" in visible(stage.comment)
 
 
 def test_a_doubled_suite_is_refused(stage: Stage, measured: Measured) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from raggate.action import steps, suites
+from raggate.cli import console
 from raggate.cli.console import say
 from raggate.errors import ExitCode, UsageError
 from raggate.github import fork_comment, fork_suites
@@ -56,9 +57,14 @@ def comment(
     """
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: comment` needs it")
-    relay = _suites if suites.listed(inputs) else _suite
+    run = ended_run(inputs, event, runner)
+    relayed = (
+        _suites(inputs, run, repository, runner.environment)
+        if suites.listed(inputs)
+        else _suite(inputs, run, repository)
+    )
     failed = False
-    for told in relay(inputs, ended_run(inputs, event, runner), repository):
+    for told in relayed:
         state.outputs = {"verdict": told.verdict, "exit-code": str(told.code), "comment-url": told.url, **told.outputs}
         state.summary += told.summary
         failed |= told.failed
@@ -85,7 +91,9 @@ def _suite(inputs: Mapping[str, str], run: ForkRun, repository: Repository) -> I
         )
 
 
-def _suites(inputs: Mapping[str, str], run: ForkRun, repository: Repository) -> Iterator[_Told]:
+def _suites(
+    inputs: Mapping[str, str], run: ForkRun, repository: Repository, environment: Mapping[str, str]
+) -> Iterator[_Told]:
     """Comment once on all suites of a list."""
     fork = fork_suites.ForkSuites(
         run=run,
@@ -93,6 +101,7 @@ def _suites(inputs: Mapping[str, str], run: ForkRun, repository: Repository) -> 
         overrides=steps.overrides_of(inputs),
         say=say,
         warn=steps.warn_not_shown,
+        alone=lambda suite, work: console.of_suite(suite, work, environment, steps.fence),
     )
     shown = Settings(comment=inputs["comment"], secrets=step_inputs.secrets(inputs), login=inputs["token-login"])
     for result in fork_suites.comment(repository, fork, shown):

@@ -40,6 +40,7 @@ class ForkSuites:
         overrides: what the workflow that measured has in place of what is configured, such as the directory of a build.
         say: takes a line for the log.
         warn: takes a line about what could not be shown.
+        alone: judges one suite by what it is given; what goes wrong meanwhile is how this suite ended.
     """
 
     run: ForkRun
@@ -47,6 +48,7 @@ class ForkSuites:
     overrides: Overrides
     say: Callable[[str], None]
     warn: Callable[[str], None]
+    alone: Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
 
     def of(self, suite: SuiteFile) -> ForkRun:
         """Give the same run, judged by one suite of the list."""
@@ -132,7 +134,7 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
             failure=None if outcome.review is not None else outcome.reason,
         )
 
-    return suites.judge_each(listed, judge, fork.say)
+    return suites.judge_each(listed, lambda suite: fork.alone(suite, lambda: judge(suite)), fork.say)
 
 
 def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:
