@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
@@ -171,20 +172,37 @@ def read(
     return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
 
 
+def read_means(
+    content: LongBytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem] = ()
+) -> Baseline:
+    """Read a baseline file without its cases, which most of the time goes into; it raises as `read`."""
+    rest = baseline_lines.read_rest(content.lines(baseline_lines.MOST_LINE_BYTES))
+    stored = None if rest is None else _stored(rest, systems)
+    if stored is not None:
+        return _baseline(stored, (), source, directions)
+    whole = read(content, source, directions, systems)
+    return replace(whole, scorecard=replace(whole.scorecard, cases=()))
+
+
 def _read_by_lines(
     content: LongBytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem]
 ) -> Baseline | None:
     """Read a baseline file that is as raggate writes it; None for any other, whatever it is."""
     lines = content.lines(baseline_lines.MOST_LINE_BYTES)
     parts = baseline_lines.read(lines, lambda line: _case(_CASE.validate_json(line)))
+    stored = None if parts is None else _stored(parts.content, systems)
+    return None if parts is None or stored is None else _baseline(stored, parts.cases, source, directions)
+
+
+def _stored(content: dict[str, Any], systems: Sequence[OtherSystem]) -> _Stored | None:
+    """Give what stands in a file as its format has it; None where it is no baseline of raggate's."""
     foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in systems)}
-    if parts is None or parts.content.get("schema") != SCHEMA or parts.content.keys() & foreign:
+    if content.get("schema") != SCHEMA or content.keys() & foreign:
         return None
     try:
-        stored = _ADAPTER.validate_python(parts.content)
+        return _ADAPTER.validate_python(content)
     except ValidationError:
         return None
-    return _baseline(stored, parts.cases, source, directions)
 
 
 def _baseline(stored: _Stored, cases: Sequence[CaseScore], source: str, directions: dict[str, Direction]) -> Baseline:

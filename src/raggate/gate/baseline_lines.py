@@ -36,6 +36,10 @@ class _OtherwiseError(ValueError):
     """A file that must be read as a whole."""
 
 
+_NOT_CHECKED = (ValueError, LookupError, TypeError, AttributeError)
+"""What reading raises of a file that is otherwise: nothing of it was checked before."""
+
+
 def read(lines: Iterable[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts | None:
     """Read a file that has a line for each case, sorted, and a digest that is that of its lines.
 
@@ -46,40 +50,70 @@ def read(lines: Iterable[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts
     Returns:
         None for any other file, and for one whose means and counts are not those of its cases.
     """
+    cases = _Cases(case_of)
     try:
-        return _read(iter(lines), case_of)
-    except (ValueError, LookupError, TypeError, AttributeError):
-        # nothing of it was checked before
+        content = _content(iter(lines), cases.add)
+        return Parts(content, cases.cases[:]) if _agrees(content, cases.slices) else None
+    except _NOT_CHECKED:
         return None
 
 
-def _read(lines: Iterator[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts:
-    digest, cases, names = RunningDigest(), LongSequence(SCORES), dict[str, Direction]()
-    slices = SliceMeans(names)
+def read_rest(lines: Iterable[bytes]) -> dict[str, Any] | None:
+    """Read all but the cases of such a file: that its means are those of its cases, the digest alone has to say.
+
+    Returns:
+        What stands in it, with no cases; None for any other file.
+    """
+    try:
+        return _content(iter(lines), lambda _: None)
+    except _NOT_CHECKED:
+        return None
+
+
+class _Cases:
+    """The cases of a file, which pass by in their order.
+
+    Attributes:
+        cases: what they are.
+        slices: their means.
+    """
+
+    def __init__(self, case_of: Callable[[bytes], CaseScore]) -> None:
+        self.cases = LongSequence(SCORES)
+        self._names: dict[str, Direction] = {}
+        self.slices = SliceMeans(self._names)
+        self._case_of, self._before = case_of, ("", "")
+
+    def add(self, line: bytes) -> None:
+        """Take a case by its line."""
+        case = self._case_of(line)
+        # by which none is there twice
+        if (case.mode, case.case_id) <= self._before or len(set(case.slices)) < len(case.slices):
+            raise _OtherwiseError
+        self._before = (case.mode, case.case_id)
+        _refuse_beyond_scale(case)
+        self._names.update(dict.fromkeys(case.values, "higher"))
+        self.slices.add(case)
+        self.cases.append(case)
+
+
+def _content(lines: Iterator[bytes], add: Callable[[bytes], None]) -> dict[str, Any]:
+    """Give what stands in a file beside its cases, once its digest is that of its lines; each case is passed on."""
+    digest = RunningDigest()
     content = _rest(_together(_until(_BEGIN, lines)) + b'  "cases": []\n}')
     for key in sorted(content.keys() - {"cases"}):
         digest.add(key, content[key])
-    before = ("", "")
     for line in digest.add_cases(_case_lines(_until(_END, lines))):
-        case = case_of(line)
-        # by which none is there twice
-        if (case.mode, case.case_id) <= before or len(set(case.slices)) < len(case.slices):
-            raise _OtherwiseError
-        before = (case.mode, case.case_id)
-        _refuse_beyond_scale(case)
-        names.update(dict.fromkeys(case.values, "higher"))
-        slices.add(case)
-        cases.append(case)
+        add(line)
     later = _rest(b"{\n" + _together(lines))
     for key in sorted(later.keys() - {"digest"}):
         digest.add(key, later[key])
     # as raggate sorts them, so that none is there twice
     if not max(content) == "cases" < min(later) or content["cases"] != []:
         raise _OtherwiseError
-    content |= later
-    if digest.of_all() != content["digest"] or not _agrees(content, slices):
+    if digest.of_all() != later["digest"]:
         raise _OtherwiseError
-    return Parts(content, cases[:])
+    return content | later
 
 
 def _until(end: bytes, lines: Iterator[bytes]) -> Iterator[bytes]:

@@ -23,6 +23,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
 from raggate.text.dates import stamp
+from raggate.text.long_bytes import LongBytes
 from raggate.text.quote import cut
 
 MAX_RENAMES = 20
@@ -31,7 +32,7 @@ MAX_CUTOFF = 1000
 _PURPOSE = "the history of a baseline is read from it"
 _LONGEST_HEADER = 4096
 
-_Read = Callable[[bytes, str], Baseline]
+_Read = Callable[[LongBytes, str], Baseline]
 
 
 def revisions(
@@ -42,6 +43,7 @@ def revisions(
     cutoffs: Sequence[int],
     systems: Sequence[OtherSystem] = (),
     at: str = "HEAD",
+    questions: bool = True,
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
 
@@ -52,6 +54,7 @@ def revisions(
         cutoffs: the k of the ranked metrics; those a version names itself are read too.
         systems: the other systems whose metrics files are taken for baselines.
         at: the commit; the one that is checked out where no other is named.
+        questions: whether versions are read with their questions, which takes most of the time.
 
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
@@ -79,7 +82,7 @@ def revisions(
             hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
         )
     with LocalObjects(checkout, head, purpose=_PURPOSE) as objects:
-        read_version = partial(read, cutoffs=cutoffs, systems=systems)
+        read_version = partial(read if questions else read_means, cutoffs=cutoffs, systems=systems)
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
 
@@ -88,7 +91,7 @@ DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for ac
 """What to do about a shallow clone."""
 
 
-def read(data: bytes, source: str, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()) -> Baseline:
+def read(data: LongBytes, source: str, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
 
     Args:
@@ -100,12 +103,21 @@ def read(data: bytes, source: str, cutoffs: Sequence[int], systems: Sequence[Oth
     Raises:
         FileError: when the file is damaged, from a newer version, or no baseline.
     """
-    stored = baseline.read(data, source, score.directions(cutoffs), systems)
+    return _with_cutoffs(partial(baseline.read, data, source, systems=systems), cutoffs)
+
+
+def read_means(data: LongBytes, source: str, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()) -> Baseline:
+    """Read a baseline as `read` does, without its questions."""
+    return _with_cutoffs(partial(baseline.read_means, data, source, systems=systems), cutoffs)
+
+
+def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int]) -> Baseline:
+    stored = read_by(directions=score.directions(cutoffs))
     own = stored.scorecard.fingerprint.get("cutoffs")
     named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
     if named <= set(cutoffs):
         return stored
-    return baseline.read(data, source, score.directions(sorted(named | set(cutoffs))), systems)
+    return read_by(directions=score.directions(sorted(named | set(cutoffs))))
 
 
 def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tuple[str, str, bytes]]:
@@ -145,7 +157,7 @@ def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read
     at, stamp = _moment(seconds)
     empty = Revision(commit=commit, at=at, stamp=stamp, subject=subject, path=path)
     try:
-        content = _content(objects, commit, path)
+        content = LongBytes([_content(objects, commit, path)])
         stored = read_version(content, f"{path}@{commit[:12]}")
     except FileError as error:
         return replace(empty, problem=error.problem)

@@ -19,7 +19,7 @@ from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object
 
 MOST_VERSIONS = 10
-"""Versions of the baseline that are read: each takes as long as reading the baseline does."""
+"""Versions of the baseline that are read: of each only what stands beside its questions."""
 
 MOST_RUNS = 20
 """Run directories that are looked into, the newest."""
@@ -60,6 +60,7 @@ def of_baseline(request: Request, inputs: Inputs, wanted: Wanted) -> Iterator[Tr
             cutoffs=inputs.config.score.k,
             systems=request.systems,
             at=inputs.against or "HEAD",
+            questions=False,
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet

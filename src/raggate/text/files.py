@@ -34,19 +34,19 @@ def read_file(
         return path.read_bytes()
 
 
-def long_file(path: Path, *, most_bytes: int) -> LongBytes:
-    """Read a file that may be too long for memory.
+def long_file(path: Path, hint: str = "", *, most_bytes: int) -> LongBytes:
+    """Read a file that may be too long for memory; see `read_file`.
 
     Raises:
         FileError: when it cannot be read, or has more than `most_bytes`.
     """
     from raggate.text.long_bytes import LongBytes, TooLongError
 
-    with reading(path), path.open("rb") as stream:
+    with reading(path, hint), path.open("rb") as stream:
         try:
             return LongBytes(iter(partial(stream.read, 1 << 18), b""), most=most_bytes)
         except TooLongError as error:
-            raise FileError(str(path), str(error)) from None
+            raise FileError(str(path), str(error), hint=hint) from None
 
 
 def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:

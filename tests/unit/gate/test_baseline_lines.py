@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
@@ -57,6 +58,15 @@ def test_it_is_what_the_whole_file_gives(values: list[dict[str, float | None]]) 
         whole.scorecard.fingerprint,
     )
     assert (lines.provenance, lines.accepted, lines.early) == (whole.provenance, whole.accepted, whole.early)
+
+
+@given(st.lists(VALUES, min_size=1, max_size=6), st.booleans())
+def test_means_alone_are_those_of_the_file(values: list[dict[str, float | None]], other: bool) -> None:
+    """A file that is read without its questions says all else that it says, in whatever layout."""
+    data = json.dumps(json.loads(file_of(*values))).encode() if other else file_of(*values)
+    whole = baseline.read(data, "b.json", DIRECTIONS)
+    means = baseline.read_means(LongBytes([data]), "b.json", DIRECTIONS)
+    assert means == replace(whole, scorecard=replace(whole.scorecard, cases=()))
 
 
 def signed(edit: Callable[[str], str]) -> bytes:

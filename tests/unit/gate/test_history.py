@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -171,6 +172,18 @@ def test_what_cannot_be_read_is_listed(git: Git, root: Path, content: bytes | No
     newest, middle, oldest = runs(found)
     assert (newest, oldest) == ("b", "a")
     assert middle.startswith(problem)
+
+
+def test_without_its_questions(git: Git, root: Path) -> None:
+    """A history that is read without questions says the same, but for the hash of them, and what is damaged in both."""
+    commit(git, root, stored("a"))
+    commit(git, root, stored("b").replace(b'"a"', b'"edited"').replace(b"[1.0,1]", b"[0.5,1]"), day=2)
+    commit(git, root, json.dumps(json.loads(stored("c"))).encode(), day=3)
+    whole = history.revisions(root, NAME, limit=9, cutoffs=[1, 5])
+    means = history.revisions(root, NAME, limit=9, cutoffs=[1, 5], questions=False)
+    assert [bool(one.questions_hash) for one in whole.revisions] == [True, False, True]
+    assert means.revisions == tuple(replace(one, questions_hash="") for one in whole.revisions)
+    assert "changed by hand" in means.revisions[1].problem
 
 
 def test_too_large(git: Git, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
