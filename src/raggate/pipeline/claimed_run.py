@@ -17,9 +17,11 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
+from raggate.models.run_packing import LABELLED
 from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.clock import now
+from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import fixed
 
 MOST_MS = 86_400_000
@@ -33,8 +35,12 @@ ITS_WORDS = "what the run itself says:"
 
 STOPPED = "the run stopped before all questions were asked"
 
+_UNANSWERED, _ANSWERED = 1, 2
+
 # what the API told of its index while it was measured, beside what the inputs say
 _OF_THE_INDEX = ("index_version", "chunker_version")
+# and how much it held, with what answers call that
+_INDEX_COUNTS = {"documents": "docs_processed", "chunks": "chunks_embedded"}
 
 
 def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
@@ -66,8 +72,8 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         # a run that dates itself back would bring waivers to life
         started=now(),
         golden=inputs.golden,
-        results=tuple(map(trusted, claimed.results)),
-        repeats=tuple(map(trusted, claimed.repeats)),
+        results=LongSequence(LABELLED, map(trusted, claimed.results))[:],
+        repeats=LongSequence(LABELLED, map(trusted, claimed.repeats))[:],
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
         fingerprint={**_told(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
@@ -112,20 +118,31 @@ def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:
     repeated = Repeated.of(claimed.fingerprint)
     if repeated is None or repeated.asked > len(claimed.results):
         return {}
-    names = {f"{case.id} ({mode})" for case in inputs.golden.cases for mode in inputs.config.ask.modes}
-    questions = tuple(name for name in repeated.questions if name in names)
+    said = frozenset(repeated.questions)
+    names = (f"{case.id} ({mode})" for case in inputs.golden.cases for mode in inputs.config.ask.modes)
+    known = said.intersection(names)
+    questions = tuple(name for name in repeated.questions if name in known)
     # by how much values move would be a reason to allow for more
     return {KEY: replace(repeated, questions=questions, bands={}).stored()}
 
 
 def _index_counts(claimed: Run) -> dict[str, int]:
     """Give how many documents and chunks the index held, by the answers or else the last look; nothing of neither."""
-    answers = [item.result.response.coverage or {} for item in claimed.results if item.result.response is not None]
-    kept = {}
-    for key, field in (("documents", "docs_processed"), ("chunks", "chunks_embedded")):
-        counts = (*(coverage.get(field) for coverage in answers), claimed.fingerprint.get(key))
-        kept[key] = next((count for count in counts if type(count) is int and 0 <= count <= MOST_COUNT), None)
-    return {key: count for key, count in kept.items() if count is not None}
+    kept: dict[str, int] = {}
+    for item in claimed.results:
+        coverage = (item.result.response.coverage if item.result.response is not None else None) or {}
+        _keep_counts(kept, {key: coverage.get(field) for key, field in _INDEX_COUNTS.items()})
+        if len(kept) == len(_INDEX_COUNTS):
+            break
+    _keep_counts(kept, {key: claimed.fingerprint.get(key) for key in _INDEX_COUNTS})
+    return {key: kept[key] for key in _INDEX_COUNTS if key in kept}
+
+
+def _keep_counts(kept: dict[str, int], counts: Mapping[str, object]) -> None:
+    """Keep the first count of each key that is one."""
+    for key, count in counts.items():
+        if type(count) is int and 0 <= count <= MOST_COUNT:
+            kept.setdefault(key, count)
 
 
 def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object], hint: str) -> None:
@@ -135,19 +152,29 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
     for key, value in expected.items():
         if claimed.fingerprint.get(key) != value:
             raise CannotTell(f"the run was not measured by the files that judge it: {key} differs", hint=hint)
-    due = {
-        (mode, case.id, repeat)
-        for case in inputs.golden.cases
-        for mode in inputs.config.ask.modes
-        if asked_in(case.modes, mode)
-        for repeat in range(1, inputs.config.ask.repeat + 1)
-    }
-    answered = {(item.result.mode, item.case.id, item.result.repeat) for item in claimed.answers}
-    if answered - due:
-        raise CannotTell(f"the run contains {len(answered - due)} answers that were not asked for", hint=hint)
-    missing = due - answered
+    due = _due(inputs)
+    cases, foreign = by_id(inputs.golden.cases), 0
+    for item in claimed.answers:
+        asked, known = due.get((item.result.mode, item.result.repeat)), cases.find(item.case.id)
+        if asked is None or known is None or not asked[known[0]]:
+            foreign += 1
+        else:
+            asked[known[0]] = _ANSWERED
+    if foreign:
+        raise CannotTell(f"the run contains {foreign} answers that were not asked for", hint=hint)
+    missing, answered = (sum(asked.count(state) for asked in due.values()) for state in (_UNANSWERED, _ANSWERED))
     if missing and claimed.stopped is None:
-        raise CannotTell(f"the run has no answer to {len(missing)} of {len(due)} questions, and does not say why")
+        raise CannotTell(f"the run has no answer to {missing} of {missing + answered} questions, and does not say why")
+
+
+def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
+    """Give by mode and repeat a byte for each question, which says whether it is to be asked."""
+    asking = inputs.config.ask
+    return {
+        (mode, repeat): bytearray(_UNANSWERED if asked_in(case.modes, mode) else 0 for case in inputs.golden.cases)
+        for mode in asking.modes
+        for repeat in range(1, asking.repeat + 1)
+    }
 
 
 def _refuse_wild_numbers(claimed: Run) -> None:

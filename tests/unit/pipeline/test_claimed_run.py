@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -25,9 +26,10 @@ from raggate.inputs import probe_plan
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Vault
 from raggate.models.judging import Judgement, Judging, Spending
-from raggate.models.run import Leak, ProbeAnswer, Probing, Run
+from raggate.models.run import LabelledResult, Leak, ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
 from raggate.pipeline import claimed_run
+from raggate.text import long_sequence
 
 NOTES = {("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n", ("work", "diary.md"): "# Dear diary\n\nme\n"}
 VAULT = Vault(directories={"work": Path()}, texts=NOTES, notes={"work/a.md": "1", "work/diary.md": "2"}, hash="v")
@@ -58,6 +60,29 @@ def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     first, second = kept.answers
     assert first.result == result
     assert second.result.failure is not None
+
+
+def test_answers_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A run has an answer to each question that is asked: none may lack, and none be there beside them."""
+    monkeypatch.setattr(long_sequence, "FEW", 1)
+    cases = [make_case(f"q{number}", modes=("bm25",) if number == 3 else None) for number in range(4)]
+    inputs = Inputs(config=SETTINGS, golden=make_golden(*cases), vault=VAULT, baseline=None, against="base")
+    items = [make_labelled(case, make_result(case.id)) for case in cases]
+
+    def judged(*answers: LabelledResult, **fields: Any) -> Run:
+        run = make_run(*answers, config=SETTINGS, fingerprint=inputs.fingerprint())
+        return claimed_run.accepted(replace(run, golden=inputs.golden, **fields), inputs, reproduce="", hint="")
+
+    assert [item.case.id for item in judged(*items[:3]).results] == ["q0", "q1", "q2"]
+    assert len(judged(items[0], stopped="it died").results) == 1
+    later = replace(items[0], result=replace(items[0].result, repeat=2))
+    for answers, words in (
+        (items[:2], "no answer to 1 of 3 questions"),
+        ([*items[:3], later], "1 answers that were not asked for"),
+        (items, "1 answers that were not asked for"),
+    ):
+        with pytest.raises(CannotTell, match=words):
+            judged(*answers)
 
 
 def test_how_much_the_index_held_is_kept() -> None:
