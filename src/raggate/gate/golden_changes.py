@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Sequence
 
 from raggate.config.retrieval_modes import asked_in
+from raggate.gate.by_question import by_question
 from raggate.models.baseline import Baseline
+from raggate.models.case_packing import by_id
 from raggate.models.comparison import GoldenChanges
+from raggate.models.golden import Case
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 
@@ -27,23 +30,47 @@ def golden_changes(
         return GoldenChanges()
     if _alike(run, scorecard, baseline):
         return GoldenChanges(refiled=tuple(sorted(refiled)), released=tuple(sorted(released)))
-    before = {case.case_id: case.hash for case in baseline.scorecard.cases}
-    now = {case.id: case.hash for case in run.golden.cases}
-    both = set(before) & set(now)
-    modes = set(baseline.scorecard.slices) & set(scorecard.slices)
-    pairs_before = {(case.mode, case.case_id) for case in baseline.scorecard.cases}
-    pairs_now = {(mode, case.id) for case in run.golden.cases for mode in modes if asked_in(case.modes, mode)}
-
-    def limited(pairs: set[tuple[str, str]]) -> set[str]:
-        return {f"{case} ({mode})" for mode, case in pairs if mode in modes and case in both}
-
+    modes = [mode for mode in baseline.scorecard.slices if mode in scorecard.slices]
+    added, relabelled = _added_and_relabelled(run.golden.cases, baseline, modes)
     return GoldenChanges(
-        added=tuple(sorted((set(now) - set(before)) | limited(pairs_now - pairs_before))),
-        removed=tuple(sorted((set(before) - set(now)) | limited(pairs_before - pairs_now))),
-        relabelled=tuple(sorted(case for case in both if not baseline.same(before[case], now[case]))),
+        added=tuple(sorted(added)),
+        removed=tuple(sorted(_removed(run.golden.cases, baseline, modes))),
+        relabelled=tuple(sorted(relabelled)),
         refiled=tuple(sorted(refiled)),
         released=tuple(sorted(released)),
     )
+
+
+def _added_and_relabelled(
+    cases: Iterable[Case], baseline: Baseline, modes: Collection[str]
+) -> tuple[set[str], set[str]]:
+    """Name the cases that the baseline does not have, at all or in one of these modes, and those it has otherwise."""
+    before = by_question(baseline.scorecard.cases)
+    # where modes tell several hashes of a case, the last one counts
+    of_baseline = [*dict.fromkeys(case.mode for case in baseline.scorecard.cases)][::-1]
+    added, relabelled = set[str](), set[str]()
+    for case in cases:
+        old = next((old for mode in of_baseline if (old := before.get((mode, case.id))) is not None), None)
+        if old is None:
+            added.add(case.id)
+            continue
+        if not baseline.same(old.hash, case.hash):
+            relabelled.add(case.id)
+        new = (mode for mode in modes if asked_in(case.modes, mode) and (mode, case.id) not in before)
+        added.update(f"{case.id} ({mode})" for mode in new)
+    return added, relabelled
+
+
+def _removed(cases: Sequence[Case], baseline: Baseline, modes: Collection[str]) -> set[str]:
+    """Name the cases of a baseline that a golden set does not have, at all or in one of these modes."""
+    now, removed = by_id(cases), set[str]()
+    for old in baseline.scorecard.cases:
+        known = now.find(old.case_id)
+        if known is None:
+            removed.add(old.case_id)
+        elif old.mode in modes and not asked_in(known[1].modes, old.mode):
+            removed.add(f"{old.case_id} ({old.mode})")
+    return removed
 
 
 def _alike(run: Run, scorecard: Scorecard, baseline: Baseline) -> bool:
