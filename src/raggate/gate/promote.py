@@ -224,6 +224,9 @@ def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, A
 
 def _not_asked(run: Run) -> Iterator[str]:
     missing = Counter(mode for mode, _ in completeness.not_asked(run))
+    if not missing:
+        # what follows goes through all answers again
+        return
     several = len({*modes_of(run.fingerprint), *(item.result.mode for item in run.results)}) > 1
     for mode, count in missing.items():
         of = sum(asked_in(case.modes, mode) for case in run.golden.cases)
