@@ -19,6 +19,7 @@ from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
 from raggate.models.judging import Judgement
 from raggate.models.judging_quality import highest
+from raggate.models.noun_packing import Noun
 from raggate.models.run import Chunk, LabelledResult, Labels, Leak, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
@@ -38,6 +39,8 @@ HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
 
 _RESULT: Shape[Result] = Shape(Result)
+_CHUNK = Noun(Chunk)
+_TEXT, _TEXT_HASH = _CHUNK.places("text", "text_hash")
 _TRACE_ID = re.compile(r"[0-9a-f]{32}")
 _LABELS: Shape[Labels] = Shape(Labels)
 _JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
@@ -208,17 +211,7 @@ def shortened(chunk: Chunk) -> Chunk:
     if len(chunk.text) <= STORED_TEXT:
         return chunk
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
-    # by name, as `replace` takes three times as long and every chunk of a run comes by here
-    return Chunk(
-        chunk_id=chunk.chunk_id,
-        rel_path=chunk.rel_path,
-        heading_path=chunk.heading_path,
-        text=chunk.text[:STORED_TEXT] + "...",
-        rank=chunk.rank,
-        score_final=chunk.score_final,
-        score_vector=chunk.score_vector,
-        score_lexical=chunk.score_lexical,
-        vault=chunk.vault,
-        doc_id=chunk.doc_id,
-        text_hash=whole,
-    )
+    # `replace` takes three times as long, and every chunk of a run comes by here
+    values = list(_CHUNK.values(chunk))
+    values[_TEXT], values[_TEXT_HASH] = chunk.text[:STORED_TEXT] + "...", whole
+    return _CHUNK.made(values)

@@ -40,6 +40,8 @@ def filed_elsewhere(
 def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
     """Give the positions of chunks above the first match that say the same: its gold snippet, or nearly its words."""
     first = next((position for position, matched in enumerate(matches) if matched), len(chunks))
+    if not first:
+        return ()
     own = _shingles(chunks[first].text) if first < len(chunks) else frozenset()
     snippets = [snippet for support in case.gold_supports for snippet in support.snippets]
     paths = {support.rel_path for support in case.gold_supports}
