@@ -7,6 +7,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import click
@@ -311,12 +312,17 @@ def _type(annotation: Any) -> str:
     for full, short in (("dict", "mapping"), ("list", "list"), ("Literal", "choice"), ("bool", "true/false")):
         if full in text:
             if short == "choice":
-                return ", ".join(f"`{value}`" for value in annotation.__args__)
+                return ", ".join(_choice(part) for part in annotation.__args__ if part is not NoneType)
             return short
     for full, short in (("int", "whole number"), ("float", "number")):
         if full in text:
             return short
     return "text"
+
+
+def _choice(part: Any) -> str:
+    """Name one of several values, or a kind of them."""
+    return _type(part) if isinstance(part, type) or hasattr(part, "__args__") else f"`{part}`"
 
 
 def _default(value: Any) -> str:

@@ -14,9 +14,10 @@ from pydantic import (
     model_validator,
 )
 
-from raggate.config import config_problems, judge_places, mcp_rules, probe_rules
+from raggate.config import config_problems, early_stop_settings, judge_places, mcp_rules, probe_rules
 from raggate.config.answer_settings import Answers
 from raggate.config.ask_settings import Ask
+from raggate.config.early_stop_settings import EarlyStopping
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
 from raggate.config.judge_settings import IN_POINTS, Judges
 from raggate.config.probe_settings import Private, Probes
@@ -24,7 +25,7 @@ from raggate.config.proof_settings import Prove
 from raggate.config.question_settings import QuestionChoice
 from raggate.config.recheck_settings import Recheck
 from raggate.config.service_settings import Api, SettingsModel
-from raggate.config.values import Name, RelativePath, Text
+from raggate.config.values import Name, RelativePath, Text, off_is_none
 from raggate.config.when_settings import When
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.yamlio import Document, Path, dotted, parse
@@ -35,10 +36,6 @@ PROGRAM_AND_ADAPTER = (
 
 Compat = Literal["helloworld"]
 Tolerance = Annotated[float, Field(strict=True, ge=0, le=1_000_000, allow_inf_nan=False)]
-
-
-def _off_is_none(value: object) -> object:
-    return None if value is False or value == "off" else value
 
 
 def _day(value: object) -> object:
@@ -66,7 +63,7 @@ def _distinct_names(names: list[str]) -> list[str]:
 Days = Annotated[
     int | None,
     Field(ge=1),
-    BeforeValidator(_off_is_none),
+    BeforeValidator(off_is_none),
     WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 1}, {"enum": ["off", False]}]}),
 ]
 Day = Annotated[str, BeforeValidator(_day), WithJsonSchema({"type": "string", "format": "date"})]
@@ -161,6 +158,10 @@ class Gate(SettingsModel):
     """Warn when the baseline was measured more than this many days before the run; or `off`."""
     ratchet: Literal["warn", "fail", "off"] = "warn"
     """What happens when small accepted drops add up to more than the tolerance."""
+    early_stop: EarlyStopping = None
+    """When a run that is red already asks no further: `certain` when no answer to what is left can undo that, a share
+    such as 0.01 when it is as good as certain too, or `off`. Of the runs that asking all would not make red, at most
+    that share is stopped."""
 
     def rules(self) -> dict[str, Rule]:
         """Give every gated metric with its rule, defaults filled in."""
@@ -254,6 +255,11 @@ class Config(SettingsModel):
     @model_validator(mode="after")
     def _probes_can_be_asked(self) -> Config:
         probe_rules.check(self)
+        return self
+
+    @model_validator(mode="after")
+    def _all_is_asked_where_it_must_be(self) -> Config:
+        early_stop_settings.check(self)
         return self
 
     @model_validator(mode="after")

@@ -28,6 +28,11 @@ _IMAGE = (
 _OWN_LOGS = frozenset(("api", "build"))
 
 
+def off_is_none(value: object) -> object:
+    """Take `off`, which YAML may read as false, for nothing."""
+    return None if value is False or value == "off" else value
+
+
 def _relative(path: str) -> str:
     pure = PurePosixPath(path)
     if not path or pure.is_absolute() or ".." in pure.parts or "\\" in path:

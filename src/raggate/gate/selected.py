@@ -13,6 +13,7 @@ from raggate.config.schema import Gate
 from raggate.gate import caveats, complaints, verdict, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
+from raggate.models.early_stop import EarlyStop
 from raggate.models.fingerprint import cutoffs_of
 from raggate.models.golden import Golden
 from raggate.models.metric_names import family
@@ -77,8 +78,9 @@ def decide(
     stopped: str | None = None,
     interrupted: bool = False,
     waived: Sequence[WaiverStatus] = (),
+    early: EarlyStop | None = None,
 ) -> Verdict:
-    """Decide on the questions that were asked, each by itself. It is never a pass.
+    """Decide on the questions that were asked, each by itself, or by what they show of all. It is never a pass.
 
     Args:
         comparison: the run held against what the baseline has of these questions.
@@ -88,6 +90,7 @@ def decide(
         stopped: why the run ended early, None when every chosen question was asked.
         interrupted: whether a signal is why.
         waived: the waivers as they stand on that day.
+        early: why the whole suite is red, of which the run was to ask all; None where that is not known.
     """
     rows = tuple(_row(delta, gate) for delta in comparison.deltas if delta.slice == OVERALL)
     fell = _fell(comparison, rows)
@@ -98,12 +101,12 @@ def decide(
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
         ("cannot tell", [*verdict.incomplete(comparison, gate, stopped), *_uncompared(comparison)]),
         ("invariant broken", list(verdict.finding_reasons(findings, "error"))),
+        ("regression", [_whole_suite(early)] if early is not None else []),
         ("failed in part", worse),
     )
     outcome, reasons = verdict.first_clause(clauses, interrupted=interrupted, otherwise="partial")
-    warnings = [item.reason for item in must if not item.red]
-    warnings += [*verdict.finding_reasons(findings, "warn"), Reason("partial", _WITHOUT_PROBES)]
-    warnings += caveats.kept_answers(comparison)
+    warnings = [*(item.reason for item in must if not item.red), *verdict.finding_reasons(findings, "warn")]
+    warnings += [Reason("partial", _WITHOUT_PROBES), *caveats.kept_answers(comparison)]
     excused = list(dict.fromkeys(str(item.reason.case_id) for item in must if item.waiver is not None))
     return Verdict(
         outcome=outcome,
@@ -114,7 +117,12 @@ def decide(
         waivers=tuple(waived),
         fell=fell,
         missed=missed,
+        early_stop=early,
     )
+
+
+def _whole_suite(early: EarlyStop) -> Reason:
+    return Reason("early-stop", early.message, mode=early.mode, metric=early.metric)
 
 
 def _uncompared(comparison: Comparison) -> Iterator[Reason]:
@@ -201,6 +209,8 @@ def _sentences(
         new = f" ({left} of them not in the baseline as asked now)" if left > 0 else ""
         but = f" but what is waived ({wording.some(excused)})" if excused else ""
         return (first, f"Nothing asked got worse{but}{new}; that is no verdict on the suite.")
+    if outcome == "regression":
+        return (first, f"{reasons[0].message[0].upper()}{reasons[0].message[1:]}.", *_failed(reasons, comparison))
     if outcome == "failed in part":
         return (first, *_failed(reasons, comparison))
     cause = wording.clause(reasons[0].message)

@@ -9,6 +9,7 @@ from typing import Literal
 from raggate.errors import ExitCode
 from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
+from raggate.models.early_stop import EarlyStop
 from raggate.models.outcome import EXIT_CODES, VerdictKind
 from raggate.models.recheck import LatencyCheck, Recheck, RecheckOutcome
 from raggate.models.run import Run
@@ -141,7 +142,7 @@ class Verdict:
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
     `missed` names those that must pass and do not, likewise. `evidence` is what a loss takes, and what there is.
     `recheck` tells how a regression was checked on the base, `latency` how long both took, where that was compared, and
-    `latency_note` says so where no reason does.
+    `latency_note` says so where no reason does. `early_stop` says why the run asked no further.
     """
 
     outcome: VerdictKind
@@ -156,6 +157,7 @@ class Verdict:
     recheck: RecheckOutcome | None = None
     latency: LatencyCheck | None = None
     latency_note: str = ""
+    early_stop: EarlyStop | None = None
 
     @property
     def exit_code(self) -> ExitCode:

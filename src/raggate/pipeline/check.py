@@ -37,6 +37,7 @@ from raggate.pipeline import (
     partial_check,
     previewing,
     run_directory,
+    stopping,
     stored_runs,
     trend,
 )
@@ -67,6 +68,8 @@ def check(request: Request) -> CheckResult:
         waivers.check_cases(inputs.config, inputs.golden, request.config_name)
         baseline = read_baseline(inputs, request.systems)
         selection = choose(request, inputs)
+        if selection is None:
+            stopping.refuse_flags(request, inputs.config)
         directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline, selection=selection)
         return judged(request, inputs, baseline, directory, measured, scorecard)
 

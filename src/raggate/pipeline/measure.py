@@ -25,7 +25,7 @@ from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import index_facts, judging, run_directory, run_order
+from raggate.pipeline import index_facts, judging, run_directory, run_order, stopping
 from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
@@ -89,6 +89,7 @@ def measure(
             workers=request.workers if boots == 1 else 1,
             kept=kept,
             cache=cache,
+            stopping=stopping.of_run(request, inputs, baseline, resumable, started),
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
@@ -107,6 +108,9 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         if kept is not None:
             kept.check_index(answers)
             finish = replace(finish, blank=kept.noted_in(finish.blank))
+        if part.stopping is not None and part.heard_enough:
+            answers.results, asked = part.stopping.kept(answers.results, len(part.cases))
+            finish = replace(finish, blank=replace(finish.blank, selection=asked), judge=judging.unjudged)
         finished = finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
         if kept is not None:
             kept.done()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from raggate.config.imported import RunConfig
-from raggate.gate import compare, selected, waivers
+from raggate.gate import compare, early_stop, selected, waivers
 from raggate.gate.invariants import invariants, list_drift
 from raggate.models.baseline import Baseline
 from raggate.models.run import Run
@@ -32,6 +32,8 @@ def review(
         settings: the configuration whose gate, invariants and waivers count.
         context: what is known beside the scores.
     """
+    waived = waivers.waiver_statuses(settings.waivers, run.started)
+    early = early_stop.shown_by(run, scorecard, baseline, settings.gate, waived) if selection.early else None
     run = replace(run, golden=selected.asked_of(run.golden, selection))
     scores = selected.without_slices(scorecard)
     incomparable = invariants.comparable(scores, baseline) if baseline is not None else ()
@@ -39,7 +41,6 @@ def review(
         incomparable = (*incomparable, selected.NO_QUESTIONS)
     elif baseline is not None:
         baseline = selected.of_these(baseline, selection, scores)
-    waived = waivers.waiver_statuses(settings.waivers, run.started)
     comparison = compare.compare(
         run,
         scores,
@@ -60,5 +61,6 @@ def review(
         stopped=run.stopped,
         interrupted=run.interrupted,
         waived=waived,
+        early=early,
     )
     return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context)

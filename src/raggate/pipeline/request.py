@@ -55,6 +55,7 @@ class Request:
         matched: whether a pattern names the configuration: without the file there is no such suite.
         answers: the directory of kept answers that may be taken in place of asking; None for none.
         keeps_answers: whether this run may keep its answers there, if nothing else is against it.
+        stops_early: whether `gate.early_stop` has a say.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -81,6 +82,7 @@ class Request:
     matched: bool = False
     answers: Path | None = None
     keeps_answers: bool = True
+    stops_early: bool = True
     created: Callable[[Path], None] = unheard
 
     @property
@@ -117,7 +119,7 @@ class Request:
         return " ".join([self.reproduce, *self._choosing(selection)])
 
     def _choosing(self, selection: Selection | None) -> list[str]:
-        if selection is None:
+        if selection is None or selection.early:
             return []
         return [(naming(selection.asked) or selection.words) if self.choice.failed else selection.words]
 

@@ -47,7 +47,7 @@ def further_reasons(review: Review) -> Iterator[Reason]:
 
 
 def _shown(reason: Reason, review: Review) -> bool:
-    """Say whether the table of metrics or the lists of questions show a reason."""
+    """Say whether the verdict's sentences, the table of metrics or the lists of questions show a reason."""
     if reason.code in {"worse", "below-floor"}:
         # one that is worse by questions that could not be compared is red for what no table has
         rows = [row.delta for row in formatting.main_rows(review.verdict.rows) if not row.by_others]
@@ -57,7 +57,7 @@ def _shown(reason: Reason, review: Review) -> bool:
         return (reason.case_id, reason.mode) in _listed(review)
     if reason.code == "question-worse":
         return any((flip.case_id, flip.mode) == (reason.case_id, reason.mode) for flip in review.comparison.flips)
-    return reason.code == "composite-worse"
+    return reason.code in {"composite-worse", "early-stop"}
 
 
 def _listed(review: Review) -> set[tuple[str | None, str | None]]:
