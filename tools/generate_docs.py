@@ -162,7 +162,7 @@ def cli_page() -> str:
     for title, names in cli.cli.sections(context).items():
         parts.append(f"## {title}")
         for name in names:
-            command = cli.cli.commands[name]
+            command = cli.cli.loaded()[name]
             parts += _helps(command, click.Context(command, info_name=name, parent=context), 3)
     return "\n\n".join(parts) + "\n"
 

@@ -42,6 +42,7 @@ _WORDS = {"string": "text", "integer": "whole number", "number": "number", "bool
 
 def commands() -> dict[str, click.Command]:
     """Give every command that does something, by what people type."""
+    cli.loaded()
     return dict(sorted(_below(cli, ())))
 
 

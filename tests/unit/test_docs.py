@@ -76,6 +76,7 @@ def called(page: Path) -> Iterator[str]:
 def unknown(line: str) -> str:
     """Give the first word of a command line that is no command or flag of raggate; nothing where all are."""
     words = re.split(r" [#|] ", line)[0].split()[1:]
+    main.cli.loaded()
     command: click.Command = main.cli
     for word in words:
         if word.startswith("--") or re.fullmatch("-[a-z]", word):

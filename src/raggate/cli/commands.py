@@ -1,90 +1,93 @@
-"""The commands that have a module of their own, and the sections in which `raggate --help` shows them all."""
+"""The commands: where each stands, and the sections in which `raggate --help` shows them."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from importlib import import_module
+
 import click
 
-from raggate.cli.baseline import baseline
-from raggate.cli.comment import comment
-from raggate.cli.demo import demo
-from raggate.cli.diff import diff
-from raggate.cli.gitlab_note import gitlab_note
-from raggate.cli.golden import golden
-from raggate.cli.init import init
-from raggate.cli.judge import judge
-from raggate.cli.label import label
-from raggate.cli.labels import labels
-from raggate.cli.lint import lint
-from raggate.cli.probe import probe
-from raggate.cli.prove import prove
-from raggate.cli.runs import runs
-from raggate.cli.shards import merge, plan
-from raggate.interop.convert_command import convert
-from raggate.interop.evaluate_command import evaluate
-from raggate.interop.export_command import export
-from raggate.interop.helloworld.command import helloworld
-from raggate.interop.kebab.command import kebab
-from raggate.interop.substrate.command import substrate
+from raggate.cli import output
 
-COMMANDS: tuple[click.Command, ...] = (
-    *(demo, diff, init, probe, golden, label),
-    *(lint, baseline, judge, prove, runs),
-    *(plan, merge),
-    *(comment, gitlab_note),
-)
-OTHER_SYSTEMS: tuple[click.Command, ...] = (convert, export, evaluate, labels, helloworld, kebab, substrate)
+GATE = {
+    "demo": "raggate.cli.demo",
+    "init": "raggate.cli.init",
+    "probe": "raggate.cli.probe",
+    "golden": "raggate.cli.golden",
+    "label": "raggate.cli.label",
+    "lint": "raggate.cli.lint",
+    "check": "raggate.cli.main",
+    "diff": "raggate.cli.diff",
+    "plan": "raggate.cli.shards",
+    "run": "raggate.cli.main",
+    "merge": "raggate.cli.shards",
+    "calibrate": "raggate.cli.main",
+    "judge": "raggate.cli.judge",
+    "score": "raggate.cli.main",
+    "compare": "raggate.cli.main",
+    "report": "raggate.cli.main",
+    "runs": "raggate.cli.runs",
+    "promote": "raggate.cli.main",
+    "baseline": "raggate.cli.baseline",
+    "prove": "raggate.cli.prove",
+    "comment": "raggate.cli.comment",
+    "gitlab-note": "raggate.cli.gitlab_note",
+}
+"""The gate's own commands as they are met: set up, gate, look closer, promote; and the modules that they stand in."""
+OTHER_SYSTEMS = {
+    "convert": "raggate.interop.convert_command",
+    "export": "raggate.interop.export_command",
+    "evaluate": "raggate.interop.evaluate_command",
+    "labels": "raggate.cli.labels",
+    "helloworld": "raggate.interop.helloworld.command",
+    "kebab": "raggate.interop.kebab.command",
+    "substrate": "raggate.interop.substrate.command",
+}
 """What serves moving in from other systems, and living beside them."""
-
-_ORDER = (
-    "demo",
-    "init",
-    "probe",
-    "golden",
-    "label",
-    "lint",
-    "check",
-    "diff",
-    "plan",
-    "run",
-    "merge",
-    "calibrate",
-    "judge",
-    "score",
-    "compare",
-    "report",
-    "runs",
-    "promote",
-    "baseline",
-    "prove",
-    "comment",
-    "gitlab-note",
-)
-"""The gate's own commands as they are met: set up, gate, look closer, promote."""
+_MODULES = {**GATE, **OTHER_SYSTEMS}
 
 
 class Sections(click.Group):
-    """A group whose help shows the gate's commands first, and other systems in a section of their own."""
+    """A group whose help shows the gate's commands first, and other systems in a section of their own.
+
+    The others are a sixth of the start of a command, so each is loaded when it is asked for.
+    """
+
+    def loaded(self) -> Mapping[str, click.Command]:
+        """Load all commands, and give them by name."""
+        for name in _MODULES:
+            self._load(name)
+        return self.commands
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """Give a command. The message for one that is none names those that are spelled alike, of all."""
+        if cmd_name in _MODULES:
+            self._load(cmd_name)
+        else:
+            self.loaded()
+        return super().get_command(ctx, cmd_name)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """Name the commands in the order of the help."""
-        names = [*_ORDER, *(command.name or "" for command in OTHER_SYSTEMS)]
-        return sorted(super().list_commands(ctx), key=names.index)
+        return list(_MODULES)
 
     def sections(self, ctx: click.Context) -> dict[str, list[str]]:
         """Give the names of the commands by the title of their section."""
-        names = self.list_commands(ctx)
-        others = {command.name for command in OTHER_SYSTEMS}
-        return {
-            "Commands": [name for name in names if name not in others],
-            "Other systems": [name for name in names if name in others],
-        }
+        return {"Commands": list(GATE), "Other systems": list(OTHER_SYSTEMS)}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, their columns as wide in one as in the other."""
-        width = max(len(name) for name in self.commands)
+        commands = self.loaded()
+        width = max(len(name) for name in commands)
         for title, names in self.sections(ctx).items():
-            rows = [(name.ljust(width), self.commands[name]) for name in names]
+            rows = [(name.ljust(width), commands[name]) for name in names]
             with formatter.section(title):
                 formatter.write_dl(
                     [(name, command.get_short_help_str(formatter.width - 6 - width)) for name, command in rows]
                 )
+
+    def _load(self, name: str) -> None:
+        if name not in self.commands:
+            command = getattr(import_module(_MODULES[name]), name.replace("-", "_"))
+            output.add_flags(command)
+            self.add_command(command)

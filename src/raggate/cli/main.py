@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import click
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output, shards, suites, watching
-from raggate.cli.commands import COMMANDS, OTHER_SYSTEMS, Sections
+from raggate.cli import choosing, console, options, output, suites, watching
+from raggate.cli.commands import Sections
 from raggate.cli.options import API, PATH
 from raggate.cli.requests import request_of
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -152,6 +152,8 @@ def run(*, plan_file: Path | None, shard: str | None, **flags: Any) -> Answer[Me
 
     request = request_of(choosing.taken(flags), **flags)
     if plan_file is not None:
+        from raggate.cli import shards
+
         return shards.run_shard(request, plan_file, shard)
     if shard is not None:
         raise UsageError("--shard needs --plan", hint="Make a plan first: `raggate plan --shards N`.")
@@ -311,6 +313,4 @@ def _verdict(review: Review, directory: Path) -> Answer[Verdict]:
     return Answer(verdict_of(review, directory), int(review.verdict.exit_code))
 
 
-for _command in (*COMMANDS, *OTHER_SYSTEMS):
-    cli.add_command(_command)
 output.add_flags(cli)

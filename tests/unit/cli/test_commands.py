@@ -2,18 +2,43 @@
 
 from __future__ import annotations
 
+import inspect
+import subprocess
+import sys
+
 import click
 from click.testing import CliRunner
 
-from raggate.cli.commands import OTHER_SYSTEMS
+from raggate.cli.commands import GATE, OTHER_SYSTEMS
 from raggate.cli.main import cli
 
 
 def test_every_command_stands_in_one_section() -> None:
     """No command is left out of the help, and none stands in it twice."""
     sections = cli.sections(click.Context(cli))
-    assert sorted(name for names in sections.values() for name in names) == sorted(cli.commands)
-    assert sections["Other systems"] == [command.name for command in OTHER_SYSTEMS]
+    assert [name for names in sections.values() for name in names] == [*GATE, *OTHER_SYSTEMS]
+    assert sorted(cli.loaded()) == sorted([*GATE, *OTHER_SYSTEMS])
+
+
+def test_every_command_stands_in_its_module() -> None:
+    """The table says where a command is made, so that no other module is loaded for it."""
+    for name, module in {**GATE, **OTHER_SYSTEMS}.items():
+        command = cli.loaded()[name]
+        assert command.name == name
+        assert inspect.unwrap(command.callback).__module__ == module
+
+
+def test_a_command_loads_no_other() -> None:
+    """Starting one command does not read the modules of all, which is a sixth of the start."""
+    program = "import sys; from raggate.cli.main import cli; cli.get_command(None, 'lint'); print(*sys.modules)"
+    words = [sys.executable, "-c", program]
+    modules = subprocess.run(words, capture_output=True, check=True, text=True).stdout.split()
+    assert {*GATE.values(), *OTHER_SYSTEMS.values()} & {*modules} == {"raggate.cli.main", "raggate.cli.lint"}
+
+
+def test_a_misspelled_command() -> None:
+    """The message names commands of all modules that are spelled alike."""
+    assert "Did you mean 'evaluate'?" in CliRunner().invoke(cli, ["evaluat"]).output
 
 
 def test_the_gate_comes_first() -> None:

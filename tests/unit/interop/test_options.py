@@ -23,6 +23,7 @@ def fractions(command: click.Command, *words: str) -> Iterator[tuple[str, ...]]:
             yield (*words, parameter.opts[0])
 
 
+cli.loaded()
 OPTIONS = list(fractions(cli))
 
 
