@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from raggate.gate.statistics.beta import binomial_tail
-from raggate.labels.intervals import wilson
 from raggate.models.baseline import Baseline
 from raggate.models.judging_quality import highest
 from raggate.models.scorecard import EPSILON
@@ -63,6 +62,9 @@ def explained(band: Band, asked: int) -> int:
         band: how far the values moved that were seen; of at least one question.
         asked: how many questions have the metric.
     """
+    # loaded with the nouns of labels, and needed for noisy APIs alone
+    from raggate.labels.intervals import wilson
+
     moved = min(band.moved or 0.0, band.cases)
     share = wilson(moved, band.cases).lower / 2 if moved > EPSILON else 0.0
     most = 0
