@@ -116,6 +116,8 @@ class _Server(ThreadingHTTPServer):
 
 class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
+    # head and body in one packet: the second of two would wait 40 ms for an acknowledgement
+    wbufsize = -1
 
     def do_POST(self) -> None:
         """Answer a request."""
