@@ -20,8 +20,8 @@ from raggate.github.rest.gitea import Gitea as GiteaClient
 from raggate.text.jsonio import loads
 
 SOMEBODY = Person("ada", "ada@example.org", "2026-01-01T00:00:00Z", 1767225600)
-JOB = "gitea-actions"
-"""Who writes with the token of a job, which may not ask for its own user."""
+JOB = "of-a-job"
+"""The token of a job, which may not ask for its own user."""
 
 
 class Refusal(Exception):
@@ -52,7 +52,7 @@ class FakeGitea:
     issues: dict[int, dict[str, Any]] = field(default_factory=dict)
     comments: dict[int, dict[str, Any]] = field(default_factory=dict)
     statuses: dict[str, list[dict[str, Any]]] = field(default_factory=dict)
-    logins: dict[str, str] = field(default_factory=lambda: {"of-ada": "ada", "of-bob": "bob", "of-a-job": JOB})
+    logins: dict[str, str] = field(default_factory=lambda: {"of-ada": "ada", "of-bob": "bob"})
     requests: list[tuple[str, str]] = field(default_factory=list)
     faults: list[tuple[str, str, int, bool]] = field(default_factory=list)
     before: list[tuple[str, str, Callable[[FakeGitea], None]]] = field(default_factory=list)
@@ -61,6 +61,16 @@ class FakeGitea:
     def __post_init__(self) -> None:
         """Begin with one file."""
         self.branches["main"] = self._commit({"README.md": b"# notes\n"}, [], "Initial commit")
+
+    @property
+    def is_forgejo(self) -> bool:
+        """Whether it is a Forgejo, which names the Gitea that it came from."""
+        return "+gitea-" in self.version
+
+    @property
+    def robot(self) -> str:
+        """Give the login that a job's token has."""
+        return "forgejo-actions" if self.is_forgejo else "gitea-actions"
 
     @property
     def server(self) -> FakeGitea:
@@ -125,13 +135,14 @@ class FakeGitea:
         return httpx.Response(204) if result is None else httpx.Response(200, json=result)
 
     def _carried_out(self, request: httpx.Request, path: str) -> Any:
-        login = self.logins.get(request.headers.get("authorization", "").removeprefix("Bearer "))
+        token = request.headers.get("authorization", "").removeprefix("Bearer ")
+        login = self.robot if token == JOB else self.logins.get(token)
         if login is None:
             raise Refusal(401, "token is required")
         if path == "/version":
             return {"version": self.version}
         if path == "/user":
-            if login == JOB:
+            if token == JOB:
                 raise Refusal(403, "not a person")
             return {"id": 1, "login": login, "username": login}
         rest = path.removeprefix(f"/repos/ada/{self.name}")
@@ -219,7 +230,9 @@ def _tree(fake: FakeGitea, names: tuple[str, ...], _: Any, query: httpx.QueryPar
         }
         for path, (mode, sha) in part
     ]
-    return {"sha": names[0], "tree": entries, "truncated": page * size < len(listed), "total_count": len(listed)}
+    # Forgejo means the list, not what comes after the page
+    truncated = (size if fake.is_forgejo else page * size) < len(listed)
+    return {"sha": names[0], "tree": entries or None, "truncated": truncated, "total_count": len(listed)}
 
 
 def _blob(fake: FakeGitea, names: tuple[str, ...], *_: Any) -> Any:

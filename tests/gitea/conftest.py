@@ -1,4 +1,4 @@
-"""A real Gitea, which `make gitea` builds and nobody commits; with RAGGATE_REQUIRE_GITEA=1 it must be there."""
+"""A real Gitea and a real Forgejo, which `make gitea` builds; with RAGGATE_REQUIRE_GITEA=1 both must be there."""
 
 from __future__ import annotations
 
@@ -12,18 +12,20 @@ import pytest
 
 from gitea.server import Forge, Gitea, running
 
-BUILT = Path(__file__).parents[2] / ".venv" / "gitea"
+BUILT = Path(__file__).parents[2] / ".venv"
 
 
-@pytest.fixture(scope="session")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gitea]:
-    """Start the server once."""
-    if not (BUILT / "ready").exists():
-        why = "GITEA IS NOT BUILT, SO THE CLIENT IS NOT TRIED AGAINST IT HERE: run make gitea"
+@pytest.fixture(scope="session", params=["gitea", "forgejo"])
+def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Gitea]:
+    """Start each of the two servers once."""
+    name = str(request.param)
+    built = BUILT / name
+    if not (built / "ready").exists():
+        why = f"{name.upper()} IS NOT BUILT, SO THE CLIENT IS NOT TRIED AGAINST IT HERE: run make gitea"
         if os.environ.get("RAGGATE_REQUIRE_GITEA") == "1":
             pytest.fail(f"{why} (RAGGATE_REQUIRE_GITEA=1)")
         pytest.skip(why)
-    with running(BUILT / "gitea", BUILT / "source", tmp_path_factory.mktemp("gitea")) as gitea:
+    with running(built / name, built / "source", tmp_path_factory.mktemp(name)) as gitea:
         yield gitea
 
 

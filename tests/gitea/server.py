@@ -1,4 +1,4 @@
-"""A real Gitea on loopback, in a directory of its own: its API, a job's token, and repositories to write to."""
+"""A real Gitea or Forgejo on loopback, in a directory of its own: its API, tokens of jobs, repositories to write to."""
 
 from __future__ import annotations
 
@@ -76,6 +76,11 @@ class Gitea:
         """Give the program's environment."""
         return {"PATH": os.environ["PATH"], "HOME": str(self.root), "GITEA_WORK_DIR": str(self.root)}
 
+    @property
+    def robot(self) -> str:
+        """Give the login that a job's token has."""
+        return f"{self.program.name}-actions"
+
     def user(self, name: str) -> str:
         """Make a person, and give a token."""
         words = ("--username", name, "--email", f"{name}@example.org", "--random-password")
@@ -98,8 +103,18 @@ class Forge:
         answer = httpx.request(
             method, f"{self.server.api_url}/repos/ada/{self.name}{path}", json=body, headers=headers, timeout=60
         )
+        if answer.status_code == 500 and path.endswith("/comments"):
+            # this Forgejo fails in its webhooks once the comment of somebody who may not write stands there
+            (*_, comment) = self.call("GET", path)
+            assert comment["body"] == dict(body or {})["body"]  # type: ignore[call-overload]
+            return comment
         assert answer.is_success, (answer.status_code, answer.text)
         return answer.json() if answer.content else None
+
+    @property
+    def robot(self) -> str:
+        """Give the login that a job's token has."""
+        return self.server.robot
 
     def client(self, token: str = "") -> GiteaClient:
         """Give raggate's client of it, which does not wait."""

@@ -130,7 +130,10 @@ class Gitea(GitHub):
                 # git's empty tree has a list of its own
                 return {"tree": entries if page > 1 else more or [], "truncated": page > 1}
             entries += more
-            page, truncated = page + 1, part.get("truncated") is not False
+            total = part.get("total_count")
+            # Forgejo calls the last page of a long list truncated too
+            ended = part.get("truncated") is False or (type(total) is int and len(entries) >= total)
+            page, truncated = page + 1, not ended
         return {"tree": entries, "truncated": truncated}
 
     def _relation(self, base: str, commit: str, head: str) -> str:
