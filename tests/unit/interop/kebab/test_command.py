@@ -16,7 +16,7 @@ from kebab_builders import answer, hit, jsonl, query, row, three_queries, three_
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.kebab import golden as kebab_golden
 from raggate.interop.kebab.command import kebab
-from raggate.pipeline import run_directory
+from raggate.pipeline import results_file, run_directory
 
 TABLE = """\
 hit_at_1                 0.3333
@@ -139,7 +139,7 @@ def test_groundedness_by_either_rule(folder: Path) -> None:
 def read_run(directory: str) -> tuple[dict[str, Any], list[dict[str, Any]]]:
     """Give the configuration and the results of a raggate run directory."""
     path = Path(directory)
-    lines = (path / "results.jsonl").read_text().splitlines()
+    _, lines = results_file.lines(path)
     return json.loads((path / "config.json").read_text()), [json.loads(line) for line in lines]
 
 
