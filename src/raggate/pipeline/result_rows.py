@@ -35,6 +35,9 @@ from raggate.text.shapes import Shape
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
 
+MOST_PLACES = 1 << 26
+"""Questions times modes times repetitions; each takes four bytes while rows are read."""
+
 HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
 
@@ -81,6 +84,8 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
         case, item = _read_row(line, f"{name}:{number}", known)
         repeat, mode = item.result.repeat, item.result.mode
         if (repeat, mode) not in rows:
+            if (len(rows) + 1) * len(known) > MOST_PLACES:
+                raise UsageError(f"{name}:{number}: mode {quoted(mode)}: too many modes and repetitions to be read")
             rows[repeat, mode] = array("I", [0]) * len(known)
         if first := rows[repeat, mode][case]:
             raise UsageError(f"{name}:{number}: {quoted(item.case.id)} is already in line {first}")
