@@ -137,6 +137,8 @@ def serving(binary: Path, folder: Path) -> Iterator[None]:
     api = subprocess.Popen([binary, f"127.0.0.1:{PORT}", folder / "chunks.jsonl"])
     try:
         for _ in range(200):
+            if api.poll() is not None:
+                raise SystemExit(f"the API did not start: does something listen on {URL}?")
             try:
                 httpx.get(f"{URL}/api/health", trust_env=False)
                 break
