@@ -269,6 +269,20 @@ def test_a_call_that_fails_sets_all_aside(suite: Project, kept: Path, api: Fake,
     assert f"{one} (" in left_aside(suite, kept, api, tmp_path / "out")
 
 
+def test_an_api_that_ranks_otherwise_each_time_today_has_no_kept_answers(
+    suite: Project, kept: Path, api: Fake, tmp_path: Path
+) -> None:
+    """Its first answers are as before and its second ones are not: what it would say to the rest, nobody knows."""
+    api.noisy = True
+    assert "is answered otherwise when asked again" in left_aside(suite, kept, api, tmp_path / "out")
+
+
+def test_a_second_call_that_fails_sets_all_aside(suite: Project, kept: Path, api: Fake, tmp_path: Path) -> None:
+    """An API that answers each question once and no more is asked everything too."""
+    api.fails = lambda case: len({*api.calls}) < len(api.calls)
+    assert "got no answer" in left_aside(suite, kept, api, tmp_path / "out")
+
+
 def test_an_api_that_changed_altogether_is_seen_whatever_is_drawn(
     suite: Project, kept: Path, api: Fake, tmp_path: Path
 ) -> None:

@@ -116,7 +116,7 @@ class Part:
             stopped = self._ask_in_processes(up, answers, progress)
         else:
             stopped = self._ask_here(boot, up, answers, progress)
-        if stopped is None and self.again and not self.heard_enough:
+        if stopped is None and self.again and self.cache is None and not self.heard_enough:
             ask_again(self.request, self.inputs, up, answers)
         return stopped
 
@@ -157,6 +157,9 @@ class Part:
             return ask(questions)
         stopped = ask(self.cache.left(up, questions, answers))
         if stopped is None:
+            if self.again:
+                # before kept answers are taken: an API that ranks otherwise each time today has none
+                ask_again(self.request, self.inputs, up, answers)
             answers.results.extend(self.cache.taken(answers))
             stopped = ask(self.cache.untaken(answers))
         else:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from secrets import SystemRandom
 
@@ -85,7 +86,7 @@ class AnswerCache:
         if self._file is None:
             self._say_aside()
             return questions
-        kept = [question for question in questions if self._kept(*question) is not None]
+        kept = [(case, mode) for case, mode in questions if self._kept(mode, case.id) is not None]
         # what is asked twice tells whether the API ranks alike each time, which no kept answer can
         twice = drawn(self.inputs)
         free = [(case, mode) for case, mode in kept if (mode, case.id) not in twice]
@@ -102,13 +103,17 @@ class AnswerCache:
     def taken(self, answers: PartialRun) -> Iterator[Result]:
         """Give the kept answers that are taken, now that the others were asked, and note of which run they are.
 
-        There are none where a question came out otherwise than before, or any call failed.
+        There are none where a question came out otherwise than before, or when asked again, or any call failed.
         """
         if self._file is None:
             return
-        for result in answers.results:
-            before = self._file.at(self._marks.get((result.mode, result.case_id)))
-            how = "got no answer" if result.response is None else "is answered otherwise than before"
+        first = {(result.mode, result.case_id): result for result in answers.sampled or ()}
+        asked = chain(
+            ((self._kept(result.mode, result.case_id), result, "than before") for result in answers.results),
+            ((first.get((result.mode, result.case_id)), result, "when asked again") for result in answers.again),
+        )
+        for before, result, when in asked:
+            how = "got no answer" if result.response is None else f"is answered otherwise {when}"
             if result.response is None or (before is not None and not _alike(before, result)):
                 self.aside = f"{cut(result.case_id)} ({cut(result.mode)}) {how}"
                 self._say_aside()
@@ -116,7 +121,7 @@ class AnswerCache:
         if self._taken:
             answers.kept_from = self._file.header.origin
         for case, mode in self._taken:
-            kept = self._kept(case, mode)
+            kept = self._kept(mode, case.id)
             if kept is not None and kept.response is not None:
                 yield Result(
                     case_id=case.id,
@@ -185,8 +190,8 @@ class AnswerCache:
             "passed": {name: environment.get(name) for name in sorted(names)},
         }
 
-    def _kept(self, case: Case, mode: str) -> Result | None:
-        return None if self._file is None else self._file.at(self._marks.get((mode, case.id)))
+    def _kept(self, mode: str, case_id: str) -> Result | None:
+        return None if self._file is None else self._file.at(self._marks.get((mode, case_id)))
 
     def _believed(self, answers: PartialRun) -> KeptFile | None:
         """Read what is there, unless it must not be taken, and then note why."""
