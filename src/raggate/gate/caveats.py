@@ -10,7 +10,7 @@ from raggate.gate.causes import index_losses
 from raggate.models.comparison import Comparison
 from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.provenance import KeptFrom, commit_words
-from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, mostly
+from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Operations, mostly
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.text.numbers import counted, setting
 from raggate.text.quote import cut
@@ -134,12 +134,7 @@ def kept_answers(comparison: Comparison) -> Iterator[Reason]:
     """Say which answers were not asked for in this run, or why all were though there were some."""
     operations = comparison.scorecard.operations
     if operations is not None and operations.kept:
-        yield Reason(
-            "kept-answers",
-            f"{_were(operations.kept)} not asked now: {_source(comparison.kept_from)} had the same images, notes and "
-            f"requests, and its answers count; of {counted(operations.calls, 'question')} that were asked, those that "
-            "it had answered came out alike, and times are of these calls alone",
-        )
+        yield Reason("kept-answers", _kept(operations, comparison.kept_from))
     elif comparison.kept_aside:
         yield Reason("kept-aside", f"kept answers had no part in it: {cut(comparison.kept_aside)}")
 
@@ -148,8 +143,16 @@ def _were(number: int) -> str:
     return f"{counted(number, 'question')} {'was' if number == 1 else 'were'}"
 
 
-def _source(origin: KeptFrom | None) -> str:
+def _kept(operations: Operations, origin: KeptFrom | None) -> str:
     if origin is None:
-        return "an earlier run"
+        # an artifact's own claim: its seals, and what it compared, nobody has seen here
+        return (
+            f"the run itself says that {_were(operations.kept)} not asked in it but answered in an earlier one; "
+            f"nothing vouches for that, and times are of the {counted(operations.calls, 'other call')} alone"
+        )
     at = f" at {commit_words(origin.commit)}" if origin.commit else ""
-    return f"run {cut(origin.run, limit=40)} of {cut(origin.asked, limit=25)}{at}"
+    return (
+        f"{_were(operations.kept)} not asked now: run {cut(origin.run, limit=40)} of {cut(origin.asked, limit=25)}{at} "
+        f"had the same images, notes and requests, and its answers count; of {counted(operations.calls, 'question')} "
+        "that were asked, those that it had answered came out alike, and times are of these calls alone"
+    )

@@ -40,15 +40,14 @@ ORIGIN = KeptFrom(run="20260102_030405", asked="2026-01-02T03:04:05Z", commit="a
             1,
             2,
             {},
-            "1 question was not asked now: an earlier run had the same images, notes and requests, and its answers "
-            "count; of 2 questions that were asked, those that it had answered came out alike, and times are of these "
-            "calls alone",
+            "the run itself says that 1 question was not asked in it but answered in an earlier one; nothing vouches "
+            "for that, and times are of the 2 other calls alone",
         ),
         (0, 9, {"kept_aside": "q1 is\notherwise"}, "kept answers had no part in it: q1 is otherwise"),
     ],
 )
 def test_kept_answers_are_told(kept: int, calls: int, fields: dict[str, Any], message: str | None) -> None:
-    """How many answers are another run's, of which, and what was asked; or why none was taken."""
+    """How many answers are another run's, of which, and what was asked; or why none was. A claim is told as one."""
     operations = replace(make_operations(calls), kept=kept)
     scorecard = replace(make_scorecard(make_case_score()), operations=operations)
     comparison = make_comparison(scorecard=scorecard, **fields)
