@@ -66,6 +66,16 @@ def test_the_suite_that_is_named(talk: Conversation, words: str, waived: tuple[s
     assert proposed(talk) == [waived]
 
 
+def test_a_suite_that_has_moved_since_is_the_one_that_is_waived(talk: Conversation) -> None:
+    """The waiver goes to the suite of that name as the base branch has it now, which the pull request is behind."""
+    moved = {
+        f"services/{name}/raggate.yml": CONFIG.format(suite=suite) for name, suite in (("pay", "web"), ("web", "pay"))
+    }
+    talk.repository.add_commit(moved, [talk.repository.pulls[7].base_sha], branch="main")
+    talk.say(f"/raggate waive pay: q17 {UNTIL}")
+    assert proposed(talk) == [("web", "q17")]
+
+
 @pytest.mark.parametrize(
     "words", ["q17", "mine: q17", "WEB: q17", "web q17", "services/web/raggate.yml: q17", "web:q17"]
 )

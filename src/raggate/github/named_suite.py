@@ -20,7 +20,7 @@ _SHOWN = 20
 def choose(
     repository: Repository, gate: ForkRun, configs: Sequence[str], pull: Pull, command: Command
 ) -> tuple[ForkRun, str] | Reply:
-    """Find the suite among those of the pull request's base commit, by the words `SUITE: …` at the beginning.
+    """Find the suite among those of the base commit, for `waive` of the base branch, by `SUITE: …` at the beginning.
 
     Args:
         repository: where the pull request goes into.
@@ -37,8 +37,10 @@ def choose(
     """
     if not configs:
         return gate, command.argument
+    # a waiver is added to the configuration that the base branch has by now, where the names may have moved
+    base = (command.name == "waive" and repository.head_of(pull.base_ref)) or pull.base_sha
     remote = sources.Remote(workspace=gate.workspace, objects=Objects(repository))
-    suites = {suite.suite: suite for suite in suite_list.find(configs, against=pull.base_sha, remote=remote, among=())}
+    suites = {suite.suite: suite for suite in suite_list.find(configs, against=base, remote=remote, among=())}
     name, _, rest = command.argument.partition(": ")
     if rest and name in suites:
         suite, argument = suites[name], rest.strip()
