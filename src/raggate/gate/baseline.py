@@ -152,7 +152,7 @@ def read(
     if len(content) > MAX_BYTES:
         raise FileError(source, f"larger than {MAX_BYTES} bytes, and not as raggate writes it", hint=_REPAIR)
     try:
-        value = loads(content.whole())
+        value = loads(document := content.whole())
     except ValueError as error:
         raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
     if isinstance(value, dict):
@@ -167,7 +167,7 @@ def read(
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
-    if problem := baseline_integrity.problem(value):
+    if problem := baseline_integrity.problem(value, document):
         raise FileError(source, problem, hint=_WHOLE)
     return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
 

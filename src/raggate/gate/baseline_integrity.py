@@ -9,7 +9,7 @@ from typing import Any
 
 from raggate.models.judging_quality import highest
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import dumps, key_twice
 from raggate.text.numbers import setting, written
 from raggate.text.quote import cut, quoted
 
@@ -61,13 +61,23 @@ def digested(document: bytes) -> bytes:
     return _WHOLE.sub(b"", document)
 
 
-def problem(content: Mapping[str, Any]) -> str | None:
+def problem(content: Mapping[str, Any], document: bytes) -> str | None:
     """Say what is wrong with a baseline whose layout is right, None when nothing is.
+
+    Args:
+        content: what is read of it.
+        document: the JSON that it is read from.
 
     A file that somebody edited does not have the digest of its content. One from before there was a digest is held to
     itself alone: its means and counts are those of its cases.
     """
-    if content.get("digest", own := digest(content)) != own:
+    try:
+        if (twice := key_twice(document)) is not None:
+            return f"changed by hand: the key {quoted(twice)} stands twice in one place"
+        own = digest(content)
+    except (ValueError, TypeError):
+        return "damaged: it is nested too deeply"
+    if content.get("digest", own) != own:
         return "changed by hand: its digest is not that of its content"
     contradiction = next(_contradictions(content), None)
     return None if contradiction is None else f"damaged at {contradiction}"

@@ -8,12 +8,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from raggate.gate.baseline_integrity import RunningDigest
+from raggate.gate.baseline_integrity import RunningDigest, digested
 from raggate.models.judging_quality import highest
 from raggate.models.score_packing import SCORES
 from raggate.models.scorecard import EPSILON, CaseScore, Direction
 from raggate.scoring.slice_means import SliceMeans
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import dumps, key_twice, loads
 from raggate.text.long_sequence import LongSequence
 
 MOST_LINE_BYTES = 1 << 20
@@ -86,6 +86,9 @@ class _Cases:
 
     def add(self, line: bytes) -> None:
         """Take a case by its line."""
+        # what is not as raggate writes it may show people another value than the one that counts
+        if digested(dumps(loads(line))) != digested(line):
+            raise _OtherwiseError
         case = self._case_of(line)
         # by which none is there twice
         if (case.mode, case.case_id) <= self._before or len(set(case.slices)) < len(case.slices):
@@ -137,7 +140,7 @@ def _together(lines: Iterator[bytes]) -> bytes:
 def _rest(data: bytes) -> dict[str, Any]:
     """Read what stands before or after the cases."""
     content = loads(data)
-    if not isinstance(content, dict):
+    if not isinstance(content, dict) or key_twice(data) is not None:
         raise _OtherwiseError
     return content
 

@@ -83,6 +83,32 @@ def loads(data: bytes | str) -> Any:
         raise ValueError(f"{error.msg} at {line}column {error.colno}") from None
 
 
+def key_twice(document: bytes) -> str | None:
+    """Give a key that stands twice in one object of JSON that `loads` has read; None where there is none.
+
+    It reads the last, and whoever looks at the file may see another.
+
+    Raises:
+        ValueError: when the document is nested too deeply to be looked through.
+    """
+    import json
+
+    twice: list[str] = []
+
+    def look(pairs: list[tuple[str, object]]) -> None:
+        names: set[str] = set()
+        for name, _ in pairs:
+            if name in names:
+                twice.append(name)
+            names.add(name)
+
+    try:
+        json.loads(document, object_pairs_hook=look)
+    except RecursionError:
+        raise ValueError("nested too deeply") from None
+    return twice[0] if twice else None
+
+
 def _not_utf8(data: bytes | str) -> int | None:
     """Give the place of the first byte that is no UTF-8; the parser speaks of surrogates then, which nobody wrote."""
     if isinstance(data, str):

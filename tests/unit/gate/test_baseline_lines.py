@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_case_score, make_scorecard
+from raggate.errors import FileError
 from raggate.gate import baseline, baseline_integrity, baseline_lines
 from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction, ListEntry
@@ -99,6 +100,70 @@ def test_anything_else_is_left_to_the_whole(edit: Callable[[str], str]) -> None:
     assert by_lines(edit(unedited.decode()).encode()) is None
 
 
+def signed_by_lines(text: str) -> bytes:
+    """Give an edited file the digest of its lines as they stand."""
+    digest = baseline_integrity.RunningDigest()
+    before, rest = text.split('  "cases": [\n')
+    lines, after = rest.split("\n  ],\n")
+    value = json.loads(f'{before}  "cases": []\n}}')
+    later = json.loads("{" + after)
+    for key in sorted(value.keys() - {"cases"}):
+        digest.add(key, value[key])
+    for _ in digest.add_cases(line.strip().removesuffix(",").encode() for line in lines.split("\n")):
+        pass
+    for key in sorted(later.keys() - {"digest"}):
+        digest.add(key, later[key])
+    return text.replace(later["digest"], digest.of_all()).encode()
+
+
+TWICE = {
+    "a value": ('"values":{"hit_at_5":1.0', '"values":{"hit_at_5":0.0,"hit_at_5":1.0'),
+    "a value by an escape": ('"values":{"hit_at_5":1.0', '"values":{"hit_at\\u005f5":0.0,"hit_at_5":1.0'),
+    "all values": ('"values":{', '"values":{"hit_at_5":0.0},"values":{'),
+    "an id": ('"id":"q0"', '"id":"q7","id":"q0"'),
+    "whether it must pass": ('"must_pass":false', '"must_pass":true,"must_pass":false'),
+    "a mean": ('{"hit_at_5":[1.0,2]', '{"hit_at_5":[0.5,2],"hit_at_5":[1.0,2]'),
+    "all means": ('  "aggregates": {', '  "aggregates": {},\n  "aggregates": {'),
+    "a count": ('"overall": 2', '"overall": 9,\n      "overall": 2'),
+}
+
+
+@pytest.mark.parametrize("edit", TWICE.values(), ids=TWICE)
+def test_a_key_that_stands_twice_is_refused(edit: tuple[str, str]) -> None:
+    """Of two values people may see one in a diff and the gate count the other: neither does, whatever the digest."""
+    text = file_of(*[{"hit_at_5": 1.0, "wrong_rate": 0.5}] * 4).decode()
+    assert by_lines(signed_by_lines(text)) is not None
+    edited = text.replace(*edit, 1)
+    assert edited != text
+    for data in (signed_by_lines(edited), signed(lambda _: edited)):
+        assert by_lines(data) is None
+        # means alone tell nothing of cases
+        for read in (baseline.read, baseline.read_means)[: 1 if '"cases": [\n' in text.split(edit[0])[0] else 2]:
+            with pytest.raises(FileError, match=r"changed by hand: the key .* stands twice in one place"):
+                read(LongBytes([data]), "b.json", DIRECTIONS)
+
+
+def test_a_case_that_is_written_otherwise_is_read_with_the_whole() -> None:
+    """A line that means the same and is not as raggate writes it has no say: the digest is of what raggate writes."""
+    text = file_of(*[{"hit_at_5": 1.0, "wrong_rate": 0.5}] * 4).decode()
+    for other in ('"hit_at_5":1e0', '"hit_at_5": 1.0', '"hit\\u005fat_5":1.0'):
+        edited = text.replace('"values":{"hit_at_5":1.0', f'"values":{{{other}', 1)
+        assert by_lines(signed_by_lines(edited)) is None
+        whole = signed(lambda _, edited=edited: edited)  # type: ignore[misc]
+        assert list(baseline.read(whole, "b.json", DIRECTIONS).scorecard.cases) == list(
+            baseline.read(text.encode(), "b.json", DIRECTIONS).scorecard.cases
+        )
+
+
+@pytest.mark.parametrize("depth", [300, 900, 5000])
+def test_what_is_nested_too_deeply_is_refused(depth: int) -> None:
+    """A baseline is refused with a message at any depth."""
+    text = file_of({"hit_at_5": 1.0, "wrong_rate": 0.5}).decode()
+    deep = text.replace('"provenance": {', f'"provenance": {{"x":{"[" * depth}{"]" * depth},', 1)
+    with pytest.raises(FileError, match=r"nested too deeply|depth limit exceeded"):
+        baseline.read(deep.encode(), "b.json", DIRECTIONS)
+
+
 @given(st.binary(max_size=40), st.integers(0, 3000))
 def test_no_bytes_break_it(noise: bytes, place: int) -> None:
     """Whatever stands in the middle of a file, it is read or left."""
@@ -109,5 +174,5 @@ def test_no_bytes_break_it(noise: bytes, place: int) -> None:
             io.BytesIO(edited), lambda line: baseline._case(baseline._CASE.validate_json(line))
         )
     ) is not None:
-        assert baseline_integrity.problem(json.loads(edited)) is None
+        assert baseline_integrity.problem(json.loads(edited), edited) is None
         assert len(parts.cases) == 1
