@@ -258,6 +258,23 @@ def test_a_change_takes_no_suite_off_the_list(stage: Stage, measured: Measured) 
     assert "takes this suite off the list" in visible(stage.comment)
 
 
+def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage, measured: Measured) -> None:
+    """A pattern is matched by asking GitHub, which answers all jobs of a repository a thousand times an hour."""
+    stage.change({f"services/{number}/file": str(number) for number in range(1000)})
+    assert stage.relay(folders(measured.runs)) == {}
+    assert "fits more than 300 directories that the change has otherwise" in visible(stage.comment)
+    assert len(stage.fake.calls("git/get-tree")) < 400
+
+
+def test_only_directories_that_differ_are_asked_for(stage: Stage, measured: Measured) -> None:
+    """A list of hundreds of services costs a change to one of them no request for each of the others."""
+    stage.base = str(stage.repository.add_commit({f"services/{n}/x": str(n) for n in range(400)}, [stage.base]))
+    stage.repository.pulls[7].base_sha = stage.base
+    stage.change({"services/5/raggate.yml": "suite: five\n"})
+    ends = stage.relay(folders(measured.runs))
+    assert set(ends) == {"good", "poor", "docs", "services/5/raggate.yml"}
+
+
 def test_a_change_that_brings_a_suite_has_a_first_run(stage: Stage, measured: Measured) -> None:
     """It is listed under its path, as nothing that the change says of itself is a name, and cannot be told."""
     stage.change({"services/new/raggate.yml": "suite: good\n"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,10 @@ from raggate.text.quote import quoted
 
 MOST = 100
 """Configurations of one step."""
+
+MOST_FOLDERS = 300
+"""Directories that are looked into as a change has them otherwise than its base: each may be a request to the server,
+of which all jobs of a repository have a thousand an hour."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +65,7 @@ def find(
     """
     configs: dict[str, bool] = {}
     for name in names:
-        for path in _matching(name, [*among, *([against] if against is not None else [])], remote):
+        for path in _matching(name, among, against, remote):
             configs[path] = "*" in name and configs.get(path, True)
     if len(configs) > MOST:
         raise UsageError(
@@ -79,7 +84,7 @@ def find(
     return suites
 
 
-def _matching(name: str, revisions: Sequence[str | None], remote: sources.Remote | None) -> list[str]:
+def _matching(name: str, among: Sequence[str | None], against: str | None, remote: sources.Remote | None) -> list[str]:
     path = posixpath.normpath(name)
     if "*" not in path:
         return [path]
@@ -95,29 +100,52 @@ def _matching(name: str, revisions: Sequence[str | None], remote: sources.Remote
     top, wanted = "/".join(parts[:plain]), parts[plain:]
     root = Path(top or ("/" if path.startswith("/") else "."))
     listed: set[str] = set()
-    for revision in dict.fromkeys(revisions):
-        with sources.at(root, revision, remote) as source:
-            listed.update(_below(source, wanted))
+    revisions = tuple(dict.fromkeys([*([against] if against is not None else []), *among]))
+    with ExitStack() as stack:
+        base: sources.Source | None = None
+        for revision in revisions:
+            source = stack.enter_context(sources.at(root, revision, remote))
+            listed.update(_below(source, wanted, _Folders(source, base if revision is not None else None)))
+            base = base or source
     if not listed:
-        named = " or ".join(
-            "here" if revision is None else f"at {quoted(revision)}" for revision in reversed(revisions)
-        )
+        named = " or ".join("here" if revision is None else f"at {quoted(revision)}" for revision in revisions)
         where = f" {named}" if named != "here" else ""
         raise UsageError(f"{quoted(name)}: no configuration{where} has such a path", hint="Correct the pattern.")
     return sorted(posixpath.join(top, inner) for inner in listed)
 
 
-def _below(source: sources.Source, wanted: Sequence[str], folder: str = ".") -> Iterator[str]:
+class _Folders:
+    """Which directories of a revision are looked into: of a change, those that its base does not list as well."""
+
+    def __init__(self, source: sources.Source, base: sources.Source | None) -> None:
+        self._source, self._base = source, base
+        self._count = 0
+
+    def opens(self, path: str) -> bool:
+        if self._base is None:
+            return True
+        if self._source.identity(path) == self._base.identity(path):
+            return False
+        self._count += 1
+        if self._count > MOST_FOLDERS:
+            raise UsageError(
+                f"a pattern fits more than {MOST_FOLDERS} directories that the change has otherwise than its base",
+                hint="Name the configurations, or let the change be several.",
+            )
+        return True
+
+
+def _below(source: sources.Source, wanted: Sequence[str], folders: _Folders, folder: str = ".") -> Iterator[str]:
     """Give the files below a folder whose path fits, name by name."""
     pattern, *others = wanted
     for name, is_folder in source.names(folder).items():
         if is_folder != bool(others) or not _fits(name, pattern):
             continue
         path = posixpath.normpath(posixpath.join(folder, name))
-        if others:
-            yield from _below(source, others, path)
-        else:
+        if not others:
             yield path
+        elif folders.opens(path):
+            yield from _below(source, others, folders, path)
 
 
 def _fits(name: str, pattern: str) -> bool:
