@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -251,6 +251,15 @@ def without_a_result(files: Files) -> None:
     files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
 
 
+def a_part(files: Files, *, early: bool) -> None:
+    """Drop the answer to a question, and say that it was not asked."""
+    without_a_result(files)
+    config = json.loads(files["config.json"])
+    ids = [json.loads(line)["test_case_id"] for line in files["results.jsonl"].splitlines()]
+    config["selection"] = {"asked": ids, "of": len(ids) + 1, "words": "**all**", "early": early}
+    files["config.json"] = json.dumps(config).encode()
+
+
 def another_depth(files: Files) -> None:
     """Claim to have asked for more."""
     config = json.loads(files["config.json"])
@@ -286,7 +295,9 @@ def broken(files: Files) -> None:
     ("change", "reason"),
     [
         (without_a_question, "another golden set"),
-        (without_a_result, "has no answer to 1 of"),
+        (without_a_result, "has no answer to 1 of 24 questions, and does not say why"),
+        (partial(a_part, early=True), "1 of 24 questions, and says that it stopped early, as it was red"),
+        (partial(a_part, early=False), "1 of 24 questions, and says that a part was chosen"),
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
         (one_more_answer, "1 answers that were not asked for"),

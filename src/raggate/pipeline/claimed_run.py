@@ -164,7 +164,15 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
         raise CannotTell(f"the run contains {foreign} answers that were not asked for", hint=hint)
     missing, answered = (sum(asked.count(state) for asked in due.values()) for state in (_UNANSWERED, _ANSWERED))
     if missing and claimed.stopped is None:
-        raise CannotTell(f"the run has no answer to {missing} of {missing + answered} questions, and does not say why")
+        without = f"the run has no answer to {missing} of {missing + answered} questions"
+        raise CannotTell(f"{without}, and {_why(claimed)}", hint="Here a run is judged as a whole.")
+
+
+def _why(claimed: Run) -> str:
+    """Tell what a run says of questions that it left out."""
+    if claimed.selection is None:
+        return "does not say why"
+    return "says that it stopped early, as it was red" if claimed.selection.early else "says that a part was chosen"
 
 
 def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
