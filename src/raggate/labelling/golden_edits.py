@@ -16,7 +16,7 @@ from raggate.labelling.decisions import Decision, Where
 from raggate.labelling.grades import consensus, is_split
 from raggate.labelling.label_file import Unit
 from raggate.labelling.progress import Progress
-from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.models.golden import Case, Golden, Vault
 from raggate.text.quote import quoted
 
 
@@ -165,8 +165,3 @@ def _accepted(decisions: Iterable[Decision], golden: Golden, vault: Vault, refus
         name = new_id(question, taken, beside)
         taken.append(name)
         yield complete(replace(case, id=name, question=question, line=0))
-
-
-def same_place(support: Support, where: Where) -> bool:
-    """Say whether a support of the golden set names a place."""
-    return place_key(support) == place_key(where.support(1))

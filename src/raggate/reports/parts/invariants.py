@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from raggate.models.comparison import Finding
 from raggate.models.verdict import Review
 from raggate.reports.parts.budget import KEPT, Section
@@ -11,7 +9,7 @@ from raggate.reports.parts.markup import inert, keyed
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import often
 
-_REPAIRS = {
+REPAIRS = {
     "ranks_contiguous": "number the chunks 1, 2, 3, … in the order they are returned, after any filter",
     "scores_ordered": "sort by the final score after the last reranker, and return no NaN",
     "chunk_ids_unique": "drop repeated chunks before the list is cut to its length",
@@ -76,17 +74,12 @@ def kind(finding: Finding) -> str:
 
 def repair(finding: Finding) -> str:
     """Say what to do: in the API, or by which key the rule is not asked for."""
-    known = _REPAIRS.get(finding.invariant)
+    known = REPAIRS.get(finding.invariant)
     advice = _UNSEEN if finding.unseen or known is None else f"{known[:1].upper()}{known[1:]}"
     if known is None:
         return f"{advice}."
     level = "warn" if finding.level == "error" else "off"
     return f"{advice}; or, if that is how it should be, set `invariants.{finding.invariant}: {level}`."
-
-
-def advised() -> Iterator[str]:
-    """Give the names of the invariants that there is advice for."""
-    yield from _REPAIRS
 
 
 def _level(finding: Finding) -> str:
