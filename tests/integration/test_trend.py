@@ -132,14 +132,14 @@ class TestPlots:
         assert [dot.kind for dot in plot.dots] == ["baseline", "baseline", "now"]
         assert (min(heights), max(heights)) == (heights[1], heights[2]) == (7.0, trends.HEIGHT - 7)
         assert (plot.dots[0].x, plot.dots[-1].x) == (7.0, trends.WIDTH - 7)
-        assert (plot.low, plot.high) == (plot.newest, "1.0000")
+        assert (plot.low, plot.high) == (plot.newest, "100.0%")
 
     def test_other_questions_are_marked(self) -> None:
         """A point whose golden set is another one says so."""
         golden = regression().run.golden.hash
         (same,), (other,) = (trends.trends(self.shown(1.0, questions=hash_)) for hash_ in (golden, "0000"))
         assert [dot.other for dot in same.dots] == [False, False]
-        assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 1.0000 · other questions"
+        assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 100.0% · other questions"
 
     @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
     def test_what_is_no_number_is_left_out(self, value: float) -> None:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import groupby
 
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures, formatting
 from raggate.reports.plot import MAX_VALUE
 from raggate.text.numbers import rounded, setting, written
 
@@ -17,6 +18,9 @@ WIDTH, HEIGHT = 240.0, 64.0
 _EDGE = 7.0
 _LEAST_SPAN = 0.02
 """A line that hardly moves should look like one."""
+
+Write = Callable[[float | None], str]
+"""How the page that plots stand on writes a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,10 +66,13 @@ def _trend(review: Review, mode: str, metric: str, now: MetricValue | None) -> T
     run = review.run
     values = {mode: {metric: now.value}}
     this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values=values)
-    return trend_of(mode, metric, (*review.context.trend, this), newest=this)
+    points = (*review.context.trend, this)
+    return trend_of(mode, metric, points, newest=this, write=partial(figures.amount, metric))
 
 
-def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint) -> Trend | None:
+def trend_of(
+    mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint, write: Write = written
+) -> Trend | None:
     """Plot what was measured at several times, from old to new; None with a value at fewer than two of them.
 
     Args:
@@ -73,19 +80,20 @@ def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: Tr
         metric: the metric.
         points: what was measured; values that are no numbers are left out.
         newest: the point that the others are looked at from, the last or the last but some runs.
+        write: makes text of a value, as other parts of the page do.
     """
     valued = [(point, point.values.get(mode, {}).get(metric)) for point in points]
     measured = [(point, value) for point, value in valued if value is not None and abs(value) <= MAX_VALUE]
     values = [value for _, value in measured]
     if len(measured) < 2:
         return None
-    dots = tuple(_dot(place, measured, (min(values), max(values)), newest) for place in range(len(measured)))
+    dots = tuple(_dot(place, measured, newest, write) for place in range(len(measured)))
     return Trend(
         metric=metric,
         mode=mode,
-        newest=written(newest.values.get(mode, {}).get(metric)),
-        low=written(min(values)),
-        high=written(max(values)),
+        newest=write(newest.values.get(mode, {}).get(metric)),
+        low=write(min(values)),
+        high=write(max(values)),
         dots=dots,
         lines=tuple(_lines([(point, dot) for (point, _), dot in zip(measured, dots, strict=True)])),
     )
@@ -100,14 +108,15 @@ def _lines(drawn: Sequence[tuple[TrendPoint, Dot]]) -> Iterator[str]:
             yield " ".join(corners)
 
 
-def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], ends: tuple[float, float], newest: TrendPoint) -> Dot:
+def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], newest: TrendPoint, write: Write) -> Dot:
     point, value = points[place]
+    ends = min(value for _, value in points), max(value for _, value in points)
     middle, half = (ends[0] + ends[1]) / 2, max(ends[1] - ends[0], _LEAST_SPAN) / 2
     # of the runs, only the one that a page is of is looked at from
     this = point is newest and point.kind == "run"
     asked = "" if point.questions == newest.questions else "other questions"
     asked = asked if point.questions else "nobody knows over which questions"
-    words = [point.stamp[:16].replace("T", " "), "this run" if this else f"{point.kind} {point.name}", written(value)]
+    words = [point.stamp[:16].replace("T", " "), "this run" if this else f"{point.kind} {point.name}", write(value)]
     return Dot(
         x=rounded(_EDGE + (WIDTH - 2 * _EDGE) * place / (len(points) - 1), 1),
         y=rounded(HEIGHT / 2 - (HEIGHT / 2 - _EDGE) * (value - middle) / half, 1),
