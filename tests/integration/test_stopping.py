@@ -46,11 +46,14 @@ def test_a_run_that_is_lost_stops(stopping: Project) -> None:
     done = stopping.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1, done.err
     assert asked(stopping) == 2
-    cause = "hit_at_1 (hybrid) lost too much: it falls by at least 0.0833 in the end, allowed 0.05"
+    cause = "hit_at_1 (hybrid) falls by at least 0.0833 in the end, allowed 0.05"
     assert f"raggate: asking no further: asking the rest cannot make it a pass: {cause}\n" in done.err
     assert "· partial: stopped early, after 2 of 24 questions ·" in done.out
     assert f"Asking the rest cannot make it a pass: {cause}." in " ".join(done.out.split())
     assert "verdict: regression (exit 1)" in done.out
+    assert "More may have broken: with `early_stop: off` under `gate` everything is asked." in " ".join(
+        done.out.split()
+    )
     assert "asked twice" not in done.out
     summary = (stopping.last_run() / "summary.md").read_text()
     assert summary.startswith(
@@ -237,6 +240,14 @@ def test_the_base_says_whether_it_stops(promoted_once: Project, tmp_path: Path) 
     assert "gate.early_stop" in (project.last_run() / "summary.md").read_text()
     loosened = project.verdict()["preview"]
     assert "gate.early_stop" in json.dumps(loosened)
+
+
+def test_who_asks_everything_is_told_whose_key_counts(stopping: Project) -> None:
+    """Where the base commit stops the run, the advice says that its key is not the one of the files here."""
+    stopping.commit()
+    done = stopping.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    said = " ".join(done.out.split())
+    assert "with `early_stop: off` under `gate` and without `--against` everything is asked." in said
 
 
 def test_a_killed_run_goes_on_in_the_same_order(stopping: Project) -> None:

@@ -145,8 +145,8 @@ class Watch:
         for key, rule in self._rules.items():
             if rule.total.certain:
                 fall = rule.allowed - rule.total.highest / rule.total.count
-                cause = f"it falls by at least {written(fall)} in the end, allowed {setting(rule.allowed)}"
-                return self._stopped(f"{_name(key)} lost too much: {cause}", certain=True, key=key)
+                cause = f"{_name(key)} falls by at least {written(fall)} in the end, allowed {setting(rule.allowed)}"
+                return self._stopped(cause, certain=True, key=key)
         return None
 
     def _as_good_as(self) -> EarlyStop | None:

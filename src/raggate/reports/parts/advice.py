@@ -31,7 +31,7 @@ _BY_CODE = {
     "not-asked": "run the job again; the questions that were left out are in results.jsonl.gz of the run directory.",
     "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
     "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
-    "retires-suite": "put the configuration back; if the suite is to end, whoever may merges against this check.",
+    "retires-suite": "put the configuration back; if the suite is to end, it is merged against this check.",
     "fewer-cases": "`raggate lint` says which questions are gone; if they are meant to be, promote a run without them.",
     "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
     "run.",
@@ -76,6 +76,10 @@ def _regression(review: Review) -> str:
     if {reason.code for reason in review.verdict.reasons} == {"waiver-expired"}:
         return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
     end = "A loss that is meant takes an entry under `waivers`."
+    if review.verdict.early_stop is not None:
+        # with --against the key is that of the commit, not of the files here
+        how = " and without `--against`" if review.run.provenance.against else ""
+        end = f"More may have broken: with `early_stop: off` under `gate`{how} everything is asked. {end}"
     command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
     first = first_red(review)
     if first is None:
