@@ -228,6 +228,22 @@ def test_an_api_that_fails_is_no_loss(stopping: Project) -> None:
         assert "early_stop" not in stopping.verdict()
 
 
+def test_an_answer_that_takes_without_end_is_stopped(stopping: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is labelled as it comes in has a deadline, as all work on answers: beyond it nobody can tell."""
+
+    def slow(_: object) -> object:
+        end = time.monotonic() + 5
+        while time.monotonic() < end:
+            time.sleep(0.001)
+        raise AssertionError("nothing stopped it")
+
+    monkeypatch.setattr("raggate.pipeline.stopping._scoring", lambda _: slow)
+    monkeypatch.setattr("raggate.text.deadlines.ANSWERS_S", -0.9)
+    done = stopping.command("check")
+    assert done.code == 3, done.err
+    assert "1 answer could not be judged within 0 s" in done.err
+
+
 def test_the_base_says_whether_it_stops(promoted_once: Project, tmp_path: Path) -> None:
     """A change that turns it on is asked everything, and is named as one that loosens the gate."""
     project = promoted_once.copied(tmp_path)

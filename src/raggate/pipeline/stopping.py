@@ -21,6 +21,7 @@ from raggate.models.scorecard import CaseScore
 from raggate.models.selection import EVERYTHING, Selection
 from raggate.pipeline.request import Request
 from raggate.scoring import repeats, score
+from raggate.text import deadlines
 from raggate.text.long_sequence import LongSequence
 
 
@@ -54,8 +55,12 @@ class Stopping:
 
         Raises:
             EnoughHeardError: when nothing more is to be asked.
+            CannotTell: when labelling it takes without end.
         """
-        self.watch.hear(self.scored(result))
+        # signals wait meanwhile, so nothing else would end it
+        with deadlines.after_asking(1):
+            score_of_it = self.scored(result)
+        self.watch.hear(score_of_it)
         if self.stop is not None:
             self.say(f"asking no further: {self.stop.message}")
             raise EnoughHeardError

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from types import FrameType
 
 from raggate.errors import CannotTell, RaggateError
-from raggate.text.numbers import fixed
+from raggate.text.numbers import counted, fixed
 
 ANSWERS_S, PER_ANSWER_S = 120.0, 1.0
 """Seconds that labelling, scoring, comparing and telling may take each, and further ones per answer."""
@@ -38,7 +38,8 @@ def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
     """Give the deadline of one stage after asking; beyond it nobody can tell."""
     seconds = ANSWERS_S + PER_ANSWER_S * answers
     hint = "Some text in them, or in the notes, is made to take long; results.jsonl.gz and the notes have it."
-    return within(seconds, CannotTell(f"{answers} answers could not be judged within {fixed(seconds, 0)} s", hint=hint))
+    late = f"{counted(answers, 'answer')} could not be judged within {fixed(seconds, 0)} s"
+    return within(seconds, CannotTell(late, hint=hint))
 
 
 def beside_notes(size: int, questions: int) -> float:
