@@ -400,7 +400,7 @@ def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, lab
 
 
 def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
-    """A run that says it stopped early is told to have stopped; its reason stands in the log, and so does no other."""
+    """A run that says it broke off is told to have stopped; its reason stands in the log, and so does no other."""
     files = stage.measured(0)
     config = json.loads(files["config.json"])
     config |= {"stopped": "All is well.", "log": ["fine"]}

@@ -207,7 +207,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_gone, "shard 2 of 3: missing"),
         (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
         (_foreign, "{two}: of another plan"),
-        (_stopped, "shard 2 of 3: {two}: it stopped early: the API died"),
+        (_stopped, "shard 2 of 3: {two}: it broke off: the API died"),
         (_half, "shard 2 of 3: {two}: half: 20 planned, "),
         (_miscounted, "shard 2 of 3: {two}: its counts are not those of its answers"),
         (_cut, "shard 2 of 3: {two}/results.jsonl: its SHA-256 is not that of the receipt"),

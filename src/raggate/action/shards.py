@@ -65,7 +65,7 @@ def ask(
     """Ask one shard of the plan; leave its directory, also where it could not be asked to the end.
 
     Raises:
-        CannotTell: for a plan that is not the one that was made, and a shard that stopped early.
+        CannotTell: for a plan that is not the one that was made, and a shard that broke off.
         RunFailed: for every other way to end without a whole shard.
     """
     state.fail_on = "regression"

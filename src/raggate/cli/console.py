@@ -162,7 +162,7 @@ def show_run(result: RunResult) -> Answer[Measured]:
     """Print where a measured run is, and give that as an answer.
 
     Raises:
-        CannotTell: when it stopped early.
+        CannotTell: when it broke off.
     """
     from raggate.cli.results.measuring import Measured, Part
 

@@ -38,7 +38,7 @@ def not_asked(run: Run, counts: AnswerCounts | None = None) -> tuple[tuple[str, 
     """Name the questions of a run's golden set that it has no result for, as mode and case id, by mode.
 
     A case that names modes is expected in those of them only. A failed call is a result. A question that was to be
-    asked several times needs as many results. A run that stopped early lacks questions for that reason; this does not
+    asked several times needs as many results. A run that broke off lacks questions for that reason; this does not
     tell it from one whose results were lost. `counts` are those of the run's answers, None to count them here.
     """
     if counts is None:

@@ -11,7 +11,7 @@ from raggate.models.run import Run
 def find_misses(run: Run, comparison: Comparison, flip_at: int) -> tuple[Flip, ...]:
     """Describe the questions of modes without a past whose passage is not within a rank.
 
-    Those that must pass come first. A run that stopped early has none: what it did not come to says nothing.
+    Those that must pass come first. A run that broke off has none: what it did not come to says nothing.
 
     Args:
         run: the run.

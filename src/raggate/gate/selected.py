@@ -87,7 +87,7 @@ def decide(
         findings: invariants that do not hold.
         gate: the policy, of which tolerances and limits have no say here.
         selection: which questions were asked.
-        stopped: why the run ended early, None when every chosen question was asked.
+        stopped: why the run broke off, None when every chosen question was asked.
         interrupted: whether a signal is why.
         waived: the waivers as they stand on that day.
         early: why the whole suite is red, of which the run was to ask all; None where that is not known.

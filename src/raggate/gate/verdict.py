@@ -49,7 +49,7 @@ def decide(
         comparison: the run held against the baseline.
         findings: invariants that do not hold.
         gate: the policy.
-        stopped: why the run ended early, None when every question was asked.
+        stopped: why the run broke off, None when every question was asked.
         interrupted: whether a signal is why.
         first_run: whether there is no baseline because the trusted commit does not have raggate yet.
         started: when the run started, ISO 8601; empty when that is not known.

@@ -94,7 +94,7 @@ class ShardCounts:
     """What became of the questions of a shard, each in each mode and as often as it is asked.
 
     `asked` were answered and `failed` were not; `skipped` are for other modes. They add up to `planned`, unless the
-    shard stopped early.
+    shard broke off.
     """
 
     planned: int

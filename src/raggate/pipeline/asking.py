@@ -78,7 +78,7 @@ class Part:
         return questions or (self.probes and bool(Prober.of(self.inputs, self.request.environment).probes))
 
     def ask(self, answers: PartialRun) -> tuple[str | None, tuple[str, ...]]:
-        """Boot and ask into `answers`, each at once. Returns why it stopped early, and the log then or at an error."""
+        """Boot and ask into `answers`, each at once. Returns why it broke off, and the log then or at an error."""
         request, inputs = self.request, self.inputs
         prober = Prober.of(inputs, request.environment) if self.probes else Prober(inputs, (), {})
         if prober.probes:
@@ -111,7 +111,7 @@ class Part:
         return None, log
 
     def _ask_times(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
-        """Ask all questions as often as this boot is for, and some again. Returns why it stopped early."""
+        """Ask all questions as often as this boot is for, and some again. Returns why it broke off."""
         if self.workers > 1:
             stopped = self._ask_in_processes(up, answers, progress)
         else:
@@ -146,7 +146,7 @@ class Part:
         return stopped
 
     def _ask_all(self, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
-        """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it stopped early."""
+        """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it broke off."""
         questions: Sequence[tuple[Case, str]] = suite.questions_of(self.cases, self.inputs.config.ask.modes)
         ask = partial(self._ask_these, up, answers, progress, repeat)
         if self.stopping is not None:

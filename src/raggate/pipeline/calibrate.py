@@ -25,7 +25,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
         boot_each: whether the API is booted for each of them, and not once for all.
 
     Raises:
-        RunFailed: as `measure.measure`. A run that stopped early is given back; `run.stopped` says why.
+        RunFailed: as `measure.measure`. A run that broke off is given back; `run.stopped` says why.
     """
     with load_inputs(request) as inputs:
         boots = runs if boot_each else 1

@@ -22,7 +22,7 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunResult:
-    """A measured run, and its run directory. It may have stopped early; `run.stopped` says why."""
+    """A measured run, and its run directory. It may have broken off; `run.stopped` says why."""
 
     run: Run
     directory: Path

@@ -41,7 +41,7 @@ class Annotation:
 def annotations(review: Review, links: Links | None, *, changed: Collection[str] = ()) -> list[Annotation]:
     """Give the annotations of a review, most important first: verdict, invariants, questions that broke.
 
-    A pass without a warning has none. Of a run that stopped early no question is named: it says nothing of any.
+    A pass without a warning has none. Of a run that broke off no question is named: it says nothing of any.
 
     Args:
         review: what was decided.

@@ -30,7 +30,7 @@ class _Row:
 
 
 def render(calibration: Calibration) -> str:
-    """Write the table and what follows from it; the run must not have stopped early."""
+    """Write the table and what follows from it; the run must not have broken off."""
     noise = Noise.of(calibration.scorecard.fingerprint)
     rows = [] if noise is None else list(_rows(calibration, noise))
     lines = [log_line(_title(calibration)), "", *_table(rows), ""]

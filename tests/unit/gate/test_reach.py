@@ -181,7 +181,7 @@ def test_the_same_heading_below_another_one(told: str, why: str) -> None:
 
 
 def test_what_was_never_asked_is_lost_at_no_step() -> None:
-    """Of a run that stopped early only the questions count that were asked, so that nothing is said of others."""
+    """Of a run that broke off only the questions count that were asked, so that nothing is said of others."""
     left = [make_labelled(case, make_result(case.id, failure=make_failure("aborted"))) for case in CASES[2:]]
     failed = [make_labelled(case, make_result(case.id, failure=make_failure())) for case in CASES[:2]]
     assert (reach(*failed, *left).questions, reach(*failed, *left).why[:16]) == (2, "the calls failed")

@@ -71,7 +71,7 @@ def test_levels(name: str, levels: set[str]) -> None:
 
 
 def test_a_run_that_stopped_accuses_no_question() -> None:
-    """Of a run that stopped early only the verdict is told, not the questions that it came to or did not."""
+    """Of a run that broke off only the verdict is told, not the questions that it came to or did not."""
     titles = [item.title for item in annotations(review("cannot-tell"), LINKS)]
     assert [title.split(" ")[0] for title in titles] == ["raggate"]
 

@@ -105,7 +105,7 @@ class Merged(Measured):
 
     Attributes:
         shards: how many.
-        left_out: attempts that ended early, in place of which others were merged.
+        left_out: attempts that broke off, in place of which others were merged.
     """
 
     shards: int

@@ -76,7 +76,7 @@ def attempt_in(directory: Path) -> Attempt:
         return Attempt(directory=directory, shard=named, problem=error.message)
     problem = ""
     if receipt.stopped is not None:
-        problem = f"it stopped early: {cut(receipt.stopped)}"
+        problem = f"it broke off: {cut(receipt.stopped)}"
     elif not receipt.counts.whole:
         problem = f"half: {receipt.counts.sentence}"
     return Attempt(directory=directory, shard=receipt.shard, receipt=receipt, problem=problem, unfinished=bool(problem))

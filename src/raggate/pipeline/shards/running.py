@@ -42,7 +42,7 @@ def run(request: Request, plan_file: Path, shard: int, attempt: int = 1) -> Shar
         attempt: which attempt it is at least.
 
     Raises:
-        RunFailed: for every way to end without a receipt. A shard that stopped early is given back;
+        RunFailed: for every way to end without a receipt. A shard that broke off is given back;
             `receipt.stopped` says why.
     """
     with load_inputs(request) as inputs:

@@ -37,7 +37,7 @@ FOLDER = "workers"
 """The folder of a run directory that processes work in; it is gone when all is merged."""
 
 Ask = Callable[[Sequence[Case], Callable[[Result], None], PartialRun], str | None]
-"""Asks cases as often as they are asked, tells of each result, and says why it stopped early."""
+"""Asks cases as often as they are asked, tells of each result, and says why it broke off."""
 
 
 def check(settings: Config, count: int) -> None:
@@ -77,7 +77,7 @@ class Workers:
     def run(self, answers: PartialRun, advance: Callable[[int, int], None]) -> str | None:
         """Ask everything into `answers`; `advance` hears how many came in, and how many of them failed.
 
-        Returns why it stopped early. When a signal comes, what was answered by then is there.
+        Returns why it broke off. When a signal comes, what was answered by then is there.
         """
         folder = self.directory / FOLDER
         folder.mkdir()
