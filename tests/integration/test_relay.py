@@ -266,6 +266,15 @@ def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage,
     assert len(stage.fake.calls("git/get-tree")) < 400
 
 
+def test_a_commit_is_asked_for_once_for_all_suites(stage: Stage, measured: Measured) -> None:
+    """What base and change are is known after the first suite: a list of many does not use up the requests either."""
+    stage.change({f"services/new{number}/raggate.yml": "suite: x\n" for number in range(20)})
+    assert len(stage.relay(folders(measured.runs))) == 23
+    calls = [request for name in ("commit", "tree") for request in stage.fake.calls(f"git/get-{name}")]
+    asked = [request.path for request in calls if not request.query.get("recursive")]
+    assert len(asked) == len({*asked})
+
+
 def test_only_directories_that_differ_are_asked_for(stage: Stage, measured: Measured) -> None:
     """A list of hundreds of services costs a change to one of them no request for each of the others."""
     stage.base = str(stage.repository.add_commit({f"services/{n}/x": str(n) for n in range(400)}, [stage.base]))

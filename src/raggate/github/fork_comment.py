@@ -177,7 +177,11 @@ def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
 
 
 def evaluate(
-    repository: Repository, fork: ForkRun, pull: pulls.Pull, left: Callable[[str], Mapping[str, bytes]] | None = None
+    repository: Repository,
+    fork: ForkRun,
+    pull: pulls.Pull,
+    left: Callable[[str], Mapping[str, bytes]] | None = None,
+    objects: Objects | None = None,
 ) -> StepOutcome:
     """Evaluate what the run measured by the files of the pull request's base commit.
 
@@ -186,6 +190,7 @@ def evaluate(
         fork: the run that has ended, and what judges it.
         pull: the pull request.
         left: gives the run directory of a suite, where the artifact was downloaded before.
+        objects: what is known of the repository's objects already; None for nothing.
 
     Returns:
         The review, or why there is none.
@@ -197,19 +202,14 @@ def evaluate(
         trusted = settings
         return check_names(settings, name)
 
-    def without_verdict(failure: RunFailure) -> StepOutcome:
-        """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
-        stand = waivers.waiver_statuses(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
-        return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand))
-
     root, name = fork.config_file.parent, fork.config_file.name
-    objects = Objects(repository)
+    objects = objects or Objects(repository)
     remote = sources.Remote(workspace=fork.workspace, objects=objects)
     base = InputSource(root=root, config_name=name, against=pull.base_sha, remote=remote)
     try:
         base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):
-            return without_verdict(_first_run(fork))
+            return _without_verdict(_first_run(fork), trusted)
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with (
             load_trusted(base, accept) as inputs,
@@ -218,13 +218,20 @@ def evaluate(
             waivers.check_cases(inputs.config, inputs.golden, name)
             files = (left or partial(_downloaded, repository, fork))(inputs.config.suite)
             if artifact_zip.RESULTS not in files:
-                return without_verdict(untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite))
+                claim = untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite)
+                return _without_verdict(claim, trusted)
             change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), root)
             review = _evaluated(_read(files, inputs.config), inputs, fork, change)
             review = previewing.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
             return StepOutcome(code=review.verdict.exit_code, review=review)
     except RaggateError as error:
-        return without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(base)))
+        return _without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(base)), trusted)
+
+
+def _without_verdict(failure: RunFailure, trusted: schema.Config | None) -> StepOutcome:
+    """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
+    stand = waivers.waiver_statuses(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
+    return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand))
 
 
 def _suite(base: InputSource) -> str:

@@ -116,7 +116,9 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
         UsageError: for a base branch that is not judged, and as `suite_list.find`.
     """
     base_branches.check(pull.base_ref, fork.run.event.default_branch, fork.run.bases)
-    remote = sources.Remote(workspace=fork.run.workspace, objects=Objects(repository))
+    # one for all suites: a server answers few requests an hour
+    objects = Objects(repository)
+    remote = sources.Remote(workspace=fork.run.workspace, objects=objects)
     listed = suite_list.find(fork.configs, against=pull.base_sha, remote=remote, among=(pull.head_sha,))
     runs = LeftRuns(repository, fork.run.run, fork.run.artifact, fork.run.event.server_url)
 
@@ -125,7 +127,7 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
             skipped = _unconcerned(fork, suite, pull, remote)
             if skipped is not None:
                 return skipped
-        outcome = fork_comment.evaluate(repository, fork.of(suite), pull, runs.of_suite)
+        outcome = fork_comment.evaluate(repository, fork.of(suite), pull, runs.of_suite, objects)
         return SuiteOutcome(
             config=suite.config,
             suite=suite.suite,

@@ -37,17 +37,20 @@ class Objects:
     def __init__(self, repository: Repository) -> None:
         self._github = repository.github
         self._base = f"{repository.path}/git"
+        self._commits: dict[str, str] = {}
         self._trees: dict[str, dict[str, Entry]] = {}
         self._blobs: dict[str, bytes] = {}
         self._room = _KEPT_BYTES
 
     def tree_of(self, commit: str) -> str:
         """Give the id of a commit's tree. This is also where a token that may not read the repository is told so."""
-        content = fields(self._github.get(f"{self._base}/commits/{commit}"))
-        tree = content.get("tree")
-        if content.get("sha") != commit or not isinstance(tree, dict):
-            raise self._strange("a commit")
-        return self._id(tree.get("sha"))
+        if commit not in self._commits:
+            content = fields(self._github.get(f"{self._base}/commits/{commit}"))
+            tree = content.get("tree")
+            if content.get("sha") != commit or not isinstance(tree, dict):
+                raise self._strange("a commit")
+            self._commits[commit] = self._id(tree.get("sha"))
+        return self._commits[commit]
 
     def tree(self, tree_id: str) -> dict[str, Entry]:
         """Give what stands directly in a tree, by name.
