@@ -128,6 +128,8 @@ def _vouched(stream: BinaryIO, name: str, secret: bytes) -> Iterator[bytes]:
         if line.startswith(_SEAL):
             if not hmac.compare_digest(line[len(_SEAL) : -1], seal.hexdigest().encode()):
                 raise UsageError(f"{name}: its seal is not that of this key: it was changed, renamed or made elsewhere")
+            if stream.read(1):
+                raise UsageError(f"{name}: it goes on behind its seal: it was changed")
             return iter(lines)
         seal.update(line)
         lines.append(line)

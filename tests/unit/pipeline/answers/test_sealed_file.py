@@ -97,6 +97,7 @@ def test_a_file_of_another_image_is_no_file_of_this_one(file: Path) -> None:
         (_linked, "symbolic link"),
         (_pipe, "no file"),
         (_folder, "no file"),
+        (lambda path: path.write_bytes(path.read_bytes() + b"more"), "it goes on behind its seal"),
         (lambda path: path.write_bytes(b""), "it ends without its seal"),
         (lambda path: path.write_bytes(b"[" * 100_000), "it ends without its seal"),
         (lambda path: path.write_bytes(b"{}\nseal \xff\n"), "its seal is not that of this key"),
