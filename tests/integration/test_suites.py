@@ -262,6 +262,18 @@ def test_what_a_suite_told_alone_is_outdated(step: Step) -> None:
     assert len(step.fake.calls("issues/update-comment")) == writes + 1
 
 
+def test_what_a_suite_told_loudly_alone_is_folded_away(step: Step) -> None:
+    """A pass that a suite lost before it was one of a list is told no longer, but for what is newer or a stranger's."""
+    step.repository.add_comment(7, BOT, alone("pay"))
+    loud = [
+        step.repository.add_comment(7, login, f"{marker.alert_line('pay', order)}\nA pass was lost.")
+        for login, order in ((BOT, (3, 1)), (BOT, (9, 1)), ("mallory", (3, 1)))
+    ]
+    assert step.gate() == 1
+    folded = {one.id: one.minimized for one in step.repository.comments_of(7)}
+    assert [folded[one.id] for one in loud] == ["outdated", None, None]
+
+
 @pytest.mark.parametrize(
     ("login", "body"),
     [

@@ -268,10 +268,7 @@ class _Upsert:
 
     def _done(self, comment: Comment) -> Published:
         for alert in self._recovered:
-            try:
-                self._thread.minimize(alert)
-            except RaggateError as error:
-                self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
+            self._fold(alert, "RESOLVED")
         self._mark_outdated(comment.url)
         return Published(
             state=self._wrote or "unchanged",
@@ -280,22 +277,37 @@ class _Upsert:
             notes=tuple(dict.fromkeys(self._notes)),
         )
 
+    def _fold(self, alert: Comment, why: Literal["RESOLVED", "OUTDATED"]) -> None:
+        try:
+            self._thread.minimize(alert, why)
+        except RaggateError as error:
+            self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
+
     def _mark_outdated(self, url: str) -> None:
         """Let comments of suites that are told of here by now say so, unless they are about this very commit.
 
-        They keep what they know, so that a step of one of these suites alone goes on with its comment.
+        They keep what they know, so that a step of one of these suites alone goes on with its comment. The loud ones
+        beside them are folded away: this one has loud ones of its own.
         """
-        for comment in self._thread.own() if self._update.moved else ():
+        own = self._thread.own() if self._update.moved else ()
+        for comment in own:
             state = marker.decode(comment.body)
             if state is None or state.suite not in self._update.moved or not state.pushes:
                 continue
             last = state.pushes[-1]
             if _order(state) > self._update.push.order or last.head == self._update.push.head:
                 continue
+            body = marker.encode(state) + self._update.outdated(url, state.suite, last)
+            if _same(comment.body, body):
+                continue
             try:
-                self._replace(comment, marker.encode(state) + self._update.outdated(url, state.suite, last))
+                self._replace(comment, body)
             except GitHubError as error:
                 self._notes.append(f"a comment of one suite was not marked as outdated: {error.message}")
+            for alert in own:
+                order = marker.alert_order(alert.body, state.suite)
+                if order is not None and order < self._update.push.order:
+                    self._fold(alert, "OUTDATED")
 
     def _body(self, state: State) -> str:
         return marker.encode(state) + self._update.render(state.pushes)

@@ -130,10 +130,10 @@ class Thread:
             if error.status not in _GONE:
                 raise
 
-    def minimize(self, comment: Comment) -> None:
-        """Fold a comment away as resolved. Where the server cannot fold, it is deleted."""
+    def minimize(self, comment: Comment, why: Literal["RESOLVED", "OUTDATED"]) -> None:
+        """Fold a comment away, with GitHub's word for why. Where the server cannot fold, it is deleted."""
         if self._github.graphql_api:
-            self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": "RESOLVED"})
+            self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": why})
         else:
             self.remove(comment.id)
 
