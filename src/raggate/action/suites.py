@@ -187,7 +187,7 @@ def ended(outcome: SuiteOutcome) -> dict[str, str | int]:
 def _outputs(outcomes: Sequence[SuiteOutcome], workspace: Path) -> dict[str, str]:
     """Give the outputs: what is a path, one a line; what is counted, of all; and each suite as JSON."""
     each = [(outcome, results.outputs(outcome.directory, outcome.code, workspace)) for outcome in outcomes]
-    told = [
+    rows = [
         {
             **ended(outcome),
             "run-directory": own["run-directory"],
@@ -198,5 +198,5 @@ def _outputs(outcomes: Sequence[SuiteOutcome], workspace: Path) -> dict[str, str
     return {
         **{name: "\n".join(own[name] for _, own in each if own[name]) for name in _LINES},
         **{name: str(sum(int(own[name]) for _, own in each)) for name in _COUNTS},
-        "suites": dumps(told).decode(),
+        "suites": dumps(rows).decode(),
     }

@@ -157,8 +157,8 @@ class Commit:
         if self.root is None or self.checkout is None:
             return ()
         root, checkout = self.root, self.checkout
-        found = (working_files.repositories(root, path, checkout, like=self.commit) for path in paths)
-        return tuple(sorted(set().union(*found)))
+        others = (working_files.repositories(root, path, checkout, like=self.commit) for path in paths)
+        return tuple(sorted(set().union(*others)))
 
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Compare the working tree with the commit by the ids of contents; see `Source`.

@@ -118,9 +118,9 @@ def _repeated(claimed: Run, inputs: Inputs) -> dict[str, object]:
     repeated = Repeated.of(claimed.fingerprint)
     if repeated is None or repeated.asked > len(claimed.results):
         return {}
-    said = frozenset(repeated.questions)
+    claims = frozenset(repeated.questions)
     names = (f"{case.id} ({mode})" for case in inputs.golden.cases for mode in inputs.config.ask.modes)
-    known = said.intersection(names)
+    known = claims.intersection(names)
     questions = tuple(name for name in repeated.questions if name in known)
     # by how much values move would be a reason to allow for more
     return {KEY: replace(repeated, questions=questions, bands={}).stored()}

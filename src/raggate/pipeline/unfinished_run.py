@@ -207,9 +207,9 @@ class UnfinishedRun:
             CannotTell: naming what differs.
         """
         sections = pairwise([*self._sections, len(answers.results)]) if len(self._sections) > 1 else ()
-        told = [index_facts.values_of(answers.results[begin:end], None) for begin, end in sections]
-        for key in sorted({key for section in told for key in section}):
-            if len({section[key] for section in told if key in section}) > 1:
+        counts = [index_facts.values_of(answers.results[begin:end], None) for begin, end in sections]
+        for key in sorted({key for section in counts for key in section}):
+            if len({section[key] for section in counts if key in section}) > 1:
                 raise CannotTell(
                     f"{self.directory}: answers from before it went on and after are of different indexes: {key}",
                     hint=ANEW,

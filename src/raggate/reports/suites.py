@@ -80,8 +80,8 @@ def render_alert(outcomes: Sequence[SuiteOutcome], publication: Publication, *, 
 def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str) -> str:
     """Render what is left of the comment of one suite that a step tells of together with others, after a push."""
     where = live_link("the comment about all suites", sticky, links)
-    told = f"suite {inert(suite, limit=NAME)} at `{push.head[:12]}`"
-    return heading_alert("NOTE", f"Outdated: this told of {told}. What came after it is in {where}.") + "\n"
+    subject = f"suite {inert(suite, limit=NAME)} at `{push.head[:12]}`"
+    return heading_alert("NOTE", f"Outdated: this told of {subject}. What came after it is in {where}.") + "\n"
 
 
 def render_skipped(why: str) -> str:

@@ -212,8 +212,8 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
     # those that make it red stand first; the others are counted, and told in the file alone
     red = sum(map(review.verdict.is_red, fallen))
     place = "verdict.json" if formatting.undecided(review) else "summary.md"
-    told = ((f"Questions that broke ({len(broke)})", broke, most), (formatting.fallen_title(fallen), fallen, red))
-    for title, flips, named in told:
+    groups = ((f"Questions that broke ({len(broke)})", broke, most), (formatting.fallen_title(fallen), fallen, red))
+    for title, flips, named in groups:
         if count := min(named, most, len(flips)):
             screen.title(title)
             _by_cause(flips, review, screen, count)

@@ -66,11 +66,11 @@ def _own(path: Path) -> bytes:
             with os.fdopen(handle, "w") as stream:
                 stream.write(token_hex(LEAST))
         with os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            found = os.fstat(stream.fileno())
+            status = os.fstat(stream.fileno())
             value = stream.read(1024)
     except OSError as error:
         raise UsageError(f"{path}: {error.strerror or error}", hint=f"Or set {VARIABLE}.") from None
-    others = stat.S_IMODE(found.st_mode) & 0o077 or found.st_uid != os.geteuid() or not stat.S_ISREG(found.st_mode)
+    others = stat.S_IMODE(status.st_mode) & 0o077 or status.st_uid != os.geteuid() or not stat.S_ISREG(status.st_mode)
     if others or len(value) < LEAST:
         raise UsageError(
             f"{path}: not a key that this user alone can read", hint="Remove it; a new one is made, and all is asked."

@@ -101,10 +101,10 @@ def read(path: Path, secret: bytes) -> KeptFile | None:
         raise UsageError(f"{path.name}: {error.strerror or error}") from None
     with ExitStack() as stack:
         stack.callback(os.close, handle)
-        found = os.fstat(handle)
-        if not stat.S_ISREG(found.st_mode):
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode):
             raise UsageError(f"{path.name}: no file")
-        if found.st_size > MOST_BYTES:
+        if status.st_size > MOST_BYTES:
             raise UsageError(f"{path.name}: larger than {MOST_BYTES} bytes")
         return _read(stack.enter_context(os.fdopen(handle, "rb", closefd=False)), path.name, secret)
 

@@ -119,7 +119,7 @@ def _version(revision: Revision, marks: Mapping[Column, Mapping[str, Mark]], *, 
     if revision.baseline is None:
         return Row(date=date, commit=commit, run="", problem=f"unreadable: {revision.problem}")
     provenance = revision.baseline.provenance
-    said = [str(provenance[key]) for key in ("promoted_by", "reason") if provenance.get(key)]
+    reasons = [str(provenance[key]) for key in ("promoted_by", "reason") if provenance.get(key)]
     cases = history_table.cases_of(revision)
     return Row(
         date=date,
@@ -127,7 +127,7 @@ def _version(revision: Revision, marks: Mapping[Column, Mapping[str, Mark]], *, 
         run=revision.baseline.scorecard.run_id,
         cases=str(cases or ""),
         other=other,
-        why=": ".join(said),
+        why=": ".join(reasons),
         cells=tuple(
             Cell(text=_value(revision, column), mark=moved.get(revision.commit)) for column, moved in marks.items()
         ),
