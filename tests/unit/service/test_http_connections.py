@@ -418,8 +418,11 @@ def test_who_waits_no_longer_closes_the_connection() -> None:
     async def test() -> None:
         half = b"HTTP/1.1 200 OK\r\n"
         async with serving(lambda number: OK if number else half) as server, connected(server.port) as connections:
+            first = asyncio.create_task(connections.exchange(request()))
+            while not server.heard:
+                await asyncio.sleep(0.001)
             with pytest.raises(TimeoutError):
-                await asyncio.wait_for(connections.exchange(request()), 0.02)
+                await asyncio.wait_for(first, 0.02)
             assert (await connections.exchange(request())).body == b"{}"
         assert server.connections == 2
 
