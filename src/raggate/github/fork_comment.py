@@ -83,6 +83,10 @@ class ForkRun:
             )
         return self.event.source_run
 
+    def of_suite(self, config: str, *, matched: bool = False) -> ForkRun:
+        """Give the same run, judged by one configuration of a list, named from the workspace."""
+        return replace(self, config_file=self.workspace / config, matched=matched, several=True)
+
     @property
     def prefix(self) -> str:
         """The directory of the configuration in the repository, `` or `folder/`.

@@ -50,10 +50,6 @@ class ForkSuites:
     warn: Callable[[str], None]
     alone: Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
 
-    def of(self, suite: SuiteFile) -> ForkRun:
-        """Give the same run, judged by one suite of the list."""
-        return replace(self.run, config_file=self.run.workspace / suite.config, matched=suite.matched, several=True)
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SuitesResult:
@@ -127,7 +123,8 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
             skipped = _unconcerned(fork, suite, pull, remote)
             if skipped is not None:
                 return skipped
-        outcome = fork_comment.evaluate(repository, fork.of(suite), pull, runs.of_suite, objects)
+        run = fork.run.of_suite(suite.config, matched=suite.matched)
+        outcome = fork_comment.evaluate(repository, run, pull, runs.of_suite, objects)
         return SuiteOutcome(
             config=suite.config,
             suite=suite.suite,
@@ -156,7 +153,7 @@ def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: s
 
 def _prefix(fork: ForkSuites, outcome: SuiteOutcome) -> str:
     try:
-        return replace(fork.run, config_file=fork.run.workspace / outcome.config).prefix
+        return fork.run.of_suite(outcome.config).prefix
     except UsageError:
         # a link, for which the suite is refused anyway
         return ""

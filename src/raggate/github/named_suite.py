@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from raggate.github.comment_commands import ADDRESS, TAKES, Command
 from raggate.github.fork_comment import ForkRun
@@ -48,7 +47,7 @@ def choose(
         (suite,), argument = suites.values(), command.argument
     else:
         return _ask_for(command, list(suites))
-    return replace(gate, config_file=gate.workspace / suite.config, matched=suite.matched, several=True), argument
+    return gate.of_suite(suite.config, matched=suite.matched), argument
 
 
 def _ask_for(command: Command, names: Sequence[str]) -> Reply:

@@ -8,7 +8,6 @@ from heapq import nsmallest
 
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id
-from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.pipeline.booted import Booted
 from raggate.pipeline.partial_run import PartialRun
@@ -46,17 +45,10 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, answers: PartialRun)
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
         return
     answers.sampled = chosen(inputs, answers.results)
-    cases = _cases_of(answers.sampled, inputs)
-    questions = [(cases[result.case_id], result.mode) for result in answers.sampled]
+    cases = by_id(inputs.golden.cases)
+    questions = [(cases.named(result.case_id), result.mode) for result in answers.sampled]
     if questions:
         answers.again = [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
-
-
-def _cases_of(results: Iterable[Result], inputs: Inputs) -> dict[str, Case]:
-    """Give the cases that a few results are of, by id."""
-    cases = by_id(inputs.golden.cases)
-    known = map(cases.find, {result.case_id for result in results})
-    return {case.id: case for _, case in filter(None, known)}
 
 
 def compared(inputs: Inputs, answers: PartialRun) -> Repeated | None:
@@ -68,11 +60,13 @@ def compared(inputs: Inputs, answers: PartialRun) -> Repeated | None:
     """
     if not answers.again:
         return None
-    cases = _cases_of(answers.again, inputs)
+    cases = by_id(inputs.golden.cases)
     second = {(result.mode, result.case_id): result for result in answers.again}
     sampled = chosen(inputs, answers.results) if answers.sampled is None else answers.sampled
     both = [(first, second.get((first.mode, first.case_id))) for first in sampled]
-    pairs = [[score.label(cases[item.case_id], item) for item in (first, later)] for first, later in both if later]
+    pairs = [
+        [score.label(cases.named(item.case_id), item) for item in (first, later)] for first, later in both if later
+    ]
     cutoffs = inputs.config.score.k
     repeated = repeats.compare(pairs, cutoffs)
     if repeated is None or not repeated.differ:

@@ -149,10 +149,7 @@ def _scoring(inputs: Inputs) -> Callable[[Result], CaseScore]:
     cases = by_id(inputs.golden.cases)
 
     def scored(result: Result) -> CaseScore:
-        known = cases.find(result.case_id)
-        if known is None:
-            raise KeyError(result.case_id)
-        item = notes.label(score.label(known[1], result))
+        item = notes.label(score.label(cases.named(result.case_id), result))
         ((answer,),) = score.score_answers(
             [[item]],
             settings.score.k,
