@@ -87,6 +87,15 @@ def test_no_suite_is_guessed(talk: Conversation, words: str) -> None:
     assert visible(talk.replies[-1]).startswith("It is not clear which suite is meant: pay, web. Begin with its name")
 
 
+def test_of_many_suites_the_rest_is_counted(talk: Conversation) -> None:
+    """A reply names twenty suites, and says how many more there are."""
+    more = {f"services/s{number:02}/raggate.yml": CONFIG.format(suite=f"s{number:02}") for number in range(23)}
+    talk.repository.add_commit(more, [talk.repository.pulls[7].base_sha], branch="main")
+    talk.say(f"/raggate waive q17 {UNTIL}")
+    names = visible(talk.replies[-1]).partition("is meant: ")[2].partition(". Begin")[0]
+    assert names == f"pay, {', '.join(f's{number:02}' for number in range(19))} and 5 more"
+
+
 def test_the_only_suite_needs_no_name(talk: Conversation) -> None:
     """Where the list has one suite, a command is about it, with its name or without."""
     talk.configs = ("services/w*/raggate.yml",)

@@ -37,14 +37,11 @@ from raggate.reports.parts.markup import link
 from raggate.reports.parts.opened import pull_title, title_text
 from raggate.scoring import score
 from raggate.text.escape import markdown as safe
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, listed, quoted
 from raggate.text.redact import redact
 
 STARTED_BY = frozenset(("workflow_dispatch", "schedule", "push"))
 """Events that may promote. None of them runs code that has not been merged."""
-
-_SHOWN = 20
-"""Suites that a message names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,15 +258,14 @@ def _configuration(inputs: Mapping[str, str], head: str, remote: sources.Remote)
     names = step_inputs.entries(inputs, "config")
     if not suite_list.several(names):
         return inputs["config"]
-    listed = {suite.suite: suite.config for suite in suite_list.find(names, against=head, remote=remote, among=())}
-    if inputs["suite"] not in listed:
+    suites = {suite.suite: suite.config for suite in suite_list.find(names, against=head, remote=remote, among=())}
+    if inputs["suite"] not in suites:
         wanted = f"not {quoted(inputs['suite'])}" if inputs["suite"] else "and the input `suite` is empty"
-        more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
         raise UsageError(
-            f"one suite is promoted at a time: expected one of {', '.join([*listed][:_SHOWN])}{more}, {wanted}",
+            f"one suite is promoted at a time: expected one of {listed([*suites])}, {wanted}",
             hint="Name it in the input `suite`. Several suites take several runs of the workflow.",
         )
-    return listed[inputs["suite"]]
+    return suites[inputs["suite"]]
 
 
 def _signed(context: report.PromotionContext, commit: commits.Committed | None) -> report.PromotionContext:

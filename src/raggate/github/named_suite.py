@@ -52,8 +52,5 @@ def choose(
 
 def _ask_for(command: Command, names: Sequence[str]) -> Reply:
     example = f"{ADDRESS} {command.name} {inert(names[0], limit=80)}: {TAKES[command.name]}"
-    more = f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else ""
-    text = (
-        f"It is not clear which suite is meant: {listed(names[:_SHOWN])}{more}. Begin with its name, as in: {example}"
-    )
+    text = f"It is not clear which suite is meant: {listed(names, most=_SHOWN)}. Begin with its name, as in: {example}"
     return Reply(text=text, done=False)
