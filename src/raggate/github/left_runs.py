@@ -47,6 +47,7 @@ class LeftRuns:
         self._name = name
         self._each = artifact_upload.is_needed(server_url)
         self._runs: UntrustedRuns | None = None
+        self._artifacts: dict[str, Artifact | None] = {}
         self._why: RaggateError | None = None
         try:
             self._runs = UntrustedRuns(artifacts.download_runs(repository, artifact_of(repository, run, name)))
@@ -81,5 +82,10 @@ class LeftRuns:
     def _own(self, suite: str) -> Artifact | None:
         if not self._each:
             return None
-        name = artifact_upload.name_of(self._name, suite)
-        return artifacts.find(self._repository, self._run.id, name, since=self._run.run_started_at)
+        # whether there is one is asked before it is taken, and a server answers few requests an hour
+        if suite not in self._artifacts:
+            name = artifact_upload.name_of(self._name, suite)
+            self._artifacts[suite] = artifacts.find(
+                self._repository, self._run.id, name, since=self._run.run_started_at
+            )
+        return self._artifacts[suite]
