@@ -40,6 +40,7 @@ from fakes.github.nouns import Artifact, Comment, Content, Pull, Submodule, Syml
 from fakes.github.permissions import authorise
 from fakes.github.transport import Listener, encoded
 from fakes.github.world import BOT, Repository, World
+from raggate.github.rest.client import GitHub
 
 __all__ = [
     "BOT",
@@ -130,6 +131,12 @@ class FakeGitHub:
 
     def __exit__(self, *_: object) -> None:
         self._closing.close()
+
+    def client(self, token: str) -> GitHub:
+        """Give raggate's client of it, which does not wait."""
+        return GitHub(
+            api_url=self.api_url, graphql_url=self.graphql_url, token=token, sleep=lambda _: None, clock=lambda: 0.0
+        )
 
     @property
     def server_url(self) -> str:

@@ -10,7 +10,6 @@ import pytest
 from fakes.github_api import BOT, COMMIT_THEN_DROP, FakeGitHub, Repository
 from raggate.github import marker
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
 from raggate.models.publication import Push
@@ -58,13 +57,7 @@ class Stage:
         token = self.fake.token(permissions or WRITES)
         judged = review(kind) if isinstance(kind, str) else kind
         outcome = StepOutcome(code=int(judged.verdict.exit_code), review=judged)
-        with GitHub(
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            token=token,
-            sleep=lambda _: None,
-            clock=lambda: 0.0,
-        ) as github:
+        with self.fake.client(token) as github:
             settings = Settings(issue=True, login=login)
             reporter = GitHubReporter(event, GitHubRepository(github, NAME), settings, self.said.append)
             reporter.finish(outcome)

@@ -18,7 +18,6 @@ from promotable import packed
 from raggate.action import relay
 from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event, SourceRun
@@ -117,13 +116,7 @@ class Stage:
         files_of_step = dict.fromkeys(("output", "state", "summary"), self.workspace / "file")
         runner = Runner(workspace=self.workspace, environment={}, **files_of_step)
         self.state = StepState()
-        with GitHub(
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            token=token,
-            sleep=lambda _: None,
-            clock=lambda: 0.0,
-        ) as github:
+        with self.fake.client(token) as github:
             assert relay.comment(given, event, GitHubRepository(github, NAME), runner, self.state) == 0
         told = json.loads(self.state.outputs["suites"])
         return {each["suite"]: (each["verdict"], each["exit-code"]) for each in told}

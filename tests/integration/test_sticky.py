@@ -23,7 +23,6 @@ from fakes.github_api import (
     status,
 )
 from raggate.github import marker, sticky
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.sticky import Published, Update
@@ -49,13 +48,7 @@ class Stage:
         """Let one run publish, without waiting."""
         update = replace(update_of(push), **changes)
         token = token or self.token
-        with GitHub(
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            token=token,
-            sleep=lambda _: None,
-            clock=lambda: 0.0,
-        ) as github:
+        with self.fake.client(token) as github:
             return sticky.publish(GitHubRepository(github, NAME), number=7, update=update, login=login)
 
     def push(self, head: str) -> None:

@@ -18,7 +18,6 @@ from raggate.action import suites
 from raggate.errors import CannotTell, UsageError
 from raggate.github import marker
 from raggate.github.publish import GitHubReporter
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
@@ -144,13 +143,7 @@ class Step:
         )
         given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
         token = self.fake.token({"contents": "read", "pull-requests": "write", "checks": "write"})
-        with GitHub(
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            token=token,
-            sleep=lambda _: None,
-            clock=lambda: 0.0,
-        ) as github:
+        with self.fake.client(token) as github:
             return suites.gate(given, event, GitHubRepository(github, "octo/notes"), self.runner, self.state)
 
     def comment(self) -> str:
