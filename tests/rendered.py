@@ -16,6 +16,8 @@ ALLOWED_TAGS |= {"<span>", "</span>"}
 JOINER = "\u2060"
 # what GitHub makes a mention or a reference of after rendering, and what it makes a link of while it reads the source
 _LIVE = re.compile(r"@\w|#\d|\b[0-9a-f]{7,40}\b|\bGH-\d|:(?!\d+:)[\w+-]+:|(?<!<span>)\$|\$(?!</span>)", re.IGNORECASE)
+# a segment of the path: "0.." is a name
+_CLIMBS = re.compile(r"(?:^|/)\.\.(?:[/?#]|$)")
 _URL = re.compile(r"\bhttps?://\w|\bwww\.\w|\bmailto:\w", re.IGNORECASE)
 
 
@@ -72,7 +74,7 @@ def _misplaced(token: Token, links: Collection[str]) -> Iterator[str]:
     if token.type in {"image", "em_open", "s_open", "code_block", "hr", "ordered_list_open"}:
         yield f"{token.type}: {token.content or token.attrs}"
     target = str(token.attrs.get("href", ""))
-    if token.type == "link_open" and (".." in target or not any(target.startswith(start) for start in links)):
+    if token.type == "link_open" and (_CLIMBS.search(target) or not any(target.startswith(start) for start in links)):
         yield f"link to {target}"
     first, *others = token.content.splitlines() if token.type == "fence" else [""]
     # the command, and at most once more with the questions that broke

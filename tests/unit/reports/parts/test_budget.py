@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 
 from raggate.models.publication import Links, Publication
 from raggate.reports import comment, markdown
@@ -91,6 +91,7 @@ def test_sizes(text: str, units: int, size: int) -> None:
     findings=st.integers(0, 13),
     limit=st.integers(SMALLEST_LIMIT, SMALLEST_LIMIT * 5 // 4),
 )
+@example(text="0..", flips=1, findings=0, limit=SMALLEST_LIMIT)
 def test_any_review_fits_any_limit(text: str, flips: int, findings: int, limit: int) -> None:
     """Whatever a review holds, its page fits, is whole, and has the verdict, the invariants and the first questions."""
     review = foreign(text, flips=flips, findings=findings)
