@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any
 
 from builders import make_config, make_failure, make_golden, make_labelled, make_result
+from raggate.gate.evaluation import evaluate_run
 from raggate.models.baseline import Baseline
 from raggate.models.judging import Judgement, Judging, Spending, Usage
 from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary
@@ -16,7 +17,6 @@ from raggate.models.recheck import Recheck
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
 from raggate.models.verdict import ReportContext, Review
-from raggate.pipeline.check import evaluate_run
 from raggate.scoring.score import score
 from reviews import (
     CUTOFFS,

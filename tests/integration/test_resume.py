@@ -25,6 +25,7 @@ from builders import make_failure
 from project import Project, make_project
 from raggate.cli.main import run_command
 from raggate.errors import ExitCode, UsageError
+from raggate.gate.evaluation import evaluate_run
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.selection import Choice
@@ -397,7 +398,7 @@ def test_failed_calls_alone_are_asked_again_and_that_is_told(
     assert refused <= again.provenance.asked_again <= failed
     stored = json.loads((directory / "config.json").read_text())["config"]
     assert stored["asked_again"] == again.provenance.asked_again
-    warnings = check.evaluate_run(again, score.score(again, (1, 5)), None).verdict.warnings
+    warnings = evaluate_run(again, score.score(again, (1, 5)), None).verdict.warnings
     sentence = f"{again.provenance.asked_again} calls failed first and were asked again"
     assert [reason.message for reason in warnings if reason.code == "asked-again"] == [sentence]
 

@@ -21,13 +21,14 @@ from builders import (
 )
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Gate
+from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import golden
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Support
 from raggate.models.probe import Probe, ProbeKind
 from raggate.models.run import Chunk, LabelledResult, ProbeAnswer, Probing, Reference, Run
-from raggate.pipeline import check, run_directory
+from raggate.pipeline import run_directory
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import score
 from tries import tried
@@ -169,5 +170,5 @@ def test_every_verdict_is_the_same_from_disk(run: Run, before: Run) -> None:
     baseline = Baseline(source="before", scorecard=score(before, CUTOFFS), provenance={})
     again = stored(run)
     for against in (None, baseline):
-        live = check.evaluate_run(run, score(run, CUTOFFS), against)
-        assert check.evaluate_run(again, score(again, CUTOFFS), against).verdict == live.verdict
+        live = evaluate_run(run, score(run, CUTOFFS), against)
+        assert evaluate_run(again, score(again, CUTOFFS), against).verdict == live.verdict

@@ -103,13 +103,14 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
+    # the decision from end to end: test_selected, test_waivers, and the integration tests of check
+    "gate/evaluation.py",
     # through promote, which refuses what is worse
     "gate/replacements.py",
     # through diagnosis, which says what they explain
     "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/partial_run.py",
-    "pipeline/partial_check.py",
     "pipeline/rerun.py",
     "pipeline/result.py",
     "pipeline/result_rows.py",

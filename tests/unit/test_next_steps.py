@@ -10,11 +10,11 @@ import pytest
 from builders import make_case, make_chunk, make_config, make_golden, make_labelled, make_result, make_run
 from raggate.errors import UsageError
 from raggate.gate import promote
+from raggate.gate.evaluation import evaluate_run
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case
 from raggate.models.run import Run
 from raggate.models.verdict import Reason, Review
-from raggate.pipeline import check
 from raggate.reports import markdown, terminal
 from raggate.scoring.score import score
 
@@ -32,7 +32,7 @@ def run_of(cases: dict[Case, bool], **fields: Any) -> Run:
 def judged(run: Run, before: Run) -> Review:
     """Judge a run against another one as a baseline."""
     baseline = Baseline(source="baselines/default.json", scorecard=score(before, [1, 5]), provenance={})
-    return check.evaluate_run(run, score(run, [1, 5]), baseline)
+    return evaluate_run(run, score(run, [1, 5]), baseline)
 
 
 def shown(review: Review) -> tuple[str, str]:

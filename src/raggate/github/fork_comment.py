@@ -16,6 +16,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import compare, preview, waivers
+from raggate.gate.evaluation import evaluate_run
 from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
 from raggate.github.left_runs import LeftRuns, artifact_of
@@ -274,7 +275,7 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
     reproduce = check_command(fork.config_path, {"against": inputs.against})
     measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=untrusted_run.UPDATE)
-    review = check.evaluate_run(
+    review = evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),
         read_baseline(inputs, fork.systems),

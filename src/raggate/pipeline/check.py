@@ -13,28 +13,24 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import compare, confirmation, flips, latency, promote, replacements, run_origin, verdict, waivers
-from raggate.gate.causes.diagnosis import diagnose
-from raggate.gate.invariants import invariants, list_drift
-from raggate.gate.misses import find_misses
-from raggate.gate.traces import with_traces
+from raggate.gate import promote, run_origin, waivers
+from raggate.gate.evaluation import evaluate_run
+from raggate.gate.invariants import invariants
 from raggate.inputs import sources, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.case_packing import by_id
-from raggate.models.comparison import Comparison
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import EVERYTHING, Selection
-from raggate.models.verdict import ReportContext, Review, SourceLine, Verdict
+from raggate.models.verdict import ReportContext, Review, SourceLine
 from raggate.pipeline import (
     base_build,
     choosing,
     context_file,
     forge,
     measure,
-    partial_check,
     previewing,
     run_directory,
     stopping,
@@ -49,9 +45,6 @@ from raggate.reports import OF_REVIEW
 from raggate.scoring import noise, score
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
-
-NO_CONTEXT = ReportContext()
-"""Nothing is known beside the scores."""
 
 KEPT_BASELINE = "baseline.json"
 """A run directory's copy of the baseline it was held against."""
@@ -141,93 +134,6 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
     if selection is not None:
         request.say(f"{selection.sentence}; a partial run is never a pass, and cannot be promoted")
     return selection
-
-
-def evaluate_run(
-    run: Run,
-    scorecard: Scorecard,
-    baseline: Baseline | None,
-    *,
-    policy: RunConfig | None = None,
-    context: ReportContext = NO_CONTEXT,
-) -> Review:
-    """Compare a measured run and decide.
-
-    Args:
-        run: the run.
-        scorecard: its scores.
-        baseline: the baseline, None when there is none.
-        policy: a configuration whose gate, invariants and waivers count in place of those of the run.
-        context: what is known beside the scores; a first run and resolved waivers have a say.
-    """
-    settings = policy or run.config
-    with deadlines.after_asking(len(run.results)):
-        if run.selection is not None:
-            part = partial_check.review(run, scorecard, baseline, run.selection, settings, context)
-            return _explained(part, settings.gate.flip_at)
-        return _evaluate(run, scorecard, baseline, settings, context)
-
-
-def _evaluate(
-    run: Run, scorecard: Scorecard, baseline: Baseline | None, settings: RunConfig, context: ReportContext
-) -> Review:
-    findings = (
-        *invariants.check_answers(run, settings.invariants, settings.gate),
-        *list_drift.findings(scorecard, baseline, settings.invariants),
-    )
-    waived = waivers.waiver_statuses(settings.waivers, run.started)
-
-    def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
-        return compare.compare(
-            run,
-            scores,
-            before,
-            flip_at=settings.gate.flip_at,
-            min_slice=settings.gate.min_slice,
-            incomparable=invariants.comparable(scores, before) if before else (),
-            waived=waivers.excused(waived, scores),
-        )
-
-    def decide(held: Comparison, gate: schema.Gate) -> Verdict:
-        return verdict.decide(
-            held,
-            findings,
-            gate,
-            stopped=run.stopped,
-            interrupted=run.interrupted,
-            first_run=context.first_run,
-            started=run.started,
-            waived=waived,
-            expired_waivers_resolved=context.expired_waivers_resolved,
-        )
-
-    comparison = compared(scorecard, baseline)
-    decided = decide(comparison, settings.gate)
-    if decided.outcome == "regression" and context.recheck is not None:
-        decided = confirmation.rejudged(
-            decided,
-            context.recheck,
-            comparison,
-            settings.gate,
-            lambda scores, before, gate: decide(compared(scores, before), gate),
-        )
-    decided = latency.judged(decided, context.latency)
-    lowers = replacements.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
-    return _explained(
-        Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers),
-        settings.gate.flip_at,
-    )
-
-
-def _explained(review: Review, flip_at: int) -> Review:
-    """Add which questions got worse without breaking and why all of them did, and which nobody asked before miss."""
-    fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
-    diagnosis = diagnose(review.comparison, review.verdict, fallen)
-    misses = find_misses(review.run, review.comparison, flip_at)
-    scores, flipped = review.scorecard.cases, review.comparison.flips
-    flipped, fallen, misses = with_traces(review.run, scores, flipped, fallen, misses)
-    comparison = replace(review.comparison, flips=flipped)
-    return replace(review, comparison=comparison, fallen=fallen, diagnosis=diagnosis, misses=misses)
 
 
 def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:

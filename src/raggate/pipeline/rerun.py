@@ -10,6 +10,7 @@ from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import baseline as baseline_file, promote, run_origin, selected, waivers
+from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
@@ -261,7 +262,7 @@ def _evaluate(
     context: ReportContext,
     policy: RunConfig | None = None,
 ) -> Review:
-    review = check.evaluate_run(run, scorecard, baseline, policy=policy, context=context)
+    review = evaluate_run(run, scorecard, baseline, policy=policy, context=context)
     return previewing.previewed(review, context.preview)
 
 

@@ -14,6 +14,7 @@ from raggate.config.overrides import Overrides
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import promote, selected
+from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.inputs import git, sources
 from raggate.inputs.trusted import Inputs
@@ -77,7 +78,7 @@ def diff(request: Request, base: str, head: str) -> SideBySide:
         # how large its index was tells when the other's is complete
         after = _asked(request, inputs, sides[1], selection, baseline_of(before, selection))
         baseline = baseline_of(before, after.run.selection)
-        review = check.evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config)
+        review = evaluate_run(after.run, after.scorecard, baseline, policy=inputs.config)
         both = SideBySide(base=before.side, head=after.side, review=_reproduced(review, request, base, head))
         folder = after.side.directory / FOLDER
         folder.mkdir(exist_ok=True)

@@ -9,6 +9,7 @@ from typing import Self
 
 from raggate.errors import CannotTell
 from raggate.gate import promote
+from raggate.gate.evaluation import evaluate_run
 from raggate.inputs import notes as standing
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
@@ -17,7 +18,7 @@ from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import Result, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
 from raggate.models.verdict import Reason, Review
-from raggate.pipeline import check, measure
+from raggate.pipeline import measure
 from raggate.pipeline.request import Request
 from raggate.prove.rankings import Note
 from raggate.scoring import score
@@ -72,7 +73,7 @@ class Bench:
     def review(self, results: Sequence[Result], stopped: str | None = None) -> Review:
         """Judge results as those of a change are judged; `stopped` says why they are not complete."""
         run = measure.finished_run(self.blank, results, 0.0, self.notes, stopped=stopped)
-        return check.evaluate_run(run, score.score(run, run.config.score.k), self.baseline)
+        return evaluate_run(run, score.score(run, run.config.score.k), self.baseline)
 
     def trial(
         self,

@@ -24,6 +24,7 @@ from builders import (
 )
 from raggate.config.schema import Config, Gate, Rule
 from raggate.gate import baseline, promote, replacements
+from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.ratchet import Promotion, advance, creeping
 from raggate.gate.row_status import classify_row
@@ -33,7 +34,6 @@ from raggate.models.comparison import Comparison, GoldenChanges
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Review
-from raggate.pipeline import check
 from raggate.scoring import score
 from tables import each_row
 
@@ -316,7 +316,7 @@ def run_of(step: int, gate: dict[str, Any]) -> Run:
 
 def checked(run: Run, baseline: Baseline | None) -> Review:
     """Judge a run as `raggate check` does."""
-    return check.evaluate_run(run, score.score(run, (5,)), baseline)
+    return evaluate_run(run, score.score(run, (5,)), baseline)
 
 
 def promoted(run: Run, present: Baseline | None) -> Baseline:

@@ -11,10 +11,10 @@ from builders import make_golden
 from raggate.config.schema import Gate, Rule, Waiver
 from raggate.errors import CannotTell, ExitCode
 from raggate.gate import promote
+from raggate.gate.evaluation import evaluate_run
 from raggate.models.run import LabelledResult, Run
 from raggate.models.selection import Selection
 from raggate.models.verdict import Review
-from raggate.pipeline.check import evaluate_run
 from raggate.scoring.score import score
 from reviews import CHECKED, CUTOFFS, QUESTIONS, answer, baseline_of, case_of, gold_of, good, others, run_of
 

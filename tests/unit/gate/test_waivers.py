@@ -24,12 +24,12 @@ from builders import (
 from raggate.config.schema import Config, Gate, Rule, Waiver
 from raggate.errors import UsageError
 from raggate.gate import compare, waivers
+from raggate.gate.evaluation import evaluate_run
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.models.waiver import WaiverStatus
-from raggate.pipeline import check
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring import score
 from tables import each_row
@@ -267,7 +267,7 @@ def judged(
         )
 
     now = run(lost)
-    return check.evaluate_run(now, score.score(now, (5,)), make_baseline(score.score(run(set(lost_before)), (5,))))
+    return evaluate_run(now, score.score(now, (5,)), make_baseline(score.score(run(set(lost_before)), (5,))))
 
 
 def test_waived_case() -> None:

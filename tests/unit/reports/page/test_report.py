@@ -11,10 +11,10 @@ import pytest
 
 from builders import make_chunk, make_config, make_delta, make_metric, make_support
 from pages import Elements, data_of
+from raggate.gate.evaluation import evaluate_run
 from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
-from raggate.pipeline.check import evaluate_run
 from raggate.reports.page import changes, failure, metrics, questions, report, slices
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import header

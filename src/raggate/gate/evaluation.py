@@ -1,0 +1,162 @@
+"""A measured run and the baseline -> the review: compared, decided, and explained. The decision from end to end.
+
+A whole run is decided on by `verdict`, one that asked a part of the questions by `selected`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from raggate.config.imported import RunConfig
+from raggate.config.schema import Gate
+from raggate.gate import compare, confirmation, early_stop, flips, latency, replacements, selected, verdict, waivers
+from raggate.gate.causes.diagnosis import diagnose
+from raggate.gate.invariants import invariants, list_drift
+from raggate.gate.misses import find_misses
+from raggate.gate.traces import with_traces
+from raggate.models.baseline import Baseline
+from raggate.models.comparison import Comparison, Finding
+from raggate.models.run import Run
+from raggate.models.scorecard import Scorecard
+from raggate.models.selection import Selection
+from raggate.models.verdict import ReportContext, Review, Verdict
+from raggate.models.waiver import WaiverStatus
+from raggate.text import deadlines
+
+NO_CONTEXT = ReportContext()
+"""Nothing is known beside the scores."""
+
+
+def evaluate_run(
+    run: Run,
+    scorecard: Scorecard,
+    baseline: Baseline | None,
+    *,
+    policy: RunConfig | None = None,
+    context: ReportContext = NO_CONTEXT,
+) -> Review:
+    """Compare a measured run and decide.
+
+    Args:
+        run: the run.
+        scorecard: its scores.
+        baseline: the baseline, None when there is none.
+        policy: a configuration whose gate, invariants and waivers count in place of those of the run.
+        context: what is known beside the scores; a first run and resolved waivers have a say.
+    """
+    settings = policy or run.config
+    with deadlines.after_asking(len(run.results)):
+        if run.selection is not None:
+            review = _of_part(run, scorecard, baseline, run.selection, settings, context)
+        else:
+            review = _of_whole(run, scorecard, baseline, settings, context)
+        return _explained(review, settings.gate.flip_at)
+
+
+def _of_whole(
+    run: Run, scorecard: Scorecard, baseline: Baseline | None, settings: RunConfig, context: ReportContext
+) -> Review:
+    """Decide on all questions, a regression only as far as asking both builds again confirms it."""
+    findings = _findings(run, scorecard, baseline, settings)
+    waived = waivers.waiver_statuses(settings.waivers, run.started)
+
+    def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
+        return _compared(run, scores, before, settings, waived, invariants.comparable(scores, before) if before else ())
+
+    def decide(held: Comparison, gate: Gate) -> Verdict:
+        return verdict.decide(
+            held,
+            findings,
+            gate,
+            stopped=run.stopped,
+            interrupted=run.interrupted,
+            first_run=context.first_run,
+            started=run.started,
+            waived=waived,
+            expired_waivers_resolved=context.expired_waivers_resolved,
+        )
+
+    comparison = compared(scorecard, baseline)
+    decided = decide(comparison, settings.gate)
+    if decided.outcome == "regression" and context.recheck is not None:
+        decided = confirmation.rejudged(
+            decided,
+            context.recheck,
+            comparison,
+            settings.gate,
+            lambda scores, before, gate: decide(compared(scores, before), gate),
+        )
+    decided = latency.judged(decided, context.latency)
+    lowers = replacements.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
+    return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
+
+
+def _of_part(
+    run: Run,
+    scorecard: Scorecard,
+    baseline: Baseline | None,
+    selection: Selection,
+    settings: RunConfig,
+    context: ReportContext,
+) -> Review:
+    """Hold each question that was asked against its own past; `run` has the whole golden set."""
+    waived = waivers.waiver_statuses(settings.waivers, run.started)
+    early = early_stop.shown_by(run, scorecard, baseline, settings.gate, waived) if selection.early else None
+    run = replace(run, golden=selected.asked_of(run.golden, selection))
+    scores = selected.without_slices(scorecard)
+    incomparable = invariants.comparable(scores, baseline) if baseline is not None else ()
+    if baseline is not None and not baseline.paired:
+        incomparable = (*incomparable, selected.NO_QUESTIONS)
+    elif baseline is not None:
+        baseline = selected.of_these(baseline, selection, scores)
+    comparison = _compared(run, scores, baseline, settings, waived, incomparable)
+    findings = _findings(run, scores, baseline, settings)
+    decided = selected.decide(
+        comparison,
+        findings,
+        settings.gate,
+        selection,
+        stopped=run.stopped,
+        interrupted=run.interrupted,
+        waived=waived,
+        early=early,
+    )
+    return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context)
+
+
+def _findings(run: Run, scores: Scorecard, baseline: Baseline | None, settings: RunConfig) -> tuple[Finding, ...]:
+    return (
+        *invariants.check_answers(run, settings.invariants, settings.gate),
+        *list_drift.findings(scores, baseline, settings.invariants),
+    )
+
+
+def _compared(
+    run: Run,
+    scores: Scorecard,
+    baseline: Baseline | None,
+    settings: RunConfig,
+    waived: Sequence[WaiverStatus],
+    incomparable: tuple[str, ...],
+) -> Comparison:
+    return compare.compare(
+        run,
+        scores,
+        baseline,
+        flip_at=settings.gate.flip_at,
+        min_slice=settings.gate.min_slice,
+        incomparable=incomparable,
+        waived=waivers.excused(waived, scores),
+    )
+
+
+def _explained(review: Review, flip_at: int) -> Review:
+    """Add which questions got worse without breaking and why all of them did, and which nobody asked before miss."""
+    fallen = flips.find_fallen(review.run, review.comparison, review.verdict, flip_at)
+    diagnosis = diagnose(review.comparison, review.verdict, fallen)
+    misses = find_misses(review.run, review.comparison, flip_at)
+    scores, flipped = review.scorecard.cases, review.comparison.flips
+    flipped, fallen, misses = with_traces(review.run, scores, flipped, fallen, misses)
+    comparison = replace(review.comparison, flips=flipped)
+    return replace(review, comparison=comparison, fallen=fallen, diagnosis=diagnosis, misses=misses)
