@@ -139,6 +139,17 @@ def test_the_run_stays_as_it_is(project: Project) -> None:
     assert (row["judge"], row["answers"]) == ("small", 24)
 
 
+@pytest.mark.parametrize("flags", [(), ("--bias",)])
+def test_a_part_is_judged_as_a_part(project: Project, flags: tuple[str, ...]) -> None:
+    """Grades of a few questions that were chosen are not shown as if they were of all."""
+    with FakeJudge(judge_by(unbiased)) as server:
+        configure(project, server)
+        assert project.command("run", "--limit", "2", "--store-full-text").code == 0
+        done = project.command("judge", "--run", str(project.last_run()), *flags)
+    assert done.code == 0, done.err
+    assert "partial: 2 of 24 questions chosen (--limit 2)" in done.err
+
+
 def test_a_replay_makes_no_call_and_tells_the_same(project: Project) -> None:
     """With the server gone, the cassette gives the same numbers; the cassette names what each line is about."""
     with FakeJudge(judge_by(by_position)) as server:

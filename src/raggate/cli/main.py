@@ -202,14 +202,12 @@ def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
         for mode, slices in scorecard.slices.items()
         for name, value in slices.get("overall", {}).items()
     ]
-    if scored.stopped is not None:
-        click.echo(log_line(f"not all questions were asked: {scored.stopped}"))
-    if scored.selection is not None:
-        click.echo(log_line(scored.selection.sentence))
+    if scored.shortfall:
+        click.echo(log_line(scored.shortfall))
     for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
-    complete = scored.stopped is None and scored.selection is None
-    return Answer(Scored(run_directory=directory, complete=complete, metrics=console.metrics_of(values)))
+    metrics = console.metrics_of(values)
+    return Answer(Scored(run_directory=directory, complete=not scored.shortfall, metrics=metrics))
 
 
 @cli.command()

@@ -39,6 +39,8 @@ def read(value: dict[str, Any], directions: dict[str, Direction]) -> tuple[Score
     """
     if "partial" in value:
         raise DamagedError("partial: these are metrics of a part of the questions, and no baseline")
+    if value.get("complete", True) is not True:
+        raise DamagedError("complete: not all questions were asked, so these metrics are no baseline")
     counted = False
     slices: dict[str, dict[str, dict[str, MetricValue]]] = {}
     counts: dict[str, dict[str, int]] = {}

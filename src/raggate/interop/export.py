@@ -27,7 +27,7 @@ def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, 
 
     Raises:
         UsageError: when the directory cannot be read, the mode is not there or not given, or a chunk has no id.
-        CannotTell: when the run was cut short.
+        CannotTell: for a run that did not ask all of its questions.
     """
     lists: dict[str, tuple[str, ...] | None] = {}
     for item in run_lists.results(directory, mode):

@@ -1,4 +1,4 @@
-"""A run directory -> the results of one retrieval mode."""
+"""A run directory -> the run, where it asked all of its questions, and its results of one retrieval mode."""
 
 from __future__ import annotations
 
@@ -10,6 +10,19 @@ from raggate.pipeline import run_directory
 from raggate.text.quote import cut, quoted
 
 
+def whole(directory: Path) -> Run:
+    """Read a run that asked all of its questions: what other tools read has no place to say that it is a part.
+
+    Raises:
+        UsageError: when the directory cannot be read.
+        CannotTell: for a run that did not.
+    """
+    run = run_directory.read(directory)
+    if run.shortfall:
+        raise CannotTell(f"{directory}: not a whole run: {cut(run.shortfall)}", hint="Ask all questions first.")
+    return run
+
+
 def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, ...]:
     """Give the results of a run in one mode.
 
@@ -19,13 +32,9 @@ def results(directory: Path, mode: str | None = None) -> tuple[LabelledResult, .
 
     Raises:
         UsageError: when the directory cannot be read, or the mode is not there or not given.
-        CannotTell: when the run was cut short, or is a partial one.
+        CannotTell: for a run that did not ask all of its questions.
     """
-    run = run_directory.read(directory)
-    if run.stopped is not None:
-        raise CannotTell(f"{directory}: the run was cut short ({cut(run.stopped)})")
-    if run.selection is not None:
-        raise CannotTell(f"{directory}: the run is {cut(run.selection.sentence)}", hint="Ask all questions first.")
+    run = whole(directory)
     modes = tuple(dict.fromkeys(item.result.mode for item in run.results))
     if mode is None and len(modes) > 1:
         raise UsageError(f"{directory}: the run has the modes {cut(', '.join(modes))}", hint="Choose one with --mode.")

@@ -240,6 +240,12 @@ class Run:
     selection: Selection | None = None
 
     @property
+    def shortfall(self) -> str:
+        """Say that not all questions were asked, and why, without an end mark; empty where all were."""
+        stopped = [] if self.stopped is None else [f"not all questions were asked: {self.stopped}"]
+        return "; ".join([*stopped, *([] if self.selection is None else [self.selection.sentence])])
+
+    @property
     def answers(self) -> Iterator[LabelledResult]:
         """All answers, one by one, the first ones before the later ones. Of a long run they are read from disk."""
         return chain(self.results, self.repeats)

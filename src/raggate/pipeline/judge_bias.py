@@ -71,6 +71,8 @@ def measure_bias(
     answers = eligible(run.results)
     if not answers:
         raise UsageError(f"run {run.run_id} has no answer with a text, so judges have nothing to grade")
+    if run.shortfall:
+        say(run.shortfall)
     judges.warn_of_missing_keys()
     answering = _answering(run, answered_by)
     drawn = draw(answers, n, SEED)

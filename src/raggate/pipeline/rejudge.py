@@ -53,6 +53,8 @@ def judge_directory(
         CannotTell: when no answer was graded, though some could have been; the run is then as it was.
     """
     run, judges = _ready(directory, config_file, instead, environment, say, systems)
+    if run.shortfall:
+        say(run.shortfall)
     judges.warn_of_missing_keys()
     judged = _by(judges.judge(run), judges.settings)
     _refuse_ungraded(judged)

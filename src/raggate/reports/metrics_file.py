@@ -30,7 +30,7 @@ def render(run: Run, scorecard: Scorecard, compat: Mapping[str, Any] | None = No
         "suite": scorecard.suite,
         "run_id": run.run_id,
         "timestamp": run.started,
-        "complete": run.stopped is None and run.selection is None,
+        "complete": not run.shortfall,
         **({"build": run.provenance.build} if run.provenance.build else {}),
         **({"partial": {"asked": len(part.asked), "of": part.of}} if part is not None else {}),
         "golden_hash": run.golden.hash,

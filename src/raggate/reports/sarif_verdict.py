@@ -28,11 +28,11 @@ def render(review: Review, prefix: str = "") -> str:
     level = "note" if verdict.exit_code == 0 else "error"
     reasons = verdict.reasons or verdict.warnings
     notes = [_notification(level, verdict.headline), *(_notification(level, reason.message) for reason in reasons)]
-    # results that do not tell all are marked as such, so that nobody takes their absence for a fix
+    # code scanning refuses what was not successful; from all else it takes the absence of a result for a fix
     measured = verdict.outcome not in {"cannot tell", "interrupted"}
     results = [*_results(review, prefix)] if measured else []
-    decided = measured and verdict.outcome not in {"partial", "failed in part"}
-    return _document(results, notes, review.run.provenance.raggate_version or "", successful=decided)
+    whole = measured and review.run.selection is None
+    return _document(results, notes, review.run.provenance.raggate_version or "", successful=whole)
 
 
 def render_failure(failure: RunFailure, _prefix: str = "") -> str:

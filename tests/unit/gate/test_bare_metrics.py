@@ -101,6 +101,10 @@ class TestBareMetricsFile:
             "not a metrics file: by_retriever.bm25.by_tag.x.count: ",
             id="no-count",
         ),
+        pytest.param({**BARE, "complete": False}, "not a metrics file: complete: not all questions", id="cut-short"),
+        pytest.param(
+            {**BARE, "complete": "yes"}, "not a metrics file: complete: not all questions", id="complete-text"
+        ),
         pytest.param(bare(count=-1), "not a metrics file: by_retriever.bm25.overall.count: ", id="negative-count"),
         pytest.param(bare(hit_at_5="0.5"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="text"),
         pytest.param(bare(hit_at_5="nan"), "not a metrics file: by_retriever.bm25.overall.hit_at_5: ", id="bare-nan"),

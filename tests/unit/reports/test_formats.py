@@ -18,6 +18,7 @@ from builders import make_failure
 from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.models.publication import RunFailure
+from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.parts.outcomes import of_review
@@ -121,6 +122,12 @@ def of_all(name: str) -> Review:
     return hostile_everywhere() if name == "hostile-everywhere" else review(name)
 
 
+def with_lines(shown: Review) -> Review:
+    """Let the questions of a review stand in lines of a golden set."""
+    cases = tuple(replace(case, line=number) for number, case in enumerate(shown.run.golden.cases, 5))
+    return replace(shown, run=replace(shown.run, golden=replace(shown.run.golden, cases=cases)))
+
+
 @each_row("name", FORMATS)
 @each_row("kind", [*REVIEWS, *BESIDE, "hostile-everywhere"])
 def test_every_verdict_in_every_format(name: str, kind: str) -> None:
@@ -193,14 +200,10 @@ def test_a_question_without_an_answer_is_skipped() -> None:
 
 def test_a_place_in_code_scanning() -> None:
     """A question that broke stands at its line of the golden set, and its note is a related place."""
-    shown = review("placed")
-    cases = tuple(replace(case, line=number) for number, case in enumerate(shown.run.golden.cases, 5))
-    golden = replace(shown.run.golden, cases=cases)
-    (run,) = json.loads(FORMATS["sarif"].of_review(replace(shown, run=replace(shown.run, golden=golden)), "gates/"))[
-        "runs"
-    ]
+    shown = with_lines(review("placed"))
+    (run,) = json.loads(FORMATS["sarif"].of_review(shown, "gates/"))["runs"]
     config, flip = shown.run.config, shown.comparison.flips[0]
-    line = next(case.line for case in cases if case.id == flip.case_id)
+    line = next(case.line for case in shown.run.golden.cases if case.id == flip.case_id)
     place = {"uri": f"gates/{config.golden}"}  # type: ignore[union-attr]
     result = run["results"][0]
     assert result["ruleId"] == run["tool"]["driver"]["rules"][result["ruleIndex"]]["id"] == "question-broke"
@@ -208,6 +211,17 @@ def test_a_place_in_code_scanning() -> None:
     related = result["relatedLocations"][0]["physicalLocation"]
     source = shown.context.source_lines[flip.case_id]
     assert (related["artifactLocation"]["uri"], related["region"]["startLine"]) == (f"gates/{source.path}", source.line)
+
+
+def test_a_part_closes_no_alert() -> None:
+    """Code scanning takes a question that is not in the file for mended, unless the file says that it is not whole."""
+    shown = with_lines(review("regression"))
+    part = Selection(asked=tuple(case.id for case in shown.run.golden.cases[:5]), of=99, words="", early=True)
+    for selection, whole in ((None, True), (part, False)):
+        text = FORMATS["sarif"].of_review(replace(shown, run=replace(shown.run, selection=selection)), "")
+        (run,) = json.loads(text)["runs"]
+        assert run["results"]
+        assert run["invocations"][0]["executionSuccessful"] is whole
 
 
 def test_scores_belong_to_traces() -> None:

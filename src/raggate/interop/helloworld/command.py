@@ -177,11 +177,10 @@ def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExpo
     from raggate.gate.run_origin import refuse_kept
     from raggate.interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
     from raggate.interop.results import HelloworldExported
-    from raggate.interop.run_lists import only_mode
-    from raggate.pipeline import run_directory
+    from raggate.interop.run_lists import only_mode, whole
     from raggate.text.files import write_file
 
-    run = run_directory.read(directory)
+    run = whole(directory)
     refuse_kept(run)
     refuse_existing(out)
     mode = only_mode(run, settings["mode"])

@@ -258,10 +258,10 @@ def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExpor
     from raggate.interop.kebab import inputs
     from raggate.interop.kebab.rows import write_rows
     from raggate.interop.results import KebabExported
-    from raggate.pipeline import run_directory
+    from raggate.interop.run_lists import whole
     from raggate.text.files import write_file
 
-    run = run_directory.read(directory)
+    run = whole(directory)
     refuse_kept(run)
     rows = inputs.rows_of(run, mode)
     refuse_existing(out)

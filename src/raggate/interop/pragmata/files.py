@@ -64,7 +64,7 @@ def result_lists(
 
     Raises:
         UsageError: when the directory cannot be read, the mode is not there or not given, or a question is asked twice.
-        CannotTell: when the run was cut short.
+        CannotTell: for a run that did not ask all of its questions.
     """
     records = {judgment.record for judgment in judgments}
     lists: dict[str, tuple[str, ...] | None] = {}

@@ -216,7 +216,10 @@ def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
     from raggate.pipeline import run_directory
     from raggate.reports import trace_file
 
-    text = trace_file.render(run_directory.read(directory))
+    run = run_directory.read(directory)
+    if run.shortfall:
+        warn(run.shortfall)
+    text = trace_file.render(run)
     if form == "scripts":
         text = render_trace(parse_trace(text.encode(), str(directory)))
     return _give(text, out)
@@ -227,10 +230,10 @@ def trace(directory: Path, form: Any, out: Path | None) -> Answer[Lines]:
 @click.option("--out", type=_FILE, help="Write it here.")
 def results(directory: Path, out: Path | None) -> Answer[Lines]:
     """Print the results.jsonl of a run of raggate: one line for every question in every mode."""
+    from raggate.interop import run_lists
     from raggate.interop.substrate.results import from_run, render_results
-    from raggate.pipeline import run_directory
 
-    return _give(render_results(from_run(run_directory.read(directory))), out)
+    return _give(render_results(from_run(run_lists.whole(directory))), out)
 
 
 def _say_comparison(comparison: Comparison) -> None:

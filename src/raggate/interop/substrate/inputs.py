@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.errors import CannotTell, UsageError
+from raggate.interop import run_lists
 from raggate.interop.substrate import floors as floor_tables, gate, metrics as substrate_metrics, records
 from raggate.interop.substrate.cases import to_cases
 from raggate.interop.substrate.files import read_lines
@@ -17,7 +18,6 @@ from raggate.interop.substrate.results import from_run, read_results, with_texts
 from raggate.interop.substrate.trace import read_trace, to_rows
 from raggate.models.case_hash import digest
 from raggate.models.golden import Golden
-from raggate.pipeline import run_directory
 
 Row = Mapping[str, Any]
 Depths = Mapping[str, Any]
@@ -49,9 +49,10 @@ def read_rows(path: Path) -> tuple[Row, ...]:
 
     Raises:
         UsageError: naming file and line.
+        CannotTell: for a run that did not ask all of its questions.
     """
     if path.is_dir():
-        return from_run(run_directory.read(path))
+        return from_run(run_lists.whole(path))
     first = next((value for _, value in read_lines(path)), None)
     if isinstance(first, dict) and "rank" in first and "results" not in first:
         return to_rows(read_trace(path))

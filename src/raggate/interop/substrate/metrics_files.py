@@ -44,7 +44,8 @@ def read_shaped(path: Path) -> tuple[Table, Shape]:
     """Read a metrics file of any shape, or a run record, and say which shape its metrics have.
 
     Raises:
-        UsageError: naming the file and the key, for what is none of them, and for a file without any value.
+        UsageError: naming the file and the key, for what is none of them, for a file without any value, and for one of
+            raggate that says that it is of a part of the questions.
     """
     content = read_json(path)
     return to_table(content, str(path)), _shape(_metrics(check(_OBJECT, content, str(path))))
@@ -60,7 +61,10 @@ def to_table(value: object, name: str) -> Table:
     Raises:
         UsageError: as for `read_shaped`.
     """
-    content = _metrics(check(_OBJECT, value, name))
+    whole = check(_OBJECT, value, name)
+    if whole.get("complete", True) is not True:
+        raise UsageError(f"{name}: complete: not all questions were asked", hint="Measure with all questions first.")
+    content = _metrics(whole)
     table: dict[str, dict[str, Bucket]] = {}
     for mode, buckets in _modes(content, name):
         if mode_name(mode) in table:

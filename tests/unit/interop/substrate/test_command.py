@@ -279,6 +279,22 @@ def test_a_baseline_that_is_no_metrics_file_is_refused(tmp_path: Path) -> None:
     assert not (tmp_path / "baselines").exists()
 
 
+def test_metrics_of_a_part_are_refused(tmp_path: Path) -> None:
+    """Raggate's own metrics.json says whether all questions were asked: one that says no is compared nowhere."""
+    values = {"by_retriever": {"bm25": {"overall": {"hit_at_1": 0.7, "count": 40}}}}
+    whole = put(tmp_path / "whole.json", {**values, "complete": True})
+    part = put(tmp_path / "part.json", {**values, "complete": False})
+    assert run("compare", whole, whole)[0] == 0
+    for command in (
+        ("compare", part, whole),
+        ("compare", whole, part),
+        ("baseline", "update", part, "--dir", tmp_path / "baselines", "--key", "k"),
+    ):
+        with pytest.raises(UsageError, match=r"part\.json: complete: not all questions were asked"):
+            run(*command)
+    assert not (tmp_path / "baselines").exists()
+
+
 def test_trace_of_a_run(tmp_path: Path) -> None:
     """The trace of a run directory is printed in either form, or written."""
     case = make_case("q1", gold_supports=(make_support("a.md"),))
