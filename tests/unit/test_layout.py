@@ -110,7 +110,7 @@ SPECIFIED_ELSEWHERE = {
     # through diagnosis, which says what they explain
     "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
-    "pipeline/partial_run.py",
+    "pipeline/answers_so_far.py",
     "pipeline/rerun.py",
     "pipeline/result.py",
     "pipeline/result_rows.py",

@@ -16,8 +16,8 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.shards import Beside
 from raggate.pipeline.answers.answer_cache import AnswerCache
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
-from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
@@ -77,7 +77,7 @@ class Part:
         questions = any(asked_in(case.modes, mode) for case in self.cases for mode in modes)
         return questions or (self.probes and bool(Prober.of(self.inputs, self.request.environment).probes))
 
-    def ask(self, answers: PartialRun) -> tuple[str | None, tuple[str, ...]]:
+    def ask(self, answers: AnswersSoFar) -> tuple[str | None, tuple[str, ...]]:
         """Boot and ask into `answers`, each at once. Returns why it broke off, and the log then or at an error."""
         request, inputs = self.request, self.inputs
         prober = Prober.of(inputs, request.environment) if self.probes else Prober(inputs, (), {})
@@ -110,7 +110,7 @@ class Part:
         prober.ask_after_boot(partial(booted, request, inputs, build, again, self.before), again.out, answers.probes)
         return None, log
 
-    def _ask_times(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
+    def _ask_times(self, boot: int, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:
         """Ask all questions as often as this boot is for, and some again. Returns why it broke off."""
         if self.workers > 1:
             stopped = self._ask_in_processes(up, answers, progress)
@@ -120,19 +120,19 @@ class Part:
             ask_again(self.request, self.inputs, up, answers)
         return stopped
 
-    def _ask_here(self, boot: int, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
+    def _ask_here(self, boot: int, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:
         times = self.inputs.config.ask.repeat // self.boots
         ask_all = partial(self._ask_all, up, answers, progress)
         return next(filter(None, map(ask_all, range(boot * times + 1, (boot + 1) * times + 1))), None)
 
-    def _ask_in_processes(self, up: Booted, answers: PartialRun, progress: Progress) -> str | None:
+    def _ask_in_processes(self, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:
         """Ask all questions in several processes, as shards that are merged at once."""
         count = min(self.workers, len(self.cases))
         plan = planning.plan(self.request, self.inputs, count, beside=Beside(probes=0, again=False))
         total = len(suite.questions_of(self.cases, self.inputs.config.ask.modes)) * self.inputs.config.ask.repeat
         elsewhere = replace(up, api=Elsewhere(up.api.base_url))
 
-        def ask(cases: Sequence[Case], heard: Callable[[Result], None], own: PartialRun) -> str | None:
+        def ask(cases: Sequence[Case], heard: Callable[[Result], None], own: AnswersSoFar) -> str | None:
             share = replace(self, cases=cases, request=replace(self.request, answered=heard), workers=1)
             return share._ask_here(0, elsewhere, own, Progress(io.StringIO()))
 
@@ -145,7 +145,7 @@ class Part:
             self.request.answered(result)
         return stopped
 
-    def _ask_all(self, up: Booted, answers: PartialRun, progress: Progress, repeat: int) -> str | None:
+    def _ask_all(self, up: Booted, answers: AnswersSoFar, progress: Progress, repeat: int) -> str | None:
         """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it broke off."""
         questions: Sequence[tuple[Case, str]] = suite.questions_of(self.cases, self.inputs.config.ask.modes)
         ask = partial(self._ask_these, up, answers, progress, repeat)
@@ -168,7 +168,7 @@ class Part:
         return stopped
 
     def _ask_until_enough(
-        self, stopping: Stopping, answers: PartialRun, ask: Callable[[Sequence[tuple[Case, str]]], str | None]
+        self, stopping: Stopping, answers: AnswersSoFar, ask: Callable[[Sequence[tuple[Case, str]]], str | None]
     ) -> str | None:
         """Ask in the order drawn, what was answered before the process was killed left out, and stop when told to."""
         try:
@@ -181,7 +181,7 @@ class Part:
     def _ask_these(
         self,
         up: Booted,
-        answers: PartialRun,
+        answers: AnswersSoFar,
         progress: Progress,
         repeat: int,
         questions: Sequence[tuple[Case, str]],

@@ -27,9 +27,9 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
 from raggate.pipeline import index_facts, judging, run_directory, run_order, stopping
 from raggate.pipeline.answers import answer_cache
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
-from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.run_place import directory_of, run_place
@@ -97,7 +97,7 @@ def measure(
 
 def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
     """Ask, and write what came of it, also when somebody interrupts it."""
-    answers, kept = PartialRun(), part.kept
+    answers, kept = AnswersSoFar(), part.kept
     begin = time.monotonic() - (kept.asking.seconds if kept is not None else 0.0)
     try:
         check_modes(part.request, part.inputs)
@@ -124,7 +124,7 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         raise finish.cut_short(answers, time.monotonic() - begin, way_on) from None
 
 
-def of_answers(request: Request, inputs: Inputs, answers: PartialRun) -> tuple[Path, Run, Scorecard]:
+def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple[Path, Run, Scorecard]:
     """Write the run directory of answers that were asked for elsewhere, as `measure` does of those it asks for.
 
     Args:
@@ -159,7 +159,7 @@ class Finish:
     judge: Callable[[Run], Run]
 
     def done(
-        self, answers: PartialRun, seconds: float, *, stopped: str | None, log: tuple[str, ...]
+        self, answers: AnswersSoFar, seconds: float, *, stopped: str | None, log: tuple[str, ...]
     ) -> tuple[Run, Scorecard]:
         """Label, judge, write and score; `stopped` and `log` as of `finished_run`."""
         settings, notes = self.inputs.config, standing.Notes(self.inputs.vault)
@@ -170,7 +170,7 @@ class Finish:
         with deadlines.after_asking(len(answers.results)):
             return finished, write(self.directory, finished, self.request, settings)
 
-    def cut_short(self, answers: PartialRun, seconds: float, way_on: str = "") -> Interrupted:
+    def cut_short(self, answers: AnswersSoFar, seconds: float, way_on: str = "") -> Interrupted:
         """Write what was answered before a signal came, and give the error that says so; `way_on` is how to go on."""
         asking = self.inputs.config.ask
         due = len(suite.questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
@@ -181,7 +181,7 @@ class Finish:
         hint = f"Partial results are in {_display_path(self.directory, self.request.root)}."
         return Interrupted(progress, hint=f"{hint} To go on: {way_on}" if way_on else hint)
 
-    def _noted(self, answers: PartialRun) -> Run:
+    def _noted(self, answers: AnswersSoFar) -> Run:
         answers.repeated = compared(self.inputs, answers)
         return answers.noted_in(self.blank)
 

@@ -9,8 +9,8 @@ from heapq import nsmallest
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id
 from raggate.models.run import Result
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted
-from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.scoring import noise, repeats, score
 from raggate.scoring.repeats import Repeated
@@ -38,7 +38,7 @@ def drawn(inputs: Inputs) -> AbstractSet[tuple[str, str]]:
     return {*nsmallest(SPARE * inputs.config.ask.repeat_sample, questions, key=lambda question: lot(*question))}
 
 
-def ask_again(request: Request, inputs: Inputs, up: Booted, answers: PartialRun) -> None:
+def ask_again(request: Request, inputs: Inputs, up: Booted, answers: AnswersSoFar) -> None:
     """Ask a few questions a second time, which counts for nothing but whether the API ranks the same again."""
     if not inputs.config.asks_again:
         if inputs.config.ask.repeat == 1 and inputs.config.ask.repeat_sample:
@@ -51,7 +51,7 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, answers: PartialRun)
         answers.again = [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
 
 
-def compared(inputs: Inputs, answers: PartialRun) -> Repeated | None:
+def compared(inputs: Inputs, answers: AnswersSoFar) -> Repeated | None:
     """Compare second answers with the first ones; None where nothing was asked again.
 
     Args:

@@ -24,8 +24,8 @@ from raggate.models.run import Result, Run
 from raggate.models.selection import EVERYTHING
 from raggate.models.unfinished_run import Asking, Boot
 from raggate.pipeline import asked_by, index_facts, run_directory
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asked_by import ANEW, QuestionNumbers
-from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request, unheard
 from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.shard_directory import Journal
@@ -74,14 +74,14 @@ class UnfinishedRun:
         """How often it has gone on."""
         return max(len(self.asking.boots) - 1, 0)
 
-    def can_go_on(self, answers: PartialRun) -> bool:
+    def can_go_on(self, answers: AnswersSoFar) -> bool:
         """Say whether it could go on from here if it ended now: whether anything tells that the API is the same."""
         api = self.asking.means.api
         tells = api.id if api.kind == "source" else api.kind == "image" or self._index_of(answers)
         return bool(self.asking.boots and tells)
 
     @staticmethod
-    def _index_of(answers: PartialRun) -> dict[str, tuple[str, ...]]:
+    def _index_of(answers: AnswersSoFar) -> dict[str, tuple[str, ...]]:
         return index_facts.values_of(answers.results, answers.index)
 
     @property
@@ -124,7 +124,7 @@ class UnfinishedRun:
         took = (self.directory / self.file).stat().st_mtime - (self.directory / HEADER).stat().st_mtime
         self.asking = replace(before, seconds=before.seconds + max(took, 0.0))
 
-    def load(self, answers: PartialRun, cases: Sequence[Case]) -> None:
+    def load(self, answers: AnswersSoFar, cases: Sequence[Case]) -> None:
         """Put the answers that are there into `answers`; they must be to these questions.
 
         A line after one that failed stands in its place: the call was asked again.
@@ -167,7 +167,7 @@ class UnfinishedRun:
         places = ((question, place(question[0].id, question[1], repeat)) for question in questions)
         return [question for question, at in places if at is None or not self._given[at]]
 
-    def note_boot(self, answers: PartialRun) -> None:
+    def note_boot(self, answers: AnswersSoFar) -> None:
         """Note that the API is up, before it is asked anything.
 
         Raises:
@@ -200,7 +200,7 @@ class UnfinishedRun:
         """Keep an answer."""
         self._open.add(result)
 
-    def check_index(self, answers: PartialRun) -> None:
+    def check_index(self, answers: AnswersSoFar) -> None:
         """Refuse answers that were given from several indexes, as far as they tell.
 
         Raises:

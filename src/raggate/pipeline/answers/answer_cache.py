@@ -23,8 +23,8 @@ from raggate.models.selection import Selection
 from raggate.pipeline import index_facts
 from raggate.pipeline.answers import seal, sealed_file, vault_files
 from raggate.pipeline.answers.sealed_file import Header, KeptFile
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted
-from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import drawn
 from raggate.text.clock import now
@@ -63,7 +63,7 @@ class AnswerCache:
     _marks: dict[Key, str] = field(default_factory=dict)
     _taken: list[Question] = field(default_factory=list)
 
-    def left(self, up: Booted, questions: Sequence[Question], answers: PartialRun) -> Sequence[Question]:
+    def left(self, up: Booted, questions: Sequence[Question], answers: AnswersSoFar) -> Sequence[Question]:
         """Give the questions that are asked in any case: those without a kept answer, and some to compare with.
 
         Args:
@@ -100,7 +100,7 @@ class AnswerCache:
             )
         return [(case, mode) for case, mode in questions if (mode, case.id) not in taken]
 
-    def taken(self, answers: PartialRun) -> Iterator[Result]:
+    def taken(self, answers: AnswersSoFar) -> Iterator[Result]:
         """Give the kept answers that are taken, now that the others were asked, and note of which run they are.
 
         There are none where a question came out otherwise than before, or when asked again, or any call failed.
@@ -139,11 +139,11 @@ class AnswerCache:
         for case, mode in self._taken:
             yield Result(case_id=case.id, mode=mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
 
-    def untaken(self, answers: PartialRun) -> Sequence[Question]:
+    def untaken(self, answers: AnswersSoFar) -> Sequence[Question]:
         """Give the questions that are left to ask after all."""
         return () if answers.kept_from is not None else self._taken
 
-    def keep(self, run: Run, answers: PartialRun) -> None:
+    def keep(self, run: Run, answers: AnswersSoFar) -> None:
         """Keep the answers of a run that asked everything, and whose API ranked alike where it was asked twice."""
         if not self.keeps or self._path is None or answers.kept_from is not None or run.stopped is not None:
             return
@@ -176,7 +176,7 @@ class AnswerCache:
         except (OSError, UsageError) as error:
             self.request.say(f"the answers are not kept: {cut(error)}")
 
-    def _facts(self, answers: PartialRun) -> dict[str, object]:
+    def _facts(self, answers: AnswersSoFar) -> dict[str, object]:
         """Give all that the answers of an API in containers depend on, beside the question."""
         settings, environment = self.inputs.config, self.request.environment
         names = {name for part in settings.api.containers().values() for name in part.pass_env}
@@ -193,7 +193,7 @@ class AnswerCache:
     def _kept(self, mode: str, case_id: str) -> Result | None:
         return None if self._file is None else self._file.at(self._marks.get((mode, case_id)))
 
-    def _believed(self, answers: PartialRun) -> KeptFile | None:
+    def _believed(self, answers: AnswersSoFar) -> KeptFile | None:
         """Read what is there, unless it must not be taken, and then note why."""
         assert self._path is not None  # noqa: S101 - the caller has named it
         try:

@@ -23,7 +23,7 @@ from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import index_facts
-from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.receipt import counts
 from raggate.pipeline.shards.shard_directory import ShardAnswers
@@ -231,7 +231,7 @@ def _odd(values: Iterable[tuple[int, Sequence[str] | None]], what: str) -> Itera
             yield f"shard {shard}: it saw {what} {cut(', '.join(value))}, where shard {first} saw {others}"
 
 
-def joined(shards: Sequence[ShardAnswers]) -> PartialRun:
+def joined(shards: Sequence[ShardAnswers]) -> AnswersSoFar:
     """Put the answers of shards together as if one process had them, by the order of the shards."""
     receipts = [shard.receipt for shard in shards]
     asked = [receipt for receipt in receipts if receipt.counts.planned] or receipts
@@ -242,7 +242,7 @@ def joined(shards: Sequence[ShardAnswers]) -> PartialRun:
         values = [value for receipt in receipts for value in receipt.index.get(key, ()) if value.isdecimal()]
         return int(values[0][:18]) if values else None
 
-    return PartialRun(
+    return AnswersSoFar(
         results=LongSequence(RESULTS, (result for shard in shards for result in shard.results)),
         images=[image for receipt in receipts for image in receipt.images],
         again=[result for shard in shards for result in shard.again],

@@ -13,7 +13,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import commit_words
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import measure
-from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunResult
 from raggate.pipeline.second_answers import chosen
@@ -110,7 +110,7 @@ def _refuse_other_commit(shards: Sequence[ShardAnswers], here: str | None) -> No
         )
 
 
-def _refuse_missing_samples(inputs: Inputs, answers: PartialRun) -> None:
+def _refuse_missing_samples(inputs: Inputs, answers: AnswersSoFar) -> None:
     """Refuse shards that did not ask a second time what one process would have asked."""
     again = {(result.mode, result.case_id) for result in answers.again}
     missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))

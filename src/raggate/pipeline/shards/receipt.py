@@ -12,11 +12,13 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.shards import Plan, Receipt, ShardCounts
 from raggate.pipeline import index_facts
-from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.text.numbers import rounded
 
 
-def receipt_of(plan: Plan, shard: int, answers: PartialRun, inputs: Inputs, *, started: str, seconds: float) -> Receipt:
+def receipt_of(
+    plan: Plan, shard: int, answers: AnswersSoFar, inputs: Inputs, *, started: str, seconds: float
+) -> Receipt:
     """Say what a shard has done, as its first attempt, in a checkout of no known commit.
 
     Args:

@@ -13,9 +13,9 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import asked_by, run_directory, unfinished_run
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part
 from raggate.pipeline.measure import changed_vault, failure_reports
-from raggate.pipeline.partial_run import PartialRun
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning, shard_directory
 from raggate.pipeline.shards.receipt import counts, receipt_of
@@ -92,7 +92,7 @@ def _unfinished(request: Request, parent: Path, plan: Plan, shard: int) -> tuple
     return directory, attempt
 
 
-def _way_on(request: Request, kept: UnfinishedRun, plan_file: Path | None, shard: str, answers: PartialRun) -> str:
+def _way_on(request: Request, kept: UnfinishedRun, plan_file: Path | None, shard: str, answers: AnswersSoFar) -> str:
     """Say how a shard that was interrupted is asked to its end."""
     if plan_file is None or not kept.can_go_on(answers):
         return f"Ask it again: --shard {shard}."
@@ -106,10 +106,10 @@ def _ask(
     shard: int,
     kept: UnfinishedRun,
     attempt: int,
-    way_on: Callable[[PartialRun], str],
+    way_on: Callable[[AnswersSoFar], str],
 ) -> Receipt:
     cases = plan.cases(shard, inputs.golden)
-    answers, begin = PartialRun(), time.monotonic() - kept.asking.seconds
+    answers, begin = AnswersSoFar(), time.monotonic() - kept.asking.seconds
     kept.load(answers, cases)
     part = Part(
         request=request,

@@ -23,7 +23,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Failure, Result
 from raggate.models.service import Started
 from raggate.models.shards import Plan
-from raggate.pipeline.partial_run import PartialRun
+from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.attempts import attempt_in, joined, read_shards
 from raggate.pipeline.shards.receipt import receipt_of
@@ -36,7 +36,7 @@ from raggate.text.quote import cut
 FOLDER = "workers"
 """The folder of a run directory that processes work in; it is gone when all is merged."""
 
-Ask = Callable[[Sequence[Case], Callable[[Result], None], PartialRun], str | None]
+Ask = Callable[[Sequence[Case], Callable[[Result], None], AnswersSoFar], str | None]
 """Asks cases as often as they are asked, tells of each result, and says why it broke off."""
 
 
@@ -74,7 +74,7 @@ class Workers:
     ask: Ask
     say: Callable[[str], None]
 
-    def run(self, answers: PartialRun, advance: Callable[[int, int], None]) -> str | None:
+    def run(self, answers: AnswersSoFar, advance: Callable[[int, int], None]) -> str | None:
         """Ask everything into `answers`; `advance` hears how many came in, and how many of them failed.
 
         Returns why it broke off. When a signal comes, what was answered by then is there.
@@ -150,7 +150,7 @@ class Workers:
         place.mkdir()
         cases = self.plan.cases(shard, self.inputs.golden)
         started, begin = now(), time.monotonic()
-        answers = PartialRun()
+        answers = AnswersSoFar()
         with Journal(place / shard_directory.RESULTS) as journal:
 
             def keep(result: Result) -> None:

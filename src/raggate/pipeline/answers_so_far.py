@@ -22,7 +22,7 @@ _CATCH_UP = 0.1
 
 
 @dataclass(slots=True)
-class PartialRun:
+class AnswersSoFar:
     """The answers of a run so far, and what was learnt of the API on the way.
 
     `results` are in the order they came in, `images` what names the image that the API ran from, `image_ids` the ids
