@@ -172,9 +172,9 @@ def test_interrupt_keeps_partial_results(promoted: Project, number: signal.Signa
 INTERRUPTED_WHEN_ASKED = """
 import sys
 from raggate.cli import main as cli
-from raggate.pipeline import measure as measuring
+from raggate.pipeline import measured_run
 
-label, due = measuring.score.label, [True]
+label, due = measured_run.score.label, [True]
 
 def interrupted(*given):
     if due:
@@ -182,7 +182,7 @@ def interrupted(*given):
         raise KeyboardInterrupt
     return label(*given)
 
-measuring.score.label = interrupted
+measured_run.score.label = interrupted
 sys.argv = ["raggate", "check"]
 cli.main()
 """

@@ -124,8 +124,10 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/second_answers.py",
     # how every build of a run is brought up: measure and base_build
     "pipeline/booted.py",
-    # what one process asks: measure
+    # what one process asks, what a run is made of that, and what is left where it fails: measure
     "pipeline/asking.py",
+    "pipeline/measured_run.py",
+    "pipeline/failure_reports.py",
     # the steps of a run in shards: integration/test_shards
     "pipeline/shards/planning.py",
     "pipeline/shards/running.py",

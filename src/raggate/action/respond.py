@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 
 from raggate.action.relay import ended_run
 from raggate.cli.console import say
@@ -14,6 +13,7 @@ from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.inputs import suite_list
+from raggate.text import clock
 
 
 def respond(
@@ -35,7 +35,7 @@ def respond(
         configs=configs if suite_list.several(configs) else (),
         token=inputs["github-token"],
         login=inputs["token-login"],
-        now=datetime.now(UTC).isoformat(),
+        now=clock.now(),
     )
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"

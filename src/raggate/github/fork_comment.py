@@ -9,7 +9,6 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
@@ -39,6 +38,7 @@ from raggate.pipeline import check, claimed_run, previewing
 from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
+from raggate.text.clock import now
 from raggate.text.quote import cut, quoted
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
@@ -216,18 +216,13 @@ def evaluate(
         if not has_configuration(base):
             return _without_verdict(_first_run(fork), trusted)
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
-        with (
-            load_trusted(base, accept) as inputs,
-            tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch,
-        ):
+        with load_trusted(base, accept) as inputs:
             waivers.check_cases(inputs.config, inputs.golden, name)
             files = (left or partial(_downloaded, repository, fork))(inputs.config.suite)
             if artifact_zip.RESULTS not in files:
                 claim = untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite)
                 return _without_verdict(claim, trusted)
-            change = Commit(objects, pull.head_sha, fork.prefix, Path(scratch), root)
-            review = _evaluated(_read(files, inputs.config), inputs, fork, change)
-            review = previewing.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
+            review = _reviewed(files, inputs, fork, base, pull.head_sha, objects)
             return StepOutcome(code=review.verdict.exit_code, review=review)
     except RaggateError as error:
         return _without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(base)), trusted)
@@ -235,7 +230,7 @@ def evaluate(
 
 def _without_verdict(failure: RunFailure, trusted: schema.Config | None) -> StepOutcome:
     """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
-    stand = waivers.waiver_statuses(trusted.waivers, datetime.now(UTC).isoformat()) if trusted is not None else ()
+    stand = waivers.waiver_statuses(trusted.waivers, now()) if trusted is not None else ()
     return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand))
 
 
@@ -260,6 +255,16 @@ def _downloaded(repository: Repository, fork: ForkRun, suite: str) -> Mapping[st
     if fork.several:
         return LeftRuns(repository, fork.run, fork.artifact, fork.event.server_url).of_suite(suite)
     return artifacts.download(repository, artifact_of(repository, fork.run, fork.artifact))
+
+
+def _reviewed(
+    files: Mapping[str, bytes], inputs: Inputs, fork: ForkRun, base: InputSource, head: str, objects: Objects
+) -> Review:
+    """Judge what the artifact claims, and add what the commit `head` would make of the files that judge."""
+    with tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch:
+        change = Commit(objects, head, fork.prefix, Path(scratch), base.root)
+        review = _evaluated(_read(files, inputs.config), inputs, fork, change)
+        return previewing.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:

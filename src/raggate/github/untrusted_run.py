@@ -1,8 +1,4 @@
-"""What an untrusted run claims, read from its artifact -> the run that trusted files may judge, or why there is none.
-
-Believed is what each question retrieved and how that was labelled. Everything else is taken from the trusted inputs,
-and no text of an artifact becomes a sentence of raggate's: its words stand in the log, which is untrusted anyway.
-"""
+"""An artifact -> the run that it claims, or that it has none; `claimed_run` says what of that is believed."""
 
 from __future__ import annotations
 

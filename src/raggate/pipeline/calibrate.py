@@ -10,6 +10,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.calibration import Calibration
 from raggate.pipeline import measure
+from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunResult
 from raggate.pipeline.trusted_inputs import load_inputs
@@ -33,7 +34,7 @@ def calibrate(request: Request, runs: int, *, boot_each: bool) -> tuple[RunResul
         directory, run, scorecard = measure.measure(request, asking, boots=boots, command="calibrate")
         measured = Calibration(run=run, scorecard=scorecard, boots=boots, pairs=0, alarms={})
         if run.stopped is None:
-            with measure.failure_reports(directory, asking.config), deadlines.after_asking(runs * len(run.results)):
+            with failure_reports(directory, asking.config), deadlines.after_asking(runs * len(run.results)):
                 measured = _judged(measured, asking)
         return RunResult(run=run, directory=directory), measured
 

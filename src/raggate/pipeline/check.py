@@ -37,6 +37,7 @@ from raggate.pipeline import (
     stored_runs,
     trend,
 )
+from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
@@ -81,7 +82,7 @@ def judged(
 
     `source` is the directory that the run was read from, None for one that was just asked.
     """
-    with measure.failure_reports(directory, inputs.config):
+    with failure_reports(directory, inputs.config):
         if inputs.baseline is not None:
             # the run directory tells by itself what it was held against
             write_atomic(directory / KEPT_BASELINE, inputs.baseline.content.pieces())

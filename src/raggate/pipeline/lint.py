@@ -5,7 +5,6 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from datetime import UTC, datetime
 from pathlib import Path
 
 from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
@@ -23,6 +22,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.text import yamlio
+from raggate.text.clock import now
 from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file
 
@@ -69,7 +69,7 @@ def refused(request: Request, error: RaggateError) -> LintReport:
 def _findings(
     inputs: Inputs, baseline: Baseline | None, config_name: str, line_of: Callable[[yamlio.Path], int]
 ) -> Iterator[LintFinding]:
-    settings, golden, at = inputs.config, inputs.golden, datetime.now(UTC).isoformat()
+    settings, golden, at = inputs.config, inputs.golden, now()
     yield from check_waivers(settings, config_name, at, lambda number: line_of(("waivers", number)))
     yield from check_questions(golden, settings.golden)
     yield from check_supports(golden, inputs.vault, settings.golden)

@@ -17,7 +17,8 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout, KeptFrom, Provenance, commit_words, exact_image
 from raggate.models.run import Run
 from raggate.models.selection import EVERYTHING
-from raggate.pipeline import check, claimed_run, judging, measure, run_directory
+from raggate.pipeline import check, claimed_run, judging, measured_run, run_directory
+from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from raggate.pipeline.run_place import run_place
@@ -65,12 +66,12 @@ def check_run(request: Request, directory: Path) -> CheckResult:
         _refuse_cut_texts(run, inputs)
         measured = _measured(origin.measured or claimed.started, run.started)
         place = run_place(request, inputs, run.started)
-        with measure.failure_reports(place, inputs.config):
-            blank = measure.blank_run(place, run.started, request, inputs, command="check")
+        with failure_reports(place, inputs.config):
+            blank = measured_run.blank_run(place, run.started, request, inputs, command="check")
             provenance = _provenance(origin, blank.provenance)
             run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
             judged = judging.ready(request, inputs, place, baseline)(run)
-            scorecard = measure.write(place, judged, request, inputs.config)
+            scorecard = measured_run.write(place, judged, request, inputs.config)
         return check.judged(request, inputs, baseline, place, judged, scorecard, source=directory)
 
 

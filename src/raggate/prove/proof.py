@@ -15,9 +15,10 @@ from raggate.gate import waivers, wording
 from raggate.inputs.trusted import Inputs
 from raggate.models.gate_proof import FaultKind, GateProof, Trial, Untried, Watch
 from raggate.models.service import Started
-from raggate.pipeline import measure, run_directory
+from raggate.pipeline import run_directory
 from raggate.pipeline.asking import check_modes
 from raggate.pipeline.booted import Booted, Build, Place, booted
+from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.prove import faults, misses, wire
@@ -54,7 +55,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         started = now()
         directory = run_directory.create(run_directory.safe_runs(request, inputs.config.out), started)
         request.created(directory)
-        with measure.failure_reports(directory, inputs.config):
+        with failure_reports(directory, inputs.config):
             work = _Work(request, inputs, directory, started, runs)
             try:
                 work.do()

@@ -15,7 +15,8 @@ from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import asked_by, run_directory, unfinished_run
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part
-from raggate.pipeline.measure import changed_vault, failure_reports
+from raggate.pipeline.failure_reports import failure_reports
+from raggate.pipeline.measure import changed_vault
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning, shard_directory
 from raggate.pipeline.shards.receipt import counts, receipt_of

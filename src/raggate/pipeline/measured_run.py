@@ -1,0 +1,166 @@
+"""The answers of a run -> the run: labelled, judged, scored, and written into its directory, however it ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from raggate import __version__
+from raggate.config.schema import Config
+from raggate.errors import Interrupted
+from raggate.gate.other_systems import compat_scores
+from raggate.inputs import leaks, notes as standing, sources
+from raggate.inputs.private_notes import private_notes
+from raggate.inputs.trusted import Inputs
+from raggate.models.fingerprint import modes_of
+from raggate.models.provenance import Provenance, RunCommand
+from raggate.models.run import Probing, Result, Run
+from raggate.models.run_packing import LABELLED
+from raggate.models.scorecard import Scorecard
+from raggate.models.selection import Selection
+from raggate.pipeline import index_facts, run_directory, run_order
+from raggate.pipeline.answers_so_far import AnswersSoFar
+from raggate.pipeline.booted import Build
+from raggate.pipeline.failure_reports import display_path
+from raggate.pipeline.request import Request
+from raggate.pipeline.second_answers import compared
+from raggate.reports import OF_RUN, MeasuredRun
+from raggate.scoring import repeats, score
+from raggate.service import ask as suite, build_context
+from raggate.text import deadlines
+from raggate.text.long_sequence import LongSequence
+from raggate.text.numbers import rounded
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finish:
+    """The answers of a run -> the run, labelled and judged, in its directory; the same wherever they were asked for.
+
+    Attributes:
+        request: what the front end asks for.
+        inputs: what was measured by.
+        directory: the run directory.
+        blank: the run before anything was asked.
+        judge: adds what judges say of the answers.
+    """
+
+    request: Request
+    inputs: Inputs
+    directory: Path
+    blank: Run
+    judge: Callable[[Run], Run]
+
+    def done(
+        self, answers: AnswersSoFar, seconds: float, *, stopped: str | None, log: tuple[str, ...]
+    ) -> tuple[Run, Scorecard]:
+        """Label, judge, write and score; `stopped` and `log` as of `finished_run`."""
+        settings, notes = self.inputs.config, standing.Notes(self.inputs.vault)
+        with deadlines.after_asking(len(answers.results)):
+            run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=stopped, log=log)
+            run = leaks.noted(run, notes, settings.ask.probes.principals)
+        finished = self.judge(run)
+        with deadlines.after_asking(len(answers.results)):
+            return finished, write(self.directory, finished, self.request, settings)
+
+    def cut_short(self, answers: AnswersSoFar, seconds: float, way_on: str = "") -> Interrupted:
+        """Write what was answered before a signal came, and give the error that says so; `way_on` is how to go on."""
+        asking = self.inputs.config.ask
+        due = len(suite.questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
+        progress = f"interrupted after {len(answers.results)} of {due} questions"
+        notes = standing.Notes(self.inputs.vault)
+        run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=progress)
+        write(self.directory, replace(run, interrupted=True), self.request, self.inputs.config)
+        hint = f"Partial results are in {display_path(self.directory, self.request.root)}."
+        return Interrupted(progress, hint=f"{hint} To go on: {way_on}" if way_on else hint)
+
+    def _noted(self, answers: AnswersSoFar) -> Run:
+        answers.repeated = compared(self.inputs, answers)
+        return answers.noted_in(self.blank)
+
+
+def blank_run(
+    directory: Path,
+    started: str,
+    request: Request,
+    inputs: Inputs,
+    selection: Selection | None = None,
+    build: Build | None = None,
+    *,
+    command: RunCommand,
+) -> Run:
+    """Give a run of which nothing is known but how it is measured; `started` is ISO 8601."""
+    settings = inputs.config
+    judging = (settings.golden, settings.baseline_path)
+    return Run(
+        run_id=directory.name,
+        suite=settings.suite,
+        started=started,
+        golden=inputs.golden,
+        results=(),
+        config=settings,
+        provenance=Provenance(
+            raggate_version=__version__,
+            checkout=sources.head(request.root, request.remote) if build is None else build.checkout,
+            against=inputs.against,
+            ignored=tuple(inputs.ignored),
+            in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
+            baseline_name=inputs.baseline.name if inputs.baseline else None,
+            baseline_commit=inputs.baseline.commit if inputs.baseline else None,
+            reproduce=request.reproducing(selection) if build is None else "",
+            command=command,
+            build="" if build is None else build.title,
+        ),
+        fingerprint={**inputs.fingerprint(), "notes": inputs.vault.notes},
+        probes=Probing(private=private_notes(inputs.vault, settings.private)),
+        selection=selection,
+    )
+
+
+def finished_run(
+    blank: Run,
+    results: Sequence[Result],
+    seconds: float,
+    notes: standing.Notes,
+    *,
+    stopped: str | None,
+    log: tuple[str, ...] = (),
+) -> Run:
+    """Give the run that results make: in order, labelled, with what the API says of its index.
+
+    Args:
+        blank: the run before anything was asked.
+        results: the results, in any order.
+        seconds: how long it took.
+        notes: the vault's notes.
+        stopped: why it was cut short, None when it was not.
+        log: the API's last lines then.
+    """
+    index: dict[str, object] = {}
+    first, later = LongSequence(LABELLED), LongSequence(LABELLED)
+    for case, result in run_order.in_order(blank.golden.cases, modes_of(blank.fingerprint), results):
+        index_facts.note(result, index)
+        (first if result.repeat == 1 else later).append(notes.label(score.label(case, result)))
+    run = replace(
+        blank,
+        probes=replace(blank.probes, answers=tuple(map(notes.label_probe, blank.probes.answers))),
+        results=first[:],
+        repeats=later[:],
+        fingerprint={**blank.fingerprint, **index},
+        duration_s=rounded(seconds, 3),
+        stopped=stopped,
+        log=log,
+    )
+    return repeats.noted(run)
+
+
+def write(directory: Path, run: Run, request: Request, settings: Config) -> Scorecard:
+    """Write what a run measured into its directory, and give its scores. What is judged keeps its whole texts."""
+    full_text = request.full_text or settings.judging is not None
+    run_directory.write(directory, run, full_text=full_text)
+    scorecard = score.score(run, settings.score.k)
+    compat = compat_scores(run, settings.score.compat, request.systems, full_text=full_text)
+    run_directory.write_reports(directory, OF_RUN, MeasuredRun(run=run, scorecard=scorecard, compat=compat))
+    if settings.trace:
+        run_directory.write_trace(directory, run, full_text=full_text)
+    return scorecard
