@@ -39,7 +39,7 @@ from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.pipeline.shards import attempts, merge, planning, running, shard_directory, workers
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
-from raggate.text.jsonio import JsonObject
+from raggate.text.jsonio import JsonObject, dumps
 from reviews import passing
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
 
@@ -136,6 +136,14 @@ def _foreign(two: Path) -> None:
     change_receipt(two, plan="0" * 64)
 
 
+def _older(two: Path) -> None:
+    """Leave a receipt as one from before plans had a nonce was written, with the hash that fits it."""
+    stored = json.loads((two / "receipt.json").read_text())
+    del stored["nonce"], stored["hash"]
+    stored["hash"] = sha256(dumps(stored)).hexdigest()
+    (two / "receipt.json").write_bytes(dumps(stored))
+
+
 def _stopped(two: Path) -> None:
     change_receipt(two, stopped="the API died")
 
@@ -207,6 +215,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_gone, "shard 2 of 3: missing"),
         (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
         (_foreign, "{two}: of another plan"),
+        (_older, "receipt.json: written by an older raggate, or by a newer one: nonce: Field required"),
         (_stopped, "shard 2 of 3: {two}: it broke off: the API died"),
         (_half, "shard 2 of 3: {two}: half: 20 planned, "),
         (_miscounted, "shard 2 of 3: {two}: its counts are not those of its answers"),
@@ -316,6 +325,11 @@ def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp
     changed.write_text(json.dumps(stored))
     failed = refusal(suite, asked / "shards", plan_file=changed)
     assert (failed.exit_code, "it was changed" in failed.message) == (ExitCode.USAGE, True)
+    older = json.loads((asked / "plan.json").read_text())
+    del older["nonce"]
+    changed.write_bytes(dumps({**older, "hash": sha256(dumps({**older, "hash": ""})).hexdigest()}))
+    failed = refusal(suite, asked / "shards", plan_file=changed)
+    assert "plan.json: written by an older raggate, or by a newer one: nonce: Field required" in failed.message
     unasked = replace(planning.read(asked / "plan.json"), beside=Beside(probes=0, again=False))
     changed.write_bytes(planning.plan_bytes(replace(unasked, hash=planning.digest(unasked))))
     failed = refusal(suite, asked / "shards", plan_file=changed)

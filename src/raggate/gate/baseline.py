@@ -18,6 +18,7 @@ from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.metric_values import compact
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
+from raggate.text import versions
 from raggate.text.jsonio import loads
 from raggate.text.long_bytes import LongBytes
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
@@ -162,14 +163,29 @@ def read(
             bare = value if reshape is None else reshape(value, source, beside)
             return _read_bare(bare, source, directions, system)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        raise FileError(source, f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
+        other = versions.writer(value.get("schema"), SCHEMA) if isinstance(value, dict) else None
+        raise FileError(source, other or f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
+    unfiled = _is_unfiled(value)
     try:
-        stored = _ADAPTER.validate_python(value)
+        stored = _ADAPTER.validate_python(_filed(value) if unfiled else value)
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     if problem := baseline_integrity.problem(value, document):
         raise FileError(source, problem, hint=_WHOLE)
-    return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
+    return replace(_baseline(stored, tuple(map(_case, stored["cases"])), source, directions), unfiled=unfiled)
+
+
+def _is_unfiled(value: Mapping[str, Any]) -> bool:
+    """Say whether a file is from before cases were stored with their slices, and with whether they must pass."""
+    cases = value.get("cases")
+    rows = [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
+    return bool(rows) and "digest" not in value and not any(row.keys() & {"slices", "must_pass"} for row in rows)
+
+
+def _filed(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Give such a file as the format has it: its cases stand in the slice of all cases alone."""
+    rows = [{**row, "slices": [], "must_pass": False} if isinstance(row, dict) else row for row in value["cases"]]
+    return {**value, "cases": rows}
 
 
 def read_means(

@@ -69,7 +69,8 @@ def problem(content: Mapping[str, Any], document: bytes) -> str | None:
         document: the JSON that it is read from.
 
     A file that somebody edited does not have the digest of its content. One from before there was a digest is held to
-    itself alone: its means and counts are those of its cases.
+    itself alone: its means and counts are those of its cases. Of one from before cases were stored with their slices,
+    that is known of the slice of all cases alone.
     """
     try:
         if (twice := key_twice(document)) is not None:
@@ -93,12 +94,13 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
     }
     members: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
     seen: set[tuple[str, str]] = set()
+    filed = any("slices" in case for case in content["cases"]) or not content["cases"]
     for case in content["cases"]:
         # a merge of two baselines can leave both lines
         if (case["mode"], case["id"]) in seen:
             yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) occurs twice"
         seen.add((case["mode"], case["id"]))
-        for name in dict.fromkeys((OVERALL, *case["slices"])):
+        for name in dict.fromkeys((OVERALL, *case.get("slices", ()))):
             members.setdefault((case["mode"], name), []).append(case["values"])
     sizes = {place: len(cases) for place, cases in members.items()}
     values = {(*place, metric): numbers for place, cases in members.items() for metric, numbers in _by_metric(cases)}
@@ -109,11 +111,11 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
             scale = f"expected values from 0 to {setting(most)}, found {written(worst)}"
             yield f"cases: {cut(metric)} ({cut(mode)}): {scale}"
     for place in sorted({*counts, *sizes}):
-        if counts.get(place, 0) != sizes.get(place, 0):
+        if (filed or place[1] == OVERALL) and counts.get(place, 0) != sizes.get(place, 0):
             yield _contradiction(
                 ("counts", *place), str(counts.get(place, 0)), f"there are {sizes.get(place, 0)} such cases"
             )
-    for key in sorted({*means, *values}):
+    for key in sorted(key for key in {*means, *values} if filed or key[1] == OVERALL):
         numbers = values.get(key, [])
         mean, n = means.get(key, (None, 0))
         own = sum(numbers) / len(numbers) if numbers else None

@@ -79,6 +79,8 @@ class Sides:
     def _note(self, old: CaseScore, new: CaseScore) -> None:
         if may_flip(old, new, self._flip_at):
             self.moved.append((old, new))
+        if self._baseline.unfiled:
+            return
         if old.slices != new.slices and set(old.slices) != set(new.slices):
             self.refiled.add(new.case_id)
         if old.must_pass and not new.must_pass:

@@ -28,8 +28,15 @@ def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield from completeness.removed_cases(comparison)
     if golden.relabelled:
         cases = f"{counted(len(golden.relabelled), 'case')} {'was' if len(golden.relabelled) == 1 else 'were'}"
-        message = f"{cases} relabelled and not compared one by one: {wording.some(golden.relabelled)}"
+        how = "relabelled" + (", or hashed in another way by the older raggate," if _unfiled(comparison) else "")
+        message = f"{cases} {how} and not compared one by one: {wording.some(golden.relabelled)}"
         yield Reason("relabelled-cases", message)
+    if _unfiled(comparison):
+        message = (
+            "the baseline was written by an older raggate, which did not keep in which slices a question stands and "
+            "whether it must pass; promote a run to be told when that changes"
+        )
+        yield Reason("unfiled-baseline", message)
     if baseline is not None and baseline.early and any("-" in case.hash for case in comparison.scorecard.cases):
         message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
         yield Reason("early-baseline", message)
@@ -51,6 +58,10 @@ def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         cases = f"{counted(len(golden.added), 'case')} {wording.are(len(golden.added))}"
         outcomes = wording.some(_stand(comparison, golden.added))
         yield Reason("added-cases", f"{cases} not in the baseline yet: {outcomes}")
+
+
+def _unfiled(comparison: Comparison) -> bool:
+    return comparison.baseline is not None and comparison.baseline.unfiled
 
 
 def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:

@@ -45,7 +45,8 @@ class Baseline:
 
     `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
-    `early` files are from before case hashes covered the expected key facts. `restate` scores a run by the definitions
+    `early` files are from before case hashes covered the expected key facts; `unfiled` ones, which are older still, do
+    not say in which slices a case stands and whether it must pass. `restate` scores a run by the definitions
     of the system whose means these are; None where they are raggate's own. `commit` is the one that a file was
     read from, None for one on disk. `other_grades` says that it had judged metrics by others than the judges of the
     run, which were taken out.
@@ -56,6 +57,7 @@ class Baseline:
     provenance: JsonObject
     unfit: tuple[str, ...] = ()
     early: bool = False
+    unfiled: bool = False
     commit: str | None = None
     accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
     other_grades: bool = False

@@ -19,6 +19,7 @@ from raggate.models.shards import Plan
 from raggate.models.unfinished_run import Asking
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning
+from raggate.text import versions
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
@@ -90,12 +91,14 @@ def read(path: Path) -> Asking:
         UsageError: when it does not hold what it should.
     """
     stored = parse_object(read_file(path, ANEW, most_bytes=_MOST_BYTES, stored=True), str(path))
-    if stored.pop("schema", None) != SCHEMA:
-        raise UsageError(f"{path}: of another version of raggate: expected schema {SCHEMA!r}", hint=ANEW)
+    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+        raise UsageError(f"{path}: {problem}", hint=ANEW)
     try:
         return _ASKING.validate_python(stored)
     except ValidationError as error:
-        raise UsageError(f"{path}: {first_problem(error)}", hint=ANEW) from None
+        raise UsageError(
+            f"{path}: edited, or {versions.ANOTHER}: {first_problem(error, whole='the top')}", hint=ANEW
+        ) from None
 
 
 def written(kept: Asking) -> bytes:

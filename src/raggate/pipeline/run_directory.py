@@ -26,7 +26,7 @@ from raggate.pipeline import config_file, probe_rows, result_rows, results_file
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import shard_directory
 from raggate.reports import Reports, trace_file
-from raggate.text import disk
+from raggate.text import disk, versions
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
 from raggate.text.problems import first_problem
@@ -247,11 +247,8 @@ def _cases(directory: Path, shown: Path) -> Golden:
 
 def _read_config(directory: Path, config_path: Path) -> dict[str, Any]:
     stored = parse_object(_stored(directory / "config.json", config_path), str(config_path))
-    if stored.get("schema") != SCHEMA:
-        raise UsageError(
-            f"{config_path}: schema is {quoted(stored.get('schema'))}, expected {SCHEMA!r}",
-            hint="This is not a run directory of this version of raggate.",
-        )
+    if problem := versions.problem(stored.get("schema"), SCHEMA):
+        raise UsageError(f"{config_path}: {problem}", hint="Measure again, or read it by the raggate that wrote it.")
     return stored
 
 

@@ -267,7 +267,7 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
         pytest.param(b"\xff\xfe", "not valid JSON: ", id="not-utf-8"),
         pytest.param([], NEITHER, id="no-object"),
         pytest.param({}, NEITHER, id="no-schema"),
-        pytest.param({"schema": "raggate/baseline/2"}, NEITHER, id="newer-schema"),
+        pytest.param({"schema": "raggate/baseline/2"}, "written by a newer raggate", id="newer-schema"),
         pytest.param({"schema": baseline.SCHEMA}, "damaged at suite: Field required", id="key-missing"),
         pytest.param(damaged("extra", value=1), "damaged at extra: Extra inputs are not permitted", id="key-unknown"),
         pytest.param(damaged("cases", 1, "rank", value=0), "damaged at cases.1.rank: ", id="rank-zero"),

@@ -114,6 +114,48 @@ def test_file_from_before_there_was_a_digest() -> None:
     assert early.scorecard == now.scorecard
 
 
+def unfiled() -> dict[str, Any]:
+    """Give a baseline from before cases were stored with their slices."""
+    value = stored(early=True)
+    for case in value["cases"]:
+        del case["slices"], case["must_pass"]
+    return value
+
+
+def test_file_from_before_cases_had_slices() -> None:
+    """All that it says is read, and what it does not say is known to be missing."""
+    before = baseline.read(json.dumps(unfiled()).encode(), "b.json", DIRECTIONS)
+    now = baseline.read(json.dumps(stored()).encode(), "b.json", DIRECTIONS)
+    assert (before.unfiled, before.early, now.unfiled) == (True, True, False)
+    assert before.scorecard.slices == now.scorecard.slices
+    assert [case.values for case in before.scorecard.cases] == [case.values for case in now.scorecard.cases]
+    assert {case.slices for case in before.scorecard.cases} == {(OVERALL,)}
+
+
+@each_row("name", sorted(EDITS.keys() - {"no-cases", "a-slice-that-is-gone"}))
+def test_means_of_such_a_file_are_those_of_its_cases(name: str) -> None:
+    """What can be told of it is still held against itself: the slice of all cases."""
+    edit, said = EDITS[name]
+    value = unfiled()
+    edit(value)
+    assert refusal(value).message == f"b.json: damaged at {said}"
+
+
+@each_row(
+    "edit",
+    [
+        lambda value: value["cases"][3].update(slices=[], must_pass=False),
+        lambda value: value.update(digest=stored()["digest"]),
+        lambda value: value["cases"].append("q9"),
+    ],
+)
+def test_half_of_such_a_file(edit: Callable[[dict[str, Any]], object]) -> None:
+    """A file that only in part lacks what newer ones have is none from then."""
+    value = unfiled()
+    edit(value)
+    assert refusal(value).message.startswith("b.json: damaged at cases.")
+
+
 def test_layout_does_not_count() -> None:
     """A file that a tool has laid out anew, with other order and white space, is the same."""
     value = stored()

@@ -157,7 +157,7 @@ def test_a_side_that_a_merge_did_not_take_is_not_told(git: Git, root: Path) -> N
         pytest.param(b"{", "not valid JSON", id="cut"),
         pytest.param(b"\xff\xfe", "not valid JSON", id="binary"),
         pytest.param(b"[]", "not a baseline", id="foreign"),
-        pytest.param(b'{"schema": "raggate/baseline/9"}', "not a baseline", id="newer"),
+        pytest.param(b'{"schema": "raggate/baseline/9"}', "written by a newer raggate", id="newer"),
         pytest.param(b'{"schema": "raggate/baseline/1"}', "damaged at", id="damaged"),
         pytest.param(None, "deleted by this commit", id="deleted"),
     ],
@@ -226,6 +226,21 @@ def test_hashes_that_cover_more_are_not_other_questions(git: Git, root: Path, qu
     now = make_scorecard(make_case_score(hash=f"{question}-facts"), fingerprint={"golden": "2"})
     newest = commit(git, root, baseline.write(now, {}).whole())
     assert history_table.other_questions(told(root)) == ({newest} if other else set())
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_hashes_from_before_slices_were_stored(git: Git, root: Path, count: int) -> None:
+    """Such a version is shown with its means; hashes of another raggate are not other questions, their number is."""
+    cases = [make_case_score(f"q{number}", hash="then") for number in range(count)]
+    before = json.loads(baseline.write(make_scorecard(*cases, fingerprint={"golden": "1"}), {}).whole())
+    del before["digest"]
+    for case in before["cases"]:
+        del case["slices"], case["must_pass"]
+    commit(git, root, json.dumps(before).encode())
+    newest = commit(git, root, baseline.write(make_scorecard(make_case_score("q0", hash="now")), {}).whole())
+    history = told(root)
+    assert [one.problem for one in history.revisions] == ["", ""]
+    assert history_table.other_questions(history) == ({newest} if count == 2 else set())
 
 
 def test_cutoffs_of_then(git: Git, root: Path) -> None:

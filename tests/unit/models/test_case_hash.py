@@ -26,6 +26,7 @@ from raggate.gate.verdict import decide
 from raggate.models.case_hash import SCORED_KEYS, with_hash
 from raggate.models.golden import Case
 from raggate.models.run import Reference
+from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
 from tables import each_row
@@ -122,3 +123,17 @@ def test_baseline_from_before_facts_were_hashed(*, early: bool) -> None:
     assert (found.compared, found.golden.relabelled) == ((1, ()) if early else (0, (case.id,)))
     codes = [warning.code for warning in decide(found, (), Gate()).warnings]
     assert ("early-baseline" in codes) is early
+
+
+@pytest.mark.parametrize("same", [True, False])
+def test_baseline_from_before_slices_were_stored(*, same: bool) -> None:
+    """What it does not say is no change of a question, and one with another hash need not have been relabelled."""
+    case = make_case()
+    before = make_scorecard(make_case_score(case.id, hash=case.hash if same else "other", slices=(OVERALL,)))
+    now = make_scorecard(make_case_score(case.id, hash=case.hash, slices=(OVERALL, "tag=x"), must_pass=True))
+    baseline = make_baseline(before, early=True, unfiled=True)
+    found = compare.compare(make_run(make_labelled(case)), now, baseline, flip_at=5)
+    assert (found.compared, found.golden.refiled) == (int(same), ())
+    warnings = {warning.code: warning.message for warning in decide(found, (), Gate()).warnings}
+    assert "written by an older raggate" in warnings["unfiled-baseline"]
+    assert ("or hashed in another way" in warnings.get("relabelled-cases", "")) is not same

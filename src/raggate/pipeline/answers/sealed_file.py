@@ -24,6 +24,7 @@ from raggate.models.provenance import KeptFrom
 from raggate.models.run import Result
 from raggate.models.run_packing import RESULTS
 from raggate.pipeline.shards import shard_directory
+from raggate.text import versions
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, parse_object, write_atomic
 from raggate.text.long_sequence import LongSequence
@@ -138,9 +139,10 @@ def _vouched(stream: BinaryIO, name: str, secret: bytes) -> Iterator[bytes]:
 
 def _header(line: bytes, name: str) -> Header:
     stored = parse_object(line, name)
-    if stored.pop("schema", None) != SCHEMA:
-        raise UsageError(f"{name}: of another version of raggate")
+    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+        raise UsageError(f"{name}: {problem}")
     try:
         return _HEADER.validate_python(stored)
     except ValidationError as error:
-        raise UsageError(f"{name}: {first_problem(error)}") from None
+        # its seal fits, so that it is as who wrote it wanted it
+        raise UsageError(f"{name}: {versions.ANOTHER}: {first_problem(error)}") from None

@@ -24,6 +24,7 @@ from raggate.pipeline import results_file, stopping, stored_runs
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
+from raggate.text import versions
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import dumps, parse_object
@@ -156,7 +157,11 @@ def _api(settings: Config, root: Path, remote: sources.Remote | None) -> Planned
 
 def digest(unsigned: Plan) -> str:
     """Hash all of a plan but its hash."""
-    return hashlib.sha256(dumps({**_stored(unsigned), "hash": ""})).hexdigest()
+    return _hash_of(_stored(unsigned))
+
+
+def _hash_of(stored: Mapping[str, Any]) -> str:
+    return hashlib.sha256(dumps({**stored, "hash": ""})).hexdigest()
 
 
 def _stored(plan: Plan) -> dict[str, Any]:
@@ -196,12 +201,15 @@ def read(file: Path) -> Plan:
         UsageError: when it cannot be read, or was changed after it was made.
     """
     stored = parse_object(read_file(file, _AGAIN, stored=True), str(file))
-    if stored.pop("schema", None) != SCHEMA:
-        raise UsageError(f"{file}: not a plan of this version of raggate: expected schema {SCHEMA!r}", hint=_AGAIN)
+    own = _hash_of(stored)
+    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+        raise UsageError(f"{file}: not a plan: {problem}", hint=_AGAIN)
     try:
         made = _PLAN.validate_python(stored)
     except ValidationError as error:
-        raise UsageError(f"{file}: not a plan: {first_problem(error)}", hint=_AGAIN) from None
+        # what its hash vouches for was a plan to who made it
+        whose = versions.ANOTHER if stored.get("hash") == own else "not a plan"
+        raise UsageError(f"{file}: {whose}: {first_problem(error)}", hint=_AGAIN) from None
     if digest(made) != made.hash:
         raise UsageError(
             f"{file}: its content is not what its hash says: it was changed after it was made", hint=_AGAIN

@@ -23,7 +23,7 @@ from raggate.models import run_packing
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import probe_rows, result_rows
-from raggate.text import disk
+from raggate.text import disk, versions
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
@@ -228,13 +228,16 @@ def read_receipt(directory: Path) -> Receipt:
     """
     content = read_file(directory / RECEIPT, most_bytes=MOST_RECEIPT, name=Path(RECEIPT), stored=True)
     stored = parse_object(content, RECEIPT)
-    own, schema = stored.pop("hash", None), stored.pop("schema", None)
-    if schema != SCHEMA:
-        raise UsageError(f"{RECEIPT}: not a receipt of this version of raggate: expected schema {SCHEMA!r}")
+    own = stored.pop("hash", None)
+    whole = sha256(dumps(stored)).hexdigest() == own
+    if problem := versions.problem(stored.pop("schema", None), SCHEMA):
+        raise UsageError(f"{RECEIPT}: not a receipt: {problem}")
     try:
         receipt = _RECEIPT.validate_python(stored)
     except ValidationError as error:
-        raise UsageError(f"{RECEIPT}: not a receipt: {first_problem(error)}") from None
+        # what its hash vouches for was a receipt to who wrote it
+        whose = versions.ANOTHER if whole else "not a receipt"
+        raise UsageError(f"{RECEIPT}: {whose}: {first_problem(error)}") from None
     if _digest(receipt) != own:
         raise UsageError(f"{RECEIPT}: its content is not what its hash says: it was changed")
     return receipt
