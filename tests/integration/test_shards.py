@@ -207,7 +207,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
     ("harm", "words"),
     [
         (_wild(elapsed_ms=-0.5), ": -0.5 ms and "),
-        (_wild(elapsed_ms="nan"), ": nan ms and "),
+        (_wild(elapsed_ms="nan"), "{two}/results.jsonl:1: not a result: elapsed_ms: "),
         (_wild(elapsed_ms=9e6), ": 9000000 ms and "),
         (_wild(retries=3), " and 3 retries, where the whole shard took "),
         (_wild(retries=-1), " and -1 retries, where the whole shard took "),

@@ -120,7 +120,7 @@ def without_results(verdict: bytes | None, suite: str) -> RunFailure:
 class _Claim(BaseModel):
     """What of a verdict.json without results is told: text that somebody hostile may have written."""
 
-    model_config = ConfigDict(extra="ignore")
+    model_config = ConfigDict(extra="ignore", strict=True)
 
     exit_code: int
     headline: Annotated[str, Field(max_length=10_000)]

@@ -17,7 +17,7 @@ def modes_of(fingerprint: Fingerprint) -> tuple[str, ...]:
 
 def cutoffs_of(fingerprint: Fingerprint) -> tuple[int, ...]:
     """Give the cut-offs that were scored; none where that is not known."""
-    return tuple(k for k in _values(fingerprint, "cutoffs") if isinstance(k, int))
+    return tuple(k for k in _values(fingerprint, "cutoffs") if type(k) is int)
 
 
 def notes_of(fingerprint: Fingerprint) -> dict[str, str]:

@@ -56,7 +56,7 @@ def read(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
     if system is not None:
         settings |= {"system": system, "settings": stored[system]}
     try:
-        return model.model_validate(settings), provenance(stored)
+        return model.model_validate(settings, strict=True), provenance(stored)
     except ValidationError as error:
         raise UsageError(
             f"the configuration stored with run {cut(run_id)} cannot be read: "

@@ -22,7 +22,16 @@ from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
-from raggate.pipeline import check, context_file, previewing, result_rows, results_file, run_directory, trusted_inputs
+from raggate.pipeline import (
+    check,
+    context_file,
+    previewing,
+    result_rows,
+    results_file,
+    run_directory,
+    stored_runs,
+    trusted_inputs,
+)
 from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score as scoring
@@ -272,7 +281,7 @@ def _stored_verdict(directory: Path) -> str:
     if not path.exists():
         return ""
     verdict = parse_object(read_file(path), str(path))
-    return "" if verdict.get("exit_code") == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
+    return "" if stored_runs.exit_code_of(verdict) == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 
 def kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline | None:

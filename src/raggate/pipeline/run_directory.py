@@ -8,9 +8,10 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NotRequired, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+from typing_extensions import TypedDict
 
 from raggate.config.imported import RunConfig
 from raggate.config.values import Name
@@ -40,9 +41,22 @@ SCHEMA = "raggate/run/2"
 TRACE_FILE = "trace.jsonl.gz"
 """Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""
 
+
+class _Words(TypedDict):
+    """What a run says of itself, beside its questions and answers, as its `config.json` holds it."""
+
+    suite: str
+    started: str
+    duration_s: float
+    stopped: str | None
+    interrupted: bool
+    log: tuple[str, ...]
+    judging: NotRequired[Judging | None]
+    selection: NotRequired[Selection | None]
+
+
 HINT = "Name the directory of one run, such as `raggate check` leaves in .raggate/runs."
-_JUDGING: Shape[Judging | None] = Shape(Judging | None)
-_SELECTION: Shape[Selection | None] = Shape(Selection | None)
+_WORDS: Shape[_Words] = Shape(_Words)
 _SUITE: TypeAdapter[str] = TypeAdapter(Name)
 
 
@@ -221,23 +235,16 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             probes=Probing(answers=_probes(directory, named), private=private),
             **_told(stored),
         )
+    except ValidationError as error:
+        raise UsageError(f"{config_path}: {first_problem(error)}", hint=HINT) from None
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
 
 
 def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Give what a run says of itself, beside its questions and answers, as fields of `Run`."""
-    return {
-        "suite": str(stored["suite"]),
-        "started": str(stored["started"]),
-        "fingerprint": _fingerprint(stored["fingerprint"]),
-        "duration_s": float(stored["duration_s"]),
-        "stopped": None if stored["stopped"] is None else str(stored["stopped"]),
-        "interrupted": bool(stored["interrupted"]),
-        "log": tuple(str(line) for line in stored["log"]),
-        "judging": _JUDGING.validate_python(stored.get("judging")),
-        "selection": _SELECTION.validate_python(stored.get("selection")),
-    }
+    words = {name: stored[name] for name in _Words.__annotations__ if name in stored}
+    return {**_WORDS.validate_python(words), "fingerprint": _fingerprint(stored["fingerprint"])}
 
 
 def _cases(directory: Path, shown: Path) -> Golden:

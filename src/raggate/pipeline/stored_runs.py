@@ -218,7 +218,7 @@ def broken(out: Path, suite: str) -> Broken:
         verdict = _own(run.directory, "verdict.json") if run.measured and run.suite == suite else None
         if verdict is None:
             continue
-        fails, decided = _fails(verdict), verdict.get("exit_code") in _DECIDED
+        fails, decided = _fails(verdict), exit_code_of(verdict) in _DECIDED
         if decided or fails:
             names.append(run.name)
         status |= dict.fromkeys(fails - status.keys(), True)
@@ -242,9 +242,15 @@ def broken(out: Path, suite: str) -> Broken:
     return Broken(cases=cases, runs=tuple(names))
 
 
+def exit_code_of(verdict: Mapping[str, Any]) -> int | None:
+    """Give the exit code of a `verdict.json`; None where it has none, for which neither false nor 0.0 is taken."""
+    code = verdict.get("exit_code")
+    return code if type(code) is int else None
+
+
 def _fails(verdict: Mapping[str, Any]) -> set[str]:
     """Name the questions that broke by a verdict, or must pass and do not; by a red one, those that fell too."""
-    kinds = {"broke", "missed"} | ({"fell"} if verdict.get("exit_code") == ExitCode.REGRESSION else set())
+    kinds = {"broke", "missed"} | ({"fell"} if exit_code_of(verdict) == ExitCode.REGRESSION else set())
     lists = [value for key in ("flips", "fallen") if isinstance(value := verdict.get(key), list)]
     rows = [row for value in lists for row in value if isinstance(row, dict)]
     return {str(row.get("case_id")) for row in rows if row.get("kind") in kinds}

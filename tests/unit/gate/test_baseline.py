@@ -274,6 +274,10 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
         pytest.param(damaged("cases", 1, "rank", value="1"), "damaged at cases.1.rank: ", id="rank-as-text"),
         pytest.param(damaged("cases", 2, "slices", value="tag=x"), "damaged at cases.2.slices: ", id="slices-no-list"),
         pytest.param(
+            damaged("cases", 2, "must_pass", value="no"), "damaged at cases.2.must_pass: ", id="must-pass-as-text"
+        ),
+        pytest.param(damaged("cases", 2, "must_pass", value=1), "damaged at cases.2.must_pass: ", id="must-pass-1"),
+        pytest.param(
             damaged("cases", 2, "must_pass", value=None), "damaged at cases.2.must_pass: ", id="must-pass-null"
         ),
         pytest.param(

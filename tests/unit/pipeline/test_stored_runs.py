@@ -133,7 +133,7 @@ def test_what_was_broken_when_it_was_last_asked(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", [None, {"asked": ["a", "b", "c"], "of": 9}])
-@pytest.mark.parametrize("exit_code", [3, 4, 130, None, []])
+@pytest.mark.parametrize("exit_code", [3, 4, 130, None, [], False, True, 0.0, "0"])
 def test_a_run_that_could_not_tell_clears_no_question(tmp_path: Path, part: Any, exit_code: Any) -> None:
     """Cut short, it may not have asked them: what it saw broken is added to what the last whole run says."""
     whole = {"exit_code": 1, "flips": [flip("a")], "fallen": [flip("b", "fell")]}
