@@ -14,7 +14,6 @@ from raggate.github import respond as responding
 from raggate.github.fork_comment import ForkRun
 from raggate.github.respond import Response
 from raggate.github.rest import retry
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event, WrittenComment
 from raggate.interop.systems import SYSTEMS
@@ -66,7 +65,7 @@ class Conversation:
             systems=SYSTEMS,
         )
         token = self.fake.token(self.permissions)
-        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+        with self.fake.client(token) as github:
             return responding.respond(
                 GitHubRepository(github, NAME), gate, configs=self.configs, token=token, login="", now=self.now
             )

@@ -98,4 +98,4 @@ def edited(files: dict[str, bytes], edit: Callable[[dict[str, Any]], object]) ->
 def client(fake: FakeGitHub, permissions: dict[str, str] | None = None) -> GitHub:
     """Open the API as the workflow's token."""
     token = fake.token(permissions or PERMISSIONS)
-    return GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0)
+    return fake.client(token)

@@ -239,10 +239,9 @@ def test_directly(stage: Stage) -> None:
 def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     """A commit that GitHub did not sign is an output, a warning, and said in the pull request."""
     inputs = {**DEFAULTS, "run-id": stage.ran()}
-    from raggate.github.rest.client import GitHub
 
     token = stage.fake.token(login="octocat")
-    with GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+    with stage.fake.client(token) as github:
         state, there = StepState(), GitHubRepository(github, NAME)
         promote_baseline(inputs, stage.event, there, stage.runner, state, now=lambda: datetime.fromisoformat(NOW))
     assert state.outputs["verified"] == "false"

@@ -11,7 +11,6 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository, status
 from raggate.errors import CannotTell
 from raggate.github.rest import artifact_zip, artifacts
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
@@ -49,7 +48,7 @@ def run(repository: Repository) -> int:
 @pytest.fixture
 def there(fake: FakeGitHub) -> Iterator[GitHubRepository]:
     """Give the repository as a token that may read actions sees it."""
-    with GitHub(api_url=fake.api_url, token=fake.token({"actions": "read"}), sleep=lambda _: None) as client:
+    with fake.client(fake.token({"actions": "read"})) as client:
         yield GitHubRepository(client, NAME)
 
 
@@ -149,7 +148,7 @@ def test_a_single_file(repository: Repository, run: int, there: GitHubRepository
 def test_a_token_that_may_not(fake: FakeGitHub, repository: Repository, run: int) -> None:
     """A missing permission is told with the line that grants it."""
     repository.add_artifact(run, "a", packed())
-    with GitHub(api_url=fake.api_url, token=fake.token({"contents": "read"})) as github:
+    with fake.client(fake.token({"contents": "read"})) as github:
         with pytest.raises(GitHubError) as caught:
             fetch(GitHubRepository(github, NAME), run, "a")
         assert "actions: read" in caught.value.hint

@@ -11,7 +11,6 @@ import pytest
 from fakes.github_api import COMMIT_THEN_DROP, DROP, FakeGitHub, Fault, Repository, commit_then_status, status
 from raggate.errors import ExitCode
 from raggate.github.rest import checks
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.reports.annotations import Annotation
@@ -53,7 +52,7 @@ def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
     with FakeGitHub(request.param) as fake:
         repository = fake.add_repository(NAME)
         token = fake.token({"checks": "write"})
-        with GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+        with fake.client(token) as github:
             yield Stage(fake, repository, GitHubRepository(github, NAME))
         fake.assert_clean()
 
@@ -154,7 +153,7 @@ def test_a_summary_that_is_too_long_is_a_bug(stage: Stage) -> None:
 def test_a_token_that_can_only_read(stage: Stage) -> None:
     """The error names the permission that is missing."""
     token = stage.fake.token({"checks": "read"})
-    with GitHub(api_url=stage.fake.api_url, token=token, sleep=lambda _: None) as github:
+    with stage.fake.client(token) as github:
         reader = Stage(stage.fake, stage.repository, GitHubRepository(github, NAME))
         with pytest.raises(GitHubError, match="403") as error:
             reader.begin()

@@ -36,7 +36,7 @@ class Stage:
     def github(self, permissions: dict[str, str] | None = None, login: str = "github-actions[bot]") -> GitHub:
         """Open the API with a token that may write contents unless told otherwise."""
         token = self.fake.token(permissions or {"contents": "write"}, login=login)
-        return GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0)
+        return self.fake.client(token)
 
     def update(self, branch: str, expected: str | None, *, onto: str | None = None, **others: object) -> Committed:
         """Put `FILES` onto a branch."""

@@ -20,7 +20,6 @@ from project import Project
 from raggate.errors import UsageError
 from raggate.github import fork_comment
 from raggate.github.publish import StepOutcome
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
@@ -120,7 +119,7 @@ class Stage:
             **about,
         )
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
-        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+        with self.fake.client(token) as github:
             there = GitHubRepository(github, NAME)
             (pull,) = fork_comment.find(there, what)
             assert isinstance(pull, Pull)
@@ -530,7 +529,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
         event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run", systems=SYSTEMS
     )
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
-    with GitHub(api_url=stage.fake.api_url, graphql_url=stage.fake.graphql_url, token=token) as github:
+    with stage.fake.client(token) as github:
         there = GitHubRepository(github, NAME)
         (done,) = fork_comment.comment(there, what, pytest.fail, when="always", token=token, login="")
     (written,) = stage.repository.comments_of(7)

@@ -66,7 +66,7 @@ def opened(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> Iterator
         commit: str = "", prefix: str = "", *, root: Path | None = None, permissions: Any = None, name: str = NAME
     ) -> Commit:
         token = fake.token({"contents": "read"} if permissions is None else permissions)
-        clients.append(GitHub(api_url=fake.api_url, token=token, sleep=lambda _: None))
+        clients.append(fake.client(token))
         return Commit(Objects(GitHubRepository(clients[-1], name)), commit or repository.head, prefix, scratch, root)
 
     yield opener
@@ -425,7 +425,7 @@ class TestDiffering:
 def test_it_is_a_source(fake: FakeGitHub, repository: Repository, tmp_path: Path) -> None:
     """A commit that the local repository does not have is opened through the API."""
     token = fake.token({"contents": "read"})
-    with GitHub(api_url=fake.api_url, token=token) as github:
+    with fake.client(token) as github:
         remote = sources.Remote(workspace=tmp_path, objects=Objects(GitHubRepository(github, NAME)))
         with sources.at(tmp_path, repository.head, remote) as source:
             assert source.read("raggate.yml") == b"version: 1\n"

@@ -11,7 +11,6 @@ from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from raggate.errors import CannotTell
 from raggate.github.promotion import WORDS, branch_of, commit_directly, message, propose
 from raggate.github.proposal import Change, PullRequestResult
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
@@ -56,7 +55,7 @@ class Stage:
     ) -> PullRequestResult:
         """Let a promotion run."""
         token = self.fake.token(permissions or WRITES, login=login)
-        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None, clock=lambda: 0.0) as github:
+        with self.fake.client(token) as github:
             return act(GitHubRepository(github, NAME), change or self.change())
 
     def pulls(self) -> list[Pull]:

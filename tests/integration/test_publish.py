@@ -11,7 +11,6 @@ import pytest
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
 from raggate.github.step_context import StepState
@@ -44,13 +43,7 @@ class Stage:
     ) -> GitHubReporter:
         """Let a run begin and finish."""
         happened = replace(event_of(self.fake), **(event or {}))
-        with GitHub(
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            token=self.fake.token(permissions or WRITES),
-            sleep=lambda _: None,
-            clock=lambda: 0.0,
-        ) as github:
+        with self.fake.client(self.fake.token(permissions or WRITES)) as github:
             reporter = GitHubReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
             reporter.begin()
             self.outputs = reporter.finish(outcome)

@@ -10,7 +10,6 @@ import pytest
 
 from fakes.github_api import FakeGitHub, Repository
 from raggate.github.rest import pulls
-from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 
@@ -30,7 +29,7 @@ class Stage:
         """Give the numbers of what is found for the fork's commit."""
         known = {"head_sha": self.head, "head_repository": "mona/notes", "head_branch": "change", **changes}
         token = self.fake.token({"pull-requests": "read"})
-        with GitHub(api_url=self.fake.api_url, token=token, sleep=lambda _: None) as github:
+        with self.fake.client(token) as github:
             found = pulls.find_all(GitHubRepository(github, NAME), **known)
         return tuple(pull.number for pull in found)
 
@@ -58,7 +57,7 @@ def test_the_pull_request_of_the_commit(stage: Stage, known: dict[str, Any]) -> 
 
 def test_what_is_told_of_it(stage: Stage) -> None:
     """Base and head are those of the pull request as GitHub shows it."""
-    with GitHub(api_url=stage.fake.api_url, token=stage.fake.token({"pull-requests": "read"})) as github:
+    with stage.fake.client(stage.fake.token({"pull-requests": "read"})) as github:
         there = GitHubRepository(github, NAME)
         found = pulls.find_all(there, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
     pull = pulls.Pull(
@@ -114,7 +113,7 @@ def test_a_commit_nobody_knows(stage: Stage) -> None:
 
 def test_a_token_that_may_not(stage: Stage) -> None:
     """A missing permission is told with the line that grants it, and is not taken for no pull request."""
-    with GitHub(api_url=stage.fake.api_url, token=stage.fake.token({"contents": "read"})) as github:
+    with stage.fake.client(stage.fake.token({"contents": "read"})) as github:
         there = GitHubRepository(github, NAME)
         with pytest.raises(GitHubError) as caught:
             pulls.find_all(there, head_sha=stage.head, head_repository="mona/notes", head_branch="change")
