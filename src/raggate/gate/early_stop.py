@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 
-from raggate.config.schema import Gate
+from raggate.config.schema import Config, Gate
 from raggate.gate import waivers
 from raggate.gate.by_question import by_question
 from raggate.gate.drawn_order import Drawn, seed_of
@@ -25,6 +25,7 @@ from raggate.models.questions import Question
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, Scorecard, improvement
 from raggate.models.waiver import WaiverStatus
+from raggate.scoring import repeats
 from raggate.text.numbers import rounded, setting, written
 
 Metric = tuple[str, str]
@@ -178,6 +179,17 @@ class Watch:
             metric=key and key[1],
             mode=key and key[0],
         )
+
+
+def no_say(settings: Config, baseline: Baseline | None) -> str:
+    """Say why an early stop would not be sure of a run held against this baseline; empty where it would."""
+    if baseline is None:
+        return "there is no baseline"
+    if not baseline.paired or baseline.unfit:
+        return "the baseline has no single questions to compare with"
+    if settings.recheck.confirm and repeats.noisy(baseline.scorecard.fingerprint):
+        return "the API is known to be noisy, and what flips is asked again at the end (recheck.confirm)"
+    return ""
 
 
 def _name(key: Metric) -> str:

@@ -264,6 +264,8 @@ def _reviewed(
     with tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch:
         change = Commit(objects, head, fork.prefix, Path(scratch), base.root)
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
+        if review.run.selection is not None:
+            return review
         return previewing.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
 
 
@@ -279,11 +281,13 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
     reproduce = check_command(fork.config_path, {"against": inputs.against})
-    measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=untrusted_run.UPDATE)
+    baseline = read_baseline(inputs, fork.systems)
+    hint = untrusted_run.UPDATE
+    measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=hint, baseline=baseline)
     review = evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),
-        read_baseline(inputs, fork.systems),
+        baseline,
         policy=inputs.config,
         context=ReportContext(
             expired_waivers_resolved=check.expired_waivers_resolved(change, fork.config_file.name, measured.started),

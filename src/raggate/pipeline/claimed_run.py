@@ -10,15 +10,19 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from raggate.config.retrieval_modes import asked_in
+from raggate.config.schema import Config
 from raggate.errors import CannotTell
+from raggate.gate import early_stop, waivers
 from raggate.inputs import probe_plan
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
+from raggate.models.baseline import Baseline
 from raggate.models.case_packing import by_id
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
 from raggate.models.run_packing import LABELLED
-from raggate.scoring import repeats
+from raggate.models.selection import Selection
+from raggate.scoring import repeats, score
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.clock import now
 from raggate.text.long_sequence import LongSequence
@@ -43,7 +47,7 @@ _OF_THE_INDEX = ("index_version", "chunker_version")
 _INDEX_COUNTS = {"documents": "docs_processed", "chunks": "chunks_embedded"}
 
 
-def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
+def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baseline: Baseline | None = None) -> Run:
     """Keep what a run says it retrieved, and take everything else from the trusted inputs.
 
     Args:
@@ -51,6 +55,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         inputs: what it is judged by.
         reproduce: the command line that does the same.
         hint: what to do where they cannot judge it.
+        baseline: that of the inputs, where a run that stopped early is judged too.
 
     Raises:
         CannotTell: for a run that they cannot judge.
@@ -58,6 +63,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
     settings = inputs.config
     expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected, hint)
+    unanswered = _unanswered(claimed, inputs, hint)
     _refuse_wild_numbers(claimed)
     cases = by_id(inputs.golden.cases)
     probes = _probes(claimed, inputs)
@@ -84,7 +90,35 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
         selection=None,
         provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
+    if unanswered:
+        stopped = _stopped_early(run, baseline)
+        if stopped is None:
+            raise CannotTell(f"{unanswered}, and {_why(claimed)}", hint="Here a run is judged as a whole.")
+        return stopped
     return repeats.noted(run)
+
+
+def _stopped_early(run: Run, baseline: Baseline | None) -> Run | None:
+    """Give a run that lacks answers as one that stopped early, if that follows from those it has; else None.
+
+    Whether such runs may stop, and in which order they ask, the trusted side knows: what the run says has no part in
+    it. A stop only ever makes a run red.
+    """
+    settings, answered = run.config, {(item.result.mode, item.case.id) for item in run.results}
+    if not isinstance(settings, Config) or settings.gate.early_stop is None or early_stop.no_say(settings, baseline):
+        return None
+    due = {case.id: {mode for mode in settings.ask.modes if asked_in(case.modes, mode)} for case in run.golden.cases}
+    asked = tuple(case for case, modes in due.items() if modes and all((mode, case) in answered for mode in modes))
+    if len(answered) != sum(len(due[case]) for case in asked):
+        # a stop keeps no case that was asked in a part of its modes
+        return None
+    waived = waivers.waiver_statuses(settings.waivers, run.started)
+    if early_stop.shown_by(run, score.score(run, settings.score.k), baseline, settings.gate, waived) is None:
+        return None
+    # as for any part, nothing counts that was asked beside the questions
+    fingerprint = {key: value for key, value in run.fingerprint.items() if key not in {KEY, "probes"}}
+    selection = Selection(asked=asked, of=len(due), words="", early=True)
+    return replace(run, selection=selection, fingerprint=fingerprint, probes=replace(run.probes, answers=()))
 
 
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
@@ -146,12 +180,20 @@ def _keep_counts(kept: dict[str, int], counts: Mapping[str, object]) -> None:
 
 
 def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, object], hint: str) -> None:
-    """Refuse a run by other questions, or in another way, than the trusted inputs ask for, or one with gaps."""
+    """Refuse a run by other questions, or in another way, than the trusted inputs ask for."""
     if claimed.golden.hash != inputs.golden.hash:
         raise CannotTell("the run was measured by another golden set than that of the files that judge it", hint=hint)
     for key, value in expected.items():
         if claimed.fingerprint.get(key) != value:
             raise CannotTell(f"the run was not measured by the files that judge it: {key} differs", hint=hint)
+
+
+def _unanswered(claimed: Run, inputs: Inputs, hint: str) -> str:
+    """Say to how many questions a run that did not break off has no answer; empty where it has all.
+
+    Raises:
+        CannotTell: for answers to anything else.
+    """
     due = _due(inputs)
     cases, foreign = by_id(inputs.golden.cases), 0
     for item in claimed.answers:
@@ -163,9 +205,9 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
     if foreign:
         raise CannotTell(f"the run contains {foreign} answers that were not asked for", hint=hint)
     missing, answered = (sum(asked.count(state) for asked in due.values()) for state in (_UNANSWERED, _ANSWERED))
-    if missing and claimed.stopped is None:
-        without = f"the run has no answer to {missing} of {missing + answered} questions"
-        raise CannotTell(f"{without}, and {_why(claimed)}", hint="Here a run is judged as a whole.")
+    if not missing or claimed.stopped is not None:
+        return ""
+    return f"the run has no answer to {missing} of {missing + answered} questions"
 
 
 def _why(claimed: Run) -> str:

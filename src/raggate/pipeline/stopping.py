@@ -20,9 +20,11 @@ from raggate.models.run_packing import RESULTS
 from raggate.models.scorecard import CaseScore
 from raggate.models.selection import EVERYTHING, Selection
 from raggate.pipeline.request import Request
-from raggate.scoring import repeats, score
+from raggate.scoring import score
 from raggate.text import deadlines
 from raggate.text.long_sequence import LongSequence
+
+_LET_THROUGH = "fail-on lets a regression through, and must not let through what was not asked"
 
 
 class EnoughHeardError(Exception):
@@ -92,7 +94,8 @@ def of_run(
     settings = inputs.config
     if settings.gate.early_stop is None or command != "check" or request.choice != EVERYTHING:
         return None
-    why = "there is no baseline" if baseline is None else _no_say(settings, baseline, request)
+    let_through = "" if request.stops_early else _LET_THROUGH
+    why = let_through or early_stop.no_say(settings, baseline)
     if why or baseline is None:
         request.say(f"gate.early_stop: all is asked, as {why}")
         return None
@@ -130,17 +133,6 @@ def refuse(settings: Config, asked_by: str) -> None:
             f"{asked_by}: with gate.early_stop one process asks the questions, in an order that is drawn",
             hint=f"Leave {asked_by} out, or set `early_stop: off` under `gate`.",
         )
-
-
-def _no_say(settings: Config, baseline: Baseline, request: Request) -> str:
-    """Say why an early stop would not be sure of this run; empty where it would."""
-    if not request.stops_early:
-        return "fail-on lets a regression through, and must not let through what was not asked"
-    if not baseline.paired or baseline.unfit:
-        return "the baseline has no single questions to compare with"
-    if settings.recheck.confirm and repeats.noisy(baseline.scorecard.fingerprint):
-        return "the API is known to be noisy, and what flips is asked again at the end (recheck.confirm)"
-    return ""
 
 
 def _scoring(inputs: Inputs) -> Callable[[Result], CaseScore]:
