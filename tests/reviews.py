@@ -24,9 +24,10 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Gate
 from raggate.gate import baseline
 from raggate.gate.causes.diagnosis import diagnose
+from raggate.gate.comparability import obstacles
 from raggate.gate.compare import compare
 from raggate.gate.flips import find_fallen
-from raggate.gate.invariants.invariants import check_answers, comparable
+from raggate.gate.invariants.invariants import check_answers
 from raggate.gate.misses import find_misses
 from raggate.gate.promote import provenance
 from raggate.gate.verdict import decide
@@ -123,7 +124,7 @@ def review_of(
     policy = gate or Gate()
     scorecard = score(run, CUTOFFS)
     findings = check_answers(run, levels, policy)
-    incomparable = comparable(scorecard, baseline) if baseline else ()
+    incomparable = obstacles(scorecard, baseline)
     comparison = compare(run, scorecard, baseline, flip_at=policy.flip_at, incomparable=incomparable)
     decided = decide(comparison, findings, policy, stopped=run.stopped, first_run=first_run)
     fallen = find_fallen(run, comparison, decided, policy.flip_at)

@@ -66,6 +66,23 @@ def idle(run: Run) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return (tuple(questions), tuple(without)) if modes else ((), ())
 
 
+def unmeasured(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
+    """Say what keeps a run from being measured: nothing asked, cut short, questions without a result, failed calls."""
+    scorecard = comparison.scorecard
+    if not scorecard.cases:
+        yield Reason("zero-cases", "no question was asked")
+    if stopped is not None:
+        yield Reason("stopped", stopped)
+    if comparison.not_asked and scorecard.cases and stopped is None:
+        yield Reason("not-asked", wording.not_asked(comparison.not_asked))
+    operations = scorecard.operations
+    left = operations.failures.get("aborted", 0) if operations is not None else 0
+    # what a run that was cut short did not come to is told already
+    short = stopped is not None and operations is not None and operations.failed == left
+    if operations is not None and not short and failed_too_often(operations, gate):
+        yield Reason("too-many-errors", wording.failures(operations, gate.max_error_rate))
+
+
 def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> Iterator[Reason]:
     """Say what is missing that keeps an otherwise green comparison from being one."""
     if gate.on_removed_cases == "refuse":

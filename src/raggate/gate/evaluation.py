@@ -10,7 +10,18 @@ from dataclasses import replace
 
 from raggate.config.imported import RunConfig
 from raggate.config.schema import Gate
-from raggate.gate import compare, confirmation, early_stop, flips, latency, replacements, selected, verdict, waivers
+from raggate.gate import (
+    comparability,
+    compare,
+    confirmation,
+    early_stop,
+    flips,
+    latency,
+    replacements,
+    selected,
+    verdict,
+    waivers,
+)
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.invariants import invariants, list_drift
 from raggate.gate.misses import find_misses
@@ -62,7 +73,7 @@ def _of_whole(
     waived = waivers.waiver_statuses(settings.waivers, run.started)
 
     def compared(scores: Scorecard, before: Baseline | None) -> Comparison:
-        return _compared(run, scores, before, settings, waived, invariants.comparable(scores, before) if before else ())
+        return _compared(run, scores, before, settings, waived, comparability.obstacles(scores, before))
 
     def decide(held: Comparison, gate: Gate) -> Verdict:
         return verdict.decide(
@@ -105,7 +116,7 @@ def _of_part(
     early = early_stop.shown_by(run, scorecard, baseline, settings.gate, waived) if selection.early else None
     run = replace(run, golden=selected.asked_of(run.golden, selection))
     scores = selected.without_slices(scorecard)
-    incomparable = invariants.comparable(scores, baseline) if baseline is not None else ()
+    incomparable = comparability.obstacles(scores, baseline)
     if baseline is not None and not baseline.paired:
         incomparable = (*incomparable, selected.NO_QUESTIONS)
     elif baseline is not None:

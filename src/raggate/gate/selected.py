@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from raggate.config.schema import Gate
-from raggate.gate import caveats, complaints, verdict, wording
+from raggate.gate import caveats, complaints, completeness, verdict, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.early_stop import EarlyStop
@@ -99,7 +99,7 @@ def decide(
     worse = [item.reason for item in must if item.red]
     worse += [_worse(comparison, key, metric) for key, metric in fell.items() if key not in missed]
     clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
-        ("cannot tell", [*verdict.incomplete(comparison, gate, stopped), *_uncompared(comparison)]),
+        ("cannot tell", [*completeness.unmeasured(comparison, gate, stopped), *_uncompared(comparison)]),
         ("invariant broken", list(verdict.finding_reasons(findings, "error"))),
         ("regression", [_whole_suite(early)] if early is not None else []),
         ("failed in part", worse),

@@ -7,11 +7,10 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from raggate.config.schema import Config
-from raggate.gate.invariants.invariants import MUST_AGREE
+from raggate.gate import comparability
 from raggate.gate.waivers import waiver_statuses
 from raggate.gate.wording import stale
 from raggate.models.baseline import Baseline
-from raggate.models.fingerprint import cutoffs_of
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
 from raggate.models.scorecard import OVERALL, CaseScore
@@ -111,13 +110,11 @@ def _other_settings(
     settings: Config, baseline: Baseline, now: Mapping[str, object], path: str
 ) -> Iterator[LintFinding]:
     before = baseline.scorecard.fingerprint
-    for key, meaning in MUST_AGREE.items():
-        if before.get(key) != now.get(key):
-            message = f"{meaning} changed: {before.get(key)} in the baseline, {now.get(key)} now"
-            yield LintFinding("other-settings", path, 1, key, message)
-    lost = [str(k) for k in cutoffs_of(before) if k not in settings.score.k]
+    for key, message in comparability.changed_settings(before, now):
+        yield LintFinding("other-settings", path, 1, key, message)
+    lost = comparability.lost_cutoffs(before, settings.score.k)
     if lost:
-        yield LintFinding("other-settings", path, 1, "score.k", f"cut-offs not scored any more: {', '.join(lost)}")
+        yield LintFinding("other-settings", path, 1, "score.k", f"cut-offs not scored any more: {lost}")
 
 
 def _removed(golden: Golden, baseline: Baseline, path: str) -> Iterator[LintFinding]:

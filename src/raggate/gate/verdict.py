@@ -130,7 +130,7 @@ def first_clause(
 def _not_measured(
     comparison: Comparison, findings: Sequence[Finding], gate: Gate, stopped: str | None, *, first_run: bool
 ) -> Iterator[Reason]:
-    problems = list(incomplete(comparison, gate, stopped))
+    problems = list(completeness.unmeasured(comparison, gate, stopped))
     if not problems and comparison.baseline is None:
         problems = list(matchless.reasons(comparison))
     yield from problems
@@ -149,23 +149,6 @@ def _not_measured(
     few = "" if stopped else completeness.little_overlap(comparison, gate, "the baseline")
     if few:
         yield Reason("little-overlap", few)
-
-
-def incomplete(comparison: Comparison, gate: Gate, stopped: str | None) -> Iterator[Reason]:
-    """Say what keeps a run from being measured: nothing asked, cut short, questions without a result, failed calls."""
-    scorecard = comparison.scorecard
-    if not scorecard.cases:
-        yield Reason("zero-cases", "no question was asked")
-    if stopped is not None:
-        yield Reason("stopped", stopped)
-    if comparison.not_asked and scorecard.cases and stopped is None:
-        yield Reason("not-asked", wording.not_asked(comparison.not_asked))
-    operations = scorecard.operations
-    left = operations.failures.get("aborted", 0) if operations is not None else 0
-    # what a run that was cut short did not come to is told already
-    short = stopped is not None and operations is not None and operations.failed == left
-    if operations is not None and not short and completeness.failed_too_often(operations, gate):
-        yield Reason("too-many-errors", wording.failures(operations, gate.max_error_rate))
 
 
 def _partly_seen(comparison: Comparison, findings: Sequence[Finding]) -> Iterator[Reason]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import promote, run_origin, waivers
+from raggate.gate import comparability, promote, run_origin, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.inputs import sources, vault
@@ -187,7 +187,7 @@ def propose(
         if not (terms.allow_regression and terms.reason):
             hint = f"Restore the file from git, or replace it: {terms.permission}."
             raise UsageError(error.message, hint=hint) from None
-    incomparable = invariants.comparable(scorecard, present) if present else ()
+    incomparable = comparability.obstacles(scorecard, present)
     if present is not None and not incomparable:
         # how noisy the API is was measured for the comparisons to come too
         scorecard = noise.kept(scorecard, present.scorecard.fingerprint)

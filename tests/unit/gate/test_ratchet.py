@@ -24,8 +24,8 @@ from builders import (
 )
 from raggate.config.schema import Config, Gate, Rule
 from raggate.gate import baseline, promote, replacements
+from raggate.gate.comparability import obstacles
 from raggate.gate.evaluation import evaluate_run
-from raggate.gate.invariants import invariants
 from raggate.gate.ratchet import Promotion, advance, creeping
 from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
@@ -322,7 +322,7 @@ def checked(run: Run, baseline: Baseline | None) -> Review:
 def promoted(run: Run, present: Baseline | None) -> Baseline:
     """Promote a run as `raggate promote` does, and read what was written."""
     scorecard = score.score(run, (5,))
-    assert not present or not invariants.comparable(scorecard, present)
+    assert not obstacles(scorecard, present)
     terms = promote.Terms(reason="a small step", by="ada", allow_regression=True)
     data = promote.propose(run, scorecard, present, run.config.gate, terms).data
     return baseline.read(data, "baselines/default.json", score.directions((5,)))
