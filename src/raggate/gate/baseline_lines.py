@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from raggate.gate.baseline_integrity import RunningDigest, digested
 from raggate.models.judging_quality import highest
 from raggate.models.score_packing import SCORES
-from raggate.models.scorecard import EPSILON, CaseScore, Direction
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction
 from raggate.scoring.slice_means import SliceMeans
 from raggate.text.jsonio import dumps, key_twice, loads
 from raggate.text.long_sequence import LongSequence
@@ -59,15 +59,44 @@ def read(lines: Iterable[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts
 
 
 def read_rest(lines: Iterable[bytes]) -> dict[str, Any] | None:
-    """Read all but the cases of such a file: that its means are those of its cases, the digest alone has to say.
+    """Read all but the cases of such a file: of these, only that the means over all of them are theirs.
 
     Returns:
         What stands in it, with no cases; None for any other file.
     """
+    means = _OverallMeans()
     try:
-        return _content(iter(lines), lambda _: None)
+        content = _content(iter(lines), means.add)
+        return content if means.are_those_of(content) else None
     except _NOT_CHECKED:
         return None
+
+
+class _OverallMeans:
+    """The means over all cases, which pass by as lines: six times as quick as reading what else they hold."""
+
+    def __init__(self) -> None:
+        self._sums: dict[tuple[str, str], tuple[float, int]] = {}
+
+    def add(self, line: bytes) -> None:
+        """Take a case by its line."""
+        case = loads(line)
+        mode = case["mode"]
+        for metric, value in case["values"].items():
+            if value is not None:
+                total, number = self._sums.get((mode, metric), (0.0, 0))
+                self._sums[mode, metric] = total + value, number + 1
+
+    def are_those_of(self, content: Mapping[str, Any]) -> bool:
+        """Say whether a file tells these."""
+        stored = {
+            (mode, metric): (mean, n)
+            for mode, slices in content["aggregates"].items()
+            for metric, (mean, n) in slices.get(OVERALL, {}).items()
+            if n or mean is not None
+        }
+        own = {key: (total / n, n) for key, (total, n) in self._sums.items()}
+        return own.keys() == stored.keys() and all(_alike(own[key], stored[key]) for key in own)
 
 
 class _Cases:

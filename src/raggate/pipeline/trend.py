@@ -19,7 +19,7 @@ from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object
 
 MOST_VERSIONS = 10
-"""Versions of the baseline that are read: of each only what stands beside its questions."""
+"""Versions of the baseline that are read: of each only its means, held against its questions."""
 
 MOST_RUNS = 20
 """Run directories that are looked into, the newest."""

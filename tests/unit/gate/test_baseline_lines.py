@@ -18,6 +18,7 @@ from raggate.models.scorecard import OVERALL, Direction, ListEntry
 from raggate.scoring.slice_means import SliceMeans
 from raggate.text import long_sequence
 from raggate.text.long_bytes import LongBytes
+from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "wrong_rate": "lower"}
 VALUES = st.fixed_dictionaries({"hit_at_5": st.sampled_from((0.0, 1.0)), "wrong_rate": st.none() | st.floats(0, 1)})
@@ -68,6 +69,27 @@ def test_means_alone_are_those_of_the_file(values: list[dict[str, float | None]]
     whole = baseline.read(data, "b.json", DIRECTIONS)
     means = baseline.read_means(LongBytes([data]), "b.json", DIRECTIONS)
     assert means == replace(whole, scorecard=replace(whole.scorecard, cases=()))
+
+
+@each_row(
+    "edit",
+    [
+        ('{"hit_at_5":[1.0,2]', '{"hit_at_5":[0.25,2]'),
+        ('{"hit_at_5":[1.0,2]', '{"hit_at_5":[1.0,1]'),
+        ('{"hit_at_5":[1.0,2],', "{"),
+        ('"values":{"hit_at_5":1.0', '"values":{"hit_at_5":0.0'),
+    ],
+)
+def test_means_alone_are_held_against_the_cases(edit: tuple[str, str]) -> None:
+    """A mean that does not follow from the questions is shown in no trend, whatever the digest says."""
+    text = file_of(*[{"hit_at_5": 1.0, "wrong_rate": 0.5}] * 4).decode()
+    edited = text.replace(*edit, 1)
+    assert edited != text
+    assert baseline_lines.read_rest(io.BytesIO(signed_by_lines(text))) is not None
+    for data in (signed_by_lines(edited), signed(lambda _: edited)):
+        assert baseline_lines.read_rest(io.BytesIO(data)) is None
+        with pytest.raises(FileError, match="the cases make"):
+            baseline.read_means(LongBytes([data]), "b.json", DIRECTIONS)
 
 
 def signed(edit: Callable[[str], str]) -> bytes:
