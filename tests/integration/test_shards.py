@@ -420,7 +420,7 @@ def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: P
     with load_inputs(asked_by(other)) as inputs:
         times = compare_latency(asked_by(other), inputs, tmp_path, review, own=False)
     assert review.verdict.outcome == "pass"
-    assert latency.judged(review.verdict, times).exit_code == ExitCode.CANNOT_TELL
+    assert latency.with_latency(review.verdict, times).exit_code == ExitCode.CANNOT_TELL
 
 
 def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path: Path) -> None:

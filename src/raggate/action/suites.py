@@ -128,10 +128,10 @@ class _Step:
         self._files = suites.reports_of(step_inputs.entries(inputs, "reports"), suites_of_step, "input 'reports'")
         for files in self._files.values():
             steps.check_inside("reports", files.formats, self._runner.workspace)
-        self.outcomes = suites.judge_each(suites_of_step, self._judge, say)
+        self.outcomes = suites.check_each(suites_of_step, self._check, say)
         return worst(outcome.code for outcome in self.outcomes)
 
-    def _judge(self, suite: SuiteFile) -> SuiteOutcome:
+    def _check(self, suite: SuiteFile) -> SuiteOutcome:
         """Judge one suite. Whatever goes wrong for it is how it ended, and keeps none of the others from a verdict."""
         return self._alone(suite, lambda: self._shown(suite))
 
@@ -160,7 +160,7 @@ class _Step:
         return outcome
 
     def _measured(self, request: Request, suite: SuiteFile) -> SuiteOutcome:
-        outcome = console.judged(request, suite, self._files[suite.suite], fence=steps.fence)
+        outcome = console.check_suite(request, suite, self._files[suite.suite], fence=steps.fence)
         # before it is told as a verdict: what the job cannot read and delete afterwards is a trouble of its own
         results.give_back(outcome.directory, self._runner.workspace)
         return outcome

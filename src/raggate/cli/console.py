@@ -126,7 +126,7 @@ def show_review(
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 
 
-def judged(request: Request, suite: SuiteFile, files: Files, *, fence: Fence = nullcontext) -> SuiteOutcome:
+def check_suite(request: Request, suite: SuiteFile, files: Files, *, fence: Fence = nullcontext) -> SuiteOutcome:
     """Check one suite, print how it ended, and give that; whatever it is, nothing is raised."""
     from raggate.models.suites import SuiteOutcome
     from raggate.pipeline import report_files

@@ -41,12 +41,12 @@ def check(
     listed = suite_list.find(names, against=request.against, remote=request.remote)
     files = suites.reports_of(reports, listed, "--report")
 
-    def judge(suite: SuiteFile) -> SuiteOutcome:
+    def check_one(suite: SuiteFile) -> SuiteOutcome:
         own = suites.request_of(request, suite)
         known = console.of_suite(suite, lambda: suites.unconcerned(own, suite), own.environment)
-        return known or console.judged(own, suite, files[suite.suite])
+        return known or console.check_suite(own, suite, files[suite.suite])
 
-    outcomes = suites.judge_each(listed, judge, console.say)
+    outcomes = suites.check_each(listed, check_one, console.say)
     click.echo(f"\n{suites_terminal.render(outcomes)}")
     return _answer(outcomes)
 

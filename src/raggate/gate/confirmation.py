@@ -36,15 +36,15 @@ def gained(verdict: Verdict, comparison: Comparison) -> frozenset[Key]:
     return frozenset(better - against(verdict))
 
 
-def rejudged(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
-    """Check a regression on the base build, and what is left of it by asking again; arguments as of `judged`."""
-    checked = recheck.judged(first, asked, comparison, gate, decide)
+def decided_again(first: Verdict, asked: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
+    """Check a regression on the base build, and what is left of it by asking both builds again."""
+    checked = recheck.held_against_base(first, asked, comparison, gate, decide)
     if checked.outcome != "regression":
         return checked
-    return judged(checked, asked, comparison, gate, decide, recheck.failing(first, asked, comparison, gate))
+    return by_second_answers(checked, asked, comparison, gate, decide, recheck.failing(first, asked, comparison, gate))
 
 
-def judged(
+def by_second_answers(
     first: Verdict,
     asked: Recheck,
     comparison: Comparison,

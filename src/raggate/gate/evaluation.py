@@ -91,14 +91,14 @@ def _of_whole(
     comparison = compared(scorecard, baseline)
     decided = decide(comparison, settings.gate)
     if decided.outcome == "regression" and context.recheck is not None:
-        decided = confirmation.rejudged(
+        decided = confirmation.decided_again(
             decided,
             context.recheck,
             comparison,
             settings.gate,
             lambda scores, before, gate: decide(compared(scores, before), gate),
         )
-    decided = latency.judged(decided, context.latency)
+    decided = latency.with_latency(decided, context.latency)
     lowers = replacements.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
     return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
 

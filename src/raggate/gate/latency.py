@@ -39,7 +39,7 @@ def slower(base: Sequence[float], change: Sequence[float], allowed: float) -> bo
     return len(pairs) >= LEAST_QUESTIONS and binomial_tail(late, len(pairs), 1 / 2) < _ALPHA
 
 
-def judged(verdict: Verdict, check: LatencyCheck | None) -> Verdict:
+def with_latency(verdict: Verdict, check: LatencyCheck | None) -> Verdict:
     """Add to a pass or a regression what was measured of the latency; one that is too long is a regression."""
     if check is None or verdict.outcome not in {"pass", "regression"}:
         return verdict

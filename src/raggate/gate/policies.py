@@ -48,16 +48,16 @@ def composites(
     return composite_tests(comparison, metrics, excused(waived, comparison.scorecard))
 
 
-def judged(
+def classified(
     comparison: Comparison, gate: Gate, waived: Sequence[WaiverStatus]
 ) -> tuple[tuple[GatedMetric, ...], CompositeEvidence]:
     """Say what the policy makes of every row of a comparison, and what the composite of each mode shows."""
     tests = composites(comparison, gate, waived)
     left_out = excused(waived, comparison.scorecard)
-    classified = judged_metrics.advisory(
+    graded = judged_metrics.advisory(
         [classify_row(delta, gate) for delta in comparison.deltas], judged_metrics.unfit(comparison)
     )
-    rows = with_evidence(classified, comparison, gate, tests, left_out)
+    rows = with_evidence(graded, comparison, gate, tests, left_out)
     return tuple(_excuse(row, gate, waived) for row in rows), CompositeEvidence(policy=gate.policy, tests=tests)
 
 

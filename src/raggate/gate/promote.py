@@ -178,7 +178,7 @@ _ADVICE = {False: "If that is accepted", True: "A loss that the gate lets pass m
 
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
     """Say whether all that is worse are single metrics, and a check without waivers is not red for them."""
-    rows, evidence = policies.judged(comparison, gate, ())
+    rows, evidence = policies.classified(comparison, gate, ())
     counting = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
     red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in counting)
     red = red or any(policies.red(test, gate) for test in evidence.tests)

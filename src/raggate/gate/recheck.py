@@ -62,7 +62,7 @@ def checked(recheck: Recheck, first: Verdict) -> Recheck:
     return replace(recheck, asked=tuple(key for key in recheck.asked if key in keys))
 
 
-def judged(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
+def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate, decide: Decide) -> Verdict:
     """Decide again with the base's own answers of today in place of those in the baseline.
 
     Args:

@@ -56,7 +56,7 @@ def decide(
         waived: the waivers as they stand on that day.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
     """
-    rows, evidence = policies.judged(comparison, gate, waived)
+    rows, evidence = policies.classified(comparison, gate, waived)
     worse = complaints.find_complaints(comparison, rows, gate, waived, evidence.tests)
     statuses = waived if stopped is not None else complaints.used(comparison, worse, waived)
     worse += complaints.left_over(statuses, resolved=expired_waivers_resolved)

@@ -118,7 +118,7 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
     listed = suite_list.find(fork.configs, against=pull.base_sha, remote=remote, among=(pull.head_sha,))
     runs = LeftRuns(repository, fork.run.run, fork.run.artifact, fork.run.event.server_url)
 
-    def judge(suite: SuiteFile) -> SuiteOutcome:
+    def evaluated(suite: SuiteFile) -> SuiteOutcome:
         if suite.suite not in runs:
             skipped = _unconcerned(fork, suite, pull, remote)
             if skipped is not None:
@@ -133,7 +133,7 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
             failure=None if outcome.review is not None else outcome.reason,
         )
 
-    return suites.judge_each(listed, lambda suite: fork.alone(suite, lambda: judge(suite)), fork.say)
+    return suites.check_each(listed, lambda suite: fork.alone(suite, lambda: evaluated(suite)), fork.say)
 
 
 def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:

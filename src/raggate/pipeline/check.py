@@ -65,10 +65,10 @@ def check(request: Request) -> CheckResult:
         if selection is None:
             stopping.refuse_flags(request, inputs.config)
         directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline, selection=selection)
-        return judged(request, inputs, baseline, directory, measured, scorecard)
+        return conclude(request, inputs, baseline, directory, measured, scorecard)
 
 
-def judged(
+def conclude(
     request: Request,
     inputs: Inputs,
     baseline: Baseline | None,

@@ -72,7 +72,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
             run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
             judged = judging.ready(request, inputs, place, baseline)(run)
             scorecard = measured_run.write(place, judged, request, inputs.config)
-        return check.judged(request, inputs, baseline, place, judged, scorecard, source=directory)
+        return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
 
 
 def _refuse_other_command(origin: Provenance) -> None:

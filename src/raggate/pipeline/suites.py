@@ -85,17 +85,17 @@ def skipped(suite: SuiteFile, why: str, say: Callable[[str], None]) -> SuiteOutc
     return SuiteOutcome(config=suite.config, suite=suite.suite, code=int(ExitCode.PASS), not_run=why)
 
 
-def judge_each(
-    suites: Sequence[SuiteFile], judge: Callable[[SuiteFile], SuiteOutcome], say: Callable[[str], None]
+def check_each(
+    suites: Sequence[SuiteFile], check: Callable[[SuiteFile], SuiteOutcome], say: Callable[[str], None]
 ) -> tuple[SuiteOutcome, ...]:
-    """Judge suites one after another. How one of them ends keeps none from being asked, but for a signal."""
+    """Check suites one after another. How one of them ends keeps none from being asked, but for a signal."""
     outcomes: list[SuiteOutcome] = []
     for place, suite in enumerate(suites, 1):
         if outcomes and outcomes[-1].code == ExitCode.INTERRUPTED:
             outcomes.append(ended(suite, int(ExitCode.INTERRUPTED), None))
             continue
         say(f"suite {suite.suite} ({suite.config}), {place} of {len(suites)}")
-        outcomes.append(judge(suite))
+        outcomes.append(check(suite))
     return tuple(outcomes)
 
 

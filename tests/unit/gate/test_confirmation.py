@@ -74,7 +74,7 @@ def judge(
         base=tuple(base),
         again=tuple(rounds),
     )
-    return first, confirmation.judged(first, told, comparison, gate, again)
+    return first, confirmation.by_second_answers(first, told, comparison, gate, again)
 
 
 def test_a_loss_that_does_not_repeat_is_dismissed_loudly() -> None:
@@ -283,7 +283,7 @@ def test_what_the_base_fails_too_confirms_nothing(lost_again: dict[str, float], 
     asked = Recheck(
         asked=tuple(sorted(recheck.against(first))), base=(scores({"q0": 0.0}),) * 2, again=(scores(lost_again),) * 2
     )
-    judged = confirmation.rejudged(first, asked, comparison, HIT, again)
+    judged = confirmation.decided_again(first, asked, comparison, HIT, again)
     assert judged.outcome == outcome
     assert any(
         f"{told} questions that count against the change did not come back as good as before each time, 1 of which the "

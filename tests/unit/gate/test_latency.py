@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.gate.latency import LEAST_QUESTIONS, judged, slower
+from raggate.gate.latency import LEAST_QUESTIONS, slower, with_latency
 from raggate.models.recheck import LatencyCheck
 from raggate.models.verdict import Reason, Verdict, VerdictKind
 from tables import each_row
@@ -54,7 +54,7 @@ def test_few_questions_never_gate(count: int) -> None:
 
 def test_a_pass_becomes_a_regression() -> None:
     """A change that is too slow each time the base was asked is red, with both sides' figures."""
-    judgement = judged(verdict(), check(BASE, (90.0,) * 20, change=(190.0,) * 20))
+    judgement = with_latency(verdict(), check(BASE, (90.0,) * 20, change=(190.0,) * 20))
     assert judgement.outcome == "regression"
     assert judgement.sentences == ("Slower than allowed.",)
     assert [reason.message for reason in judgement.reasons] == [
@@ -65,17 +65,17 @@ def test_a_pass_becomes_a_regression() -> None:
 
 def test_a_slow_second_of_the_machine_is_none() -> None:
     """Where the base takes as long when it is asked once more, the change is not slower, and both are told."""
-    judgement = judged(verdict(), check(BASE, (180.0,) * 20, change=(190.0,) * 20))
+    judgement = with_latency(verdict(), check(BASE, (180.0,) * 20, change=(190.0,) * 20))
     assert judgement.outcome == "pass"
     assert judgement.latency_note.startswith("Latency, both builds asked alike on this machine: 20 questions took")
 
 
 def test_a_regression_stays_one() -> None:
     """What is red already keeps its sentences and reasons, whatever the latency is."""
-    slow = judged(verdict("regression"), check(BASE, BASE, change=(190.0,) * 20))
+    slow = with_latency(verdict("regression"), check(BASE, BASE, change=(190.0,) * 20))
     assert [reason.code for reason in slow.reasons] == ["worse", "slower"]
     assert slow.sentences == ("As it was.", "Slower than allowed.")
-    unknown = judged(verdict("regression"), check(change=(), problem="the API died"))
+    unknown = with_latency(verdict("regression"), check(change=(), problem="the API died"))
     assert (unknown.outcome, [reason.code for reason in unknown.reasons]) == (
         "regression",
         ["worse", "latency-not-compared"],
@@ -94,7 +94,7 @@ def test_a_regression_stays_one() -> None:
 )
 def test_what_could_not_be_compared_is_no_pass(timed: LatencyCheck, cause: str) -> None:
     """Where a limit is set and cannot be checked, the verdict is that nothing can be told."""
-    judgement = judged(verdict(), timed)
+    judgement = with_latency(verdict(), timed)
     assert judgement.outcome == "cannot tell"
     assert cause in judgement.headline
 
@@ -102,4 +102,4 @@ def test_what_could_not_be_compared_is_no_pass(timed: LatencyCheck, cause: str) 
 @pytest.mark.parametrize("outcome", ["cannot tell", "invariant broken", "interrupted"])
 def test_other_verdicts_are_not_about_latency(outcome: VerdictKind) -> None:
     """Where nothing was decided, or an invariant is broken, latency has no say."""
-    assert judged(verdict(outcome), check(BASE, change=(900.0,) * 20)) == verdict(outcome)
+    assert with_latency(verdict(outcome), check(BASE, change=(900.0,) * 20)) == verdict(outcome)

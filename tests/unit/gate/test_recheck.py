@@ -67,7 +67,7 @@ def judge(
     first = decide(comparison, (), gate)
     asked = tuple(sorted(recheck.against(first)))
     told = Recheck(asked=asked, build="commit 0123", base=() if problem else (answers,), problem=problem)
-    return first, recheck.judged(first, told, comparison, gate, again)
+    return first, recheck.held_against_base(first, told, comparison, gate, again)
 
 
 def codes(verdict: Verdict) -> list[str]:
@@ -115,7 +115,7 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
     assert first.fell["hybrid", "q0"] == "hit_at_5"
     assert recheck.graded(first) == recheck.against(first) - {("hybrid", "q0")}
     told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=(scores({"q0": 0}),))
-    judged = recheck.judged(first, told, comparison, HIT, again)
+    judged = recheck.held_against_base(first, told, comparison, HIT, again)
     assert judged.outcome == "regression"
     assert judged.reasons[-1].message == (
         "the base build (commit 0123), asked in the same job, fails the 1 question that counts against the "
@@ -151,7 +151,7 @@ def test_noise_can_be_why_the_base_fails_too() -> None:
     comparison = compare.compare(RUN, make_scorecard(*scores(lost)), noisy, flip_at=5)
     first = decide(comparison, (), HIT)
     asked = tuple(sorted(recheck.against(first)))
-    judged = recheck.judged(first, Recheck(asked=asked, base=(base(lost),)), comparison, HIT, again)
+    judged = recheck.held_against_base(first, Recheck(asked=asked, base=(base(lost),)), comparison, HIT, again)
     assert judged.headline.endswith("the baseline is stale or the environment changed, or it is the API's noise.")
 
 
@@ -220,9 +220,9 @@ def test_what_the_base_fails_it_fails_every_time() -> None:
     rounds = (base(lost), base({"q0": 1, "q1": 1, "q2": 1}))
     comparison, first = compared_now(lost)
     told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=rounds)
-    assert recheck.judged(first, told, comparison, HIT, again).outcome == "regression"
+    assert recheck.held_against_base(first, told, comparison, HIT, again).outcome == "regression"
     told = replace(told, base=(base(lost), base(lost)))
-    assert recheck.judged(first, told, comparison, HIT, again).outcome == "cannot tell"
+    assert recheck.held_against_base(first, told, comparison, HIT, again).outcome == "cannot tell"
 
 
 def test_answers_to_other_questions_have_no_say() -> None:
