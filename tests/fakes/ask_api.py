@@ -8,10 +8,10 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
+from urllib.parse import urlsplit
+
+from fakes.served import Handler, Served
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +50,7 @@ class Asked:
     body: Any
 
 
-class FakeAskApi:
+class FakeAskApi(Served):
     """A context manager around the server.
 
     Args:
@@ -67,31 +67,17 @@ class FakeAskApi:
         self._now = 0
         self._lock = threading.Lock()
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.fake = self
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-
-    @property
-    def base_url(self) -> str:
-        """Where the server listens."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
+        self.handler = _Handler
+        self.listen()
 
     @property
     def total(self) -> int:
         """How many questions came in, retries included."""
         return len(self.asked)
 
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.closing.set()
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        super().__exit__()
 
     def enter(self, asked: Asked) -> None:
         """Count a question in."""
@@ -122,31 +108,15 @@ def ask_body(question: str, **changes: object) -> bytes:
     return json.dumps(body).encode()
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-    fake: FakeAskApi
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Stay silent: clients that hang up are part of the tests."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _Server
-
-    def do_GET(self) -> None:
-        page = self.server.fake.pages.get(urlsplit(self.path).path, Reply(status=404, body=b"404 page not found"))
+class _Handler(Handler):
+    def get(self) -> None:
+        page = self.fake.pages.get(urlsplit(self.path).path, Reply(status=404, body=b"404 page not found"))
         self._send(page)
 
-    def do_POST(self) -> None:
-        fake = self.server.fake
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        parts = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        fake.enter(Asked(parts.path, query, headers, body))
+    def post(self) -> None:
+        fake: FakeAskApi = self.fake
+        body = self.body()
+        fake.enter(Asked(urlsplit(self.path).path, self.query(), self.lower_headers(), body))
         try:
             reply = fake.script(body["question"])
             if not isinstance(reply, Reply):
@@ -170,7 +140,7 @@ class _Handler(BaseHTTPRequestHandler):
         body = reply.body[: len(reply.body) // 2] if reply.drop == "half" else reply.body
         self.wfile.write(head.encode() + b"\r\n" + body)
         for pause, piece in reply.pieces or ():
-            if self.server.fake.closing.wait(pause):
+            if self.fake.closing.wait(pause):
                 break
             self.wfile.write(piece)
         if reply.drop or reply.pieces is not None:
@@ -179,6 +149,3 @@ class _Handler(BaseHTTPRequestHandler):
     def _hang_up(self) -> None:
         self.close_connection = True
         self.connection.shutdown(socket.SHUT_RDWR)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Stay silent."""

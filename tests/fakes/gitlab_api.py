@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import threading
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any, Self
-from urllib.parse import parse_qs, urlsplit
+from typing import Any
+from urllib.parse import urlsplit
+
+from fakes.served import Handler, Served
 
 ME = 7
 TOKEN = "glpat-abcdefghijklmnopqrst"  # noqa: S105 - of a fake
@@ -17,7 +17,7 @@ _NOTES = re.compile(r"/api/v4/projects/12/merge_requests/3/notes(?:/(\d+))?")
 
 
 @dataclass
-class FakeGitLab:
+class FakeGitLab(Served):
     """Project 12 with merge request 3; `notes` are what people see, `executed` the quick actions that were obeyed."""
 
     notes: list[dict[str, Any]] = field(default_factory=list)
@@ -25,21 +25,14 @@ class FakeGitLab:
     may_write: bool = True
     asked: list[str] = field(default_factory=list)
 
-    def __enter__(self) -> Self:
-        """Start to listen."""
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), type("Handler", (_Handler,), {"gitlab": self}))
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Be gone."""
-        self._server.shutdown()
-        self._server.server_close()
+    def __post_init__(self) -> None:
+        self.handler = _Handler
+        self.listen()
 
     def variables(self) -> dict[str, str]:
         """Give what a job of a merge request pipeline has."""
         return {
-            "CI_API_V4_URL": f"http://127.0.0.1:{self._server.server_port}/api/v4",
+            "CI_API_V4_URL": f"{self.base_url}/api/v4",
             "CI_MERGE_REQUEST_PROJECT_ID": "12",
             "CI_MERGE_REQUEST_IID": "3",
             "CI_COMMIT_SHA": "0123456789abcdef0123456789abcdef01234567",
@@ -72,58 +65,48 @@ class FakeGitLab:
         return 200, note
 
 
-class _Handler(BaseHTTPRequestHandler):
-    gitlab: FakeGitLab
-
-    def do_GET(self) -> None:
+class _Handler(Handler):
+    def get(self) -> None:
         """Tell who asks, or list notes, a page at a time."""
         parts = urlsplit(self.path)
-        query = {key: values[0] for key, values in parse_qs(parts.query).items()}
+        query = self.query()
         if not self._allowed(parts.path):
             return
         if parts.path == "/api/v4/user":
             self._reply(200, {"id": ME, "username": "project_12_bot"})
         elif _NOTES.fullmatch(parts.path):
             size, page = min(int(query.get("per_page", 20)), 100), int(query.get("page", 1))
-            notes = self.gitlab.notes if query.get("sort") == "asc" else self.gitlab.notes[::-1]
+            notes = self.fake.notes if query.get("sort") == "asc" else self.fake.notes[::-1]
             self._reply(200, notes[(page - 1) * size : page * size])
         else:
             self._reply(404, {"message": "404 Not Found"})
 
-    def do_POST(self) -> None:
+    def post(self) -> None:
         """Create a note."""
         self._write(new=True)
 
-    def do_PUT(self) -> None:
+    def put(self) -> None:
         """Change a note."""
         self._write(new=False)
 
     def _write(self, *, new: bool) -> None:
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))["body"]
+        body = self.body()["body"]
         match = _NOTES.fullmatch(self.path)
         if not self._allowed(self.path):
             return
-        if not self.gitlab.may_write:
+        if not self.fake.may_write:
             self._reply(403, {"message": "403 Forbidden"})
         elif match is None or new == bool(match[1]):
             self._reply(404, {"error": "404 Not Found"})
         else:
-            self._reply(*self.gitlab.write(int(match[1]) if match[1] else None, body))
+            self._reply(*self.fake.write(int(match[1]) if match[1] else None, body))
 
     def _allowed(self, path: str) -> bool:
-        self.gitlab.asked.append(f"{self.command} {path}")
+        self.fake.asked.append(f"{self.command} {path}")
         if self.headers.get("PRIVATE-TOKEN") == TOKEN:
             return True
         self._reply(401, {"message": "401 Unauthorized"})
         return False
 
     def _reply(self, status: int, value: Any) -> None:
-        data = json.dumps(value).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(data)))
-        self.end_headers()
-        self.wfile.write(data)
-
-    def log_message(self, *_: object) -> None:
-        """Say nothing."""
+        self.reply(status, json.dumps(value).encode(), **{"Content-Type": "application/json"})

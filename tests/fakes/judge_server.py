@@ -7,9 +7,9 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from typing import Any
+
+from fakes.served import Handler, Served
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,7 @@ class Request:
 Script = Callable[[Request], Answer]
 
 
-class FakeJudge:
+class FakeJudge(Served):
     """A context manager around the server.
 
     Args:
@@ -70,26 +70,14 @@ class FakeJudge:
         self.peak = 0
         self._now = 0
         self._lock = threading.Lock()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.fake = self  # type: ignore[attr-defined]
-        self.url = f"http://127.0.0.1:{self._server.server_port}"
+        self.handler = _Handler
+        self.listen()
+        self.url = self.base_url
 
     @property
     def calls(self) -> int:
         """How many requests came in."""
         return len(self.requests)
-
-    def __enter__(self) -> Self:
-        """Serve."""
-        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Stop."""
-        self._server.shutdown()
-        self._server.server_close()
 
     def answer(self, request: Request) -> Answer:
         """Take a request down and let the script answer it."""
@@ -107,24 +95,14 @@ class FakeJudge:
                 self._now -= 1
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of clients that went away."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
+class _Handler(Handler):
     # head and body in one packet: the second of two would wait 40 ms for an acknowledgement
     wbufsize = -1
 
-    def do_POST(self) -> None:
+    def post(self) -> None:
         """Answer a request."""
-        body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        fake: FakeJudge = self.server.fake  # type: ignore[attr-defined]
-        answer = fake.answer(Request(path=self.path, headers=headers, body=body))
+        body = self.body()
+        answer = self.fake.answer(Request(path=self.path, headers=self.lower_headers(), body=body))
         data = answer.raw if answer.raw is not None else _body(answer, self.path, body["model"])
         try:
             self.send_response(answer.status)
@@ -137,9 +115,6 @@ class _Handler(BaseHTTPRequestHandler):
         except OSError:
             # whoever asked has gone away
             self.close_connection = True
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Say nothing."""
 
 
 def _body(answer: Answer, path: str, asked: str) -> bytes:

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
-from urllib.parse import parse_qs, unquote, urlsplit
+from typing import Any
+from urllib.parse import unquote, urlsplit
+
+from fakes.served import Handler, Served
 
 
 @dataclass(frozen=True)
@@ -28,7 +27,7 @@ Script = Callable[[str], "tuple[int, bytes]"]
 
 
 @dataclass
-class OtherApi:
+class OtherApi(Served):
     """A context manager around the server.
 
     Attributes:
@@ -45,25 +44,8 @@ class OtherApi:
     heard: list[Heard] = field(default_factory=list)
 
     def __post_init__(self) -> None:
-        self._server = _Server(("127.0.0.1", 0), _Handler)
-        self._server.api = self
-        self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-
-    @property
-    def base_url(self) -> str:
-        """Where the server listens."""
-        return f"http://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> Self:
-        self._thread.start()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
-    ) -> None:
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(5)
+        self.handler = _Handler
+        self.listen()
 
     def answer(self, heard: Heard) -> tuple[int, bytes]:
         """Give status and body of a request."""
@@ -95,35 +77,13 @@ class OtherApi:
         return {"data": {"hits": hits, "reply": {**reply, "cites": cited}}, "took": 1500, "extra": [1, {"a": None}]}
 
 
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-    request_queue_size = 128
-    api: OtherApi
-
-    def handle_error(self, request: object, client_address: object) -> None:
-        """Stay silent: clients that hang up are part of the tests."""
-
-
-class _Handler(BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-    disable_nagle_algorithm = True
-    server: _Server
-
-    def do_GET(self) -> None:
+class _Handler(Handler):
+    def get(self) -> None:
         self._reply(None)
 
-    def do_POST(self) -> None:
-        self._reply(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+    def post(self) -> None:
+        self._reply(self.body())
 
     def _reply(self, body: Any) -> None:
-        parts = urlsplit(self.path)
-        query = {name: values[0] for name, values in parse_qs(parts.query).items()}
-        headers = {name.lower(): value for name, value in self.headers.items()}
-        status, content = self.server.api.answer(Heard(self.command, unquote(parts.path), query, headers, body))
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(content)))
-        self.end_headers()
-        self.wfile.write(content)
-
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-        """Stay silent."""
+        path = unquote(urlsplit(self.path).path)
+        self.reply(*self.fake.answer(Heard(self.command, path, self.query(), self.lower_headers(), body)))
