@@ -424,7 +424,11 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
     told = stage.judge(files)
     assert told.failure is not None
     assert told.code == 3
-    assert "cannot be read: results.jsonl" in " ".join(told.failure.lines)
+    first = json.loads(files["results.jsonl"].split(b"\n")[0])["test_case_id"]
+    place = (
+        "results.jsonl:1: " if value == 1e300 else f"answer to {first} (hybrid): {key}: expected a number from 0 to "
+    )
+    assert f"cannot be read: {place}" in " ".join(told.failure.lines)
     assert len(" ".join(told.failure.lines)) < 200
 
 

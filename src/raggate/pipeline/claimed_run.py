@@ -27,6 +27,7 @@ from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.clock import now
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import fixed
+from raggate.text.quote import cut
 
 MOST_MS = 86_400_000
 """The longest time that is taken of an artifact: a day."""
@@ -228,24 +229,23 @@ def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
 
 
 def _refuse_wild_numbers(claimed: Run) -> None:
-    """Refuse numbers that no measurement gives, and that would be shown."""
-    _refuse_beyond(MOST_MS / 1000, "duration_s", [claimed.duration_s])
+    """Refuse numbers that no measurement gives, and that would be shown. Its questions are known to be trusted ones."""
+    _refuse_beyond(MOST_MS / 1000, "config.json: duration_s", [claimed.duration_s])
     for item in claimed.answers:
-        result = item.result
-        _refuse_beyond(MOST_MS, "elapsed_ms", [result.elapsed_ms])
-        _refuse_beyond(MOST_COUNT, "retries", [result.retries])
+        result, about = item.result, f"answer to {cut(item.case.id)} ({cut(item.result.mode)})"
+        _refuse_beyond(MOST_MS, f"{about}: elapsed_ms", [result.elapsed_ms])
+        _refuse_beyond(MOST_COUNT, f"{about}: retries", [result.retries])
         if result.response is not None:
-            _refuse_beyond(MOST_MS, "latency", result.response.latency.values())
-            _refuse_beyond(MOST_COUNT, "cost", result.response.cost.values())
+            _refuse_beyond(MOST_MS, f"{about}: latency", result.response.latency.values())
+            _refuse_beyond(MOST_COUNT, f"{about}: cost", result.response.cost.values())
         if result.failure is not None and result.failure.status is not None:
-            _refuse_beyond(999, "status", [result.failure.status])
+            _refuse_beyond(999, f"{about}: status", [result.failure.status])
 
 
 def _refuse_beyond(most: float, name: str, values: Iterable[float]) -> None:
     # not a number is in no range
     if any(not 0 <= value <= most for value in values):
-        expected = f"expected a number from 0 to {fixed(most, 0)}"
-        raise CannotTell(f"the run cannot be read: results.jsonl.gz: {name}: {expected}")
+        raise CannotTell(f"the run cannot be read: {name}: expected a number from 0 to {fixed(most, 0)}")
 
 
 def _plain_coverage(result: Result) -> Result:

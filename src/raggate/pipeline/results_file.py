@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
@@ -16,8 +17,8 @@ PLAIN = "results.jsonl"
 
 
 def exists(directory: Path) -> bool:
-    """Say whether there are answers in a directory."""
-    return any((directory / name).is_file() for name in (FILE, PLAIN))
+    """Say whether there are answers in a directory, or what stands in their place and cannot be read."""
+    return any(os.path.lexists(directory / name) for name in (FILE, PLAIN))
 
 
 def write(directory: Path, rows: Iterable[bytes]) -> None:

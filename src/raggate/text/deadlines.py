@@ -37,7 +37,7 @@ class _TimeUp(BaseException):
 def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
     """Give the deadline of one stage after asking; beyond it nobody can tell."""
     seconds = ANSWERS_S + PER_ANSWER_S * answers
-    hint = "Some text in them, or in the notes, is made to take long; results.jsonl.gz and the notes have it."
+    hint = "Some text in them, or in the notes, is made to take long; the results of the run and the notes have it."
     late = f"{counted(answers, 'answer')} could not be judged within {fixed(seconds, 0)} s"
     return within(seconds, CannotTell(late, hint=hint))
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
 
+from builders import make_labelled, make_run
 from raggate.errors import FileError, UsageError
-from raggate.pipeline import results_file
+from raggate.pipeline import rerun, results_file, run_directory
 
 ROWS = [b"{}\n", b'{"a": 1}\n']
 
@@ -46,3 +48,15 @@ def test_no_file_is_told(tmp_path: Path) -> None:
     """A directory without answers is told by the name of the file that it would have."""
     with pytest.raises(FileError, match=r"run/results\.jsonl\.gz: No such file or directory"):
         list(results_file.lines(tmp_path, "Look again.", named=Path("run"))[1])
+
+
+@pytest.mark.parametrize("name", ["results.jsonl.gz", "results.jsonl"])
+def test_a_pipe_in_its_place_is_told(tmp_path: Path, name: str) -> None:
+    """It is nothing that can be read, and not a run that asked nothing, whose stored report would be printed."""
+    run_directory.write(tmp_path, make_run(make_labelled()))
+    (tmp_path / "summary.md").write_text("# pass")
+    (tmp_path / "results.jsonl.gz").unlink()
+    os.mkfifo(tmp_path / name)
+    assert results_file.exists(tmp_path)
+    with pytest.raises(FileError, match=rf"{name}: a named pipe, where a file is expected"):
+        rerun.report(tmp_path, "summary.md", ())

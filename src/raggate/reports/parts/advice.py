@@ -28,7 +28,7 @@ _BY_CODE = {
     "vault-changed": "promote a run over the notes as they are now, or let such a change pass with a warning: "
     "`gate.on_vault_change: warn`.",
     "zero-cases": "`raggate lint` says whether `golden` names any question for the modes of `ask.modes`.",
-    "not-asked": "run the job again; the questions that were left out are in results.jsonl.gz of the run directory.",
+    "not-asked": "run the job again; the results in the run directory lack the questions that were left out.",
     "no-match": "make the API and the golden set name notes and headings the same way; until then nothing is measured.",
     "breaks-gate": "correct the file that is named; `raggate lint` checks it before you push.",
     "retires-suite": "put the configuration back; if the suite is to end, it is merged against this check.",
