@@ -226,7 +226,7 @@ def _baseline(stored: _Stored, cases: Sequence[CaseScore], source: str, directio
         source=source,
         provenance=stored["provenance"],
         scorecard=_scorecard(stored, cases, directions),
-        early="digest" not in stored,
+        undigested="digest" not in stored,
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
             for mode, metrics in stored.get("accepted", {}).items()

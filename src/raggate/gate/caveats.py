@@ -37,7 +37,7 @@ def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
             "whether it must pass; promote a run to be told when that changes"
         )
         yield Reason("unfiled-baseline", message)
-    if baseline is not None and baseline.early and any("-" in case.hash for case in comparison.scorecard.cases):
+    if baseline is not None and baseline.undigested and any("-" in case.hash for case in comparison.scorecard.cases):
         message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
         yield Reason("early-baseline", message)
     if golden.refiled:

@@ -45,18 +45,18 @@ class Baseline:
 
     `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
-    `early` files are from before case hashes covered the expected key facts; `unfiled` ones, which are older still, do
-    not say in which slices a case stands and whether it must pass. `restate` scores a run by the definitions
-    of the system whose means these are; None where they are raggate's own. `commit` is the one that a file was
-    read from, None for one on disk. `other_grades` says that it had judged metrics by others than the judges of the
-    run, which were taken out.
+    `undigested` files are from before case hashes covered the expected key facts; `unfiled` ones, which are older
+    still, do not say in which slices a case stands and whether it must pass. `restate` scores a run by the definitions
+    of the system whose means these are; None where they are raggate's own. `commit` is the one that a file was read
+    from, None for one on disk. `other_grades` says that it had judged metrics by others than the judges of the run,
+    which were taken out.
     """
 
     source: str
     scorecard: Scorecard
     provenance: JsonObject
     unfit: tuple[str, ...] = ()
-    early: bool = False
+    undigested: bool = False
     unfiled: bool = False
     commit: str | None = None
     accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
@@ -70,7 +70,7 @@ class Baseline:
 
     def same(self, old: str, new: str) -> bool:
         """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
-        return old == new or (self.early and old == first_part(new))
+        return old == new or (self.undigested and old == first_part(new))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

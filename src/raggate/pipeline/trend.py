@@ -87,8 +87,8 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> Tren
         kind="baseline",
         stamp=measured if isinstance(measured, str) else revision.stamp,
         name=revision.commit[:8],
-        # an early file hashed less of each case, so that its hash tells nothing
-        questions="" if baseline.early else str(scorecard.fingerprint.get("golden") or ""),
+        # a file without a digest hashed less of each case, so that its hash tells nothing
+        questions="" if baseline.undigested else str(scorecard.fingerprint.get("golden") or ""),
         values=_chosen(means, wanted),
     )
 

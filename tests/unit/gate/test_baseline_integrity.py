@@ -110,7 +110,7 @@ def test_file_from_before_there_was_a_digest() -> None:
     """A file without a digest, whose parts agree, is read as ever, and known to be early."""
     early = baseline.read(json.dumps(stored(early=True)).encode(), "b.json", DIRECTIONS)
     now = baseline.read(json.dumps(stored()).encode(), "b.json", DIRECTIONS)
-    assert (early.early, now.early) == (True, False)
+    assert (early.undigested, now.undigested) == (True, False)
     assert early.scorecard == now.scorecard
 
 
@@ -126,7 +126,7 @@ def test_file_from_before_cases_had_slices() -> None:
     """All that it says is read, and what it does not say is known to be missing."""
     before = baseline.read(json.dumps(unfiled()).encode(), "b.json", DIRECTIONS)
     now = baseline.read(json.dumps(stored()).encode(), "b.json", DIRECTIONS)
-    assert (before.unfiled, before.early, now.unfiled) == (True, True, False)
+    assert (before.unfiled, before.undigested, now.unfiled) == (True, True, False)
     assert before.scorecard.slices == now.scorecard.slices
     assert [case.values for case in before.scorecard.cases] == [case.values for case in now.scorecard.cases]
     assert {case.slices for case in before.scorecard.cases} == {(OVERALL,)}
@@ -175,4 +175,4 @@ def test_whatever_is_written_is_read(values: list[tuple[float | None, float | No
         for n, (hit, rate, tags) in enumerate(values)
     ]
     data = baseline.write(make_scorecard(*cases), {}).whole()
-    assert not baseline.read(data, "b.json", DIRECTIONS).early
+    assert not baseline.read(data, "b.json", DIRECTIONS).undigested

@@ -59,7 +59,7 @@ def test_it_is_what_the_whole_file_gives(values: list[dict[str, float | None]]) 
         whole.scorecard.counts,
         whole.scorecard.fingerprint,
     )
-    assert (lines.provenance, lines.accepted, lines.early) == (whole.provenance, whole.accepted, whole.early)
+    assert (lines.provenance, lines.accepted, lines.undigested) == (whole.provenance, whole.accepted, whole.undigested)
 
 
 @given(st.lists(VALUES, min_size=1, max_size=6), st.booleans())

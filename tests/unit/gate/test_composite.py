@@ -91,7 +91,7 @@ def test_questions_that_are_left_out() -> None:
 def test_early_baseline() -> None:
     """A baseline from before key facts counted is compared by the part of the hash that it knows."""
     old, new = make_case_score(hash="abc"), make_case_score(hash="abc-def")
-    assert paired_scores(compared(old, new, early=True), "hybrid", METRICS)
+    assert paired_scores(compared(old, new, undigested=True), "hybrid", METRICS)
     assert not paired_scores(compared(old, new), "hybrid", METRICS)
 
 

@@ -119,7 +119,7 @@ def test_baseline_from_before_facts_were_hashed(*, early: bool) -> None:
     before = make_scorecard(make_case_score(case.id, hash=make_case().hash))
     now = make_scorecard(make_case_score(case.id, hash=case.hash))
     run = make_run(make_labelled(case))
-    found = compare.compare(run, now, make_baseline(before, early=early), flip_at=5)
+    found = compare.compare(run, now, make_baseline(before, undigested=early), flip_at=5)
     assert (found.compared, found.golden.relabelled) == ((1, ()) if early else (0, (case.id,)))
     codes = [warning.code for warning in decide(found, (), Gate()).warnings]
     assert ("early-baseline" in codes) is early
@@ -131,7 +131,7 @@ def test_baseline_from_before_slices_were_stored(*, same: bool) -> None:
     case = make_case()
     before = make_scorecard(make_case_score(case.id, hash=case.hash if same else "other", slices=(OVERALL,)))
     now = make_scorecard(make_case_score(case.id, hash=case.hash, slices=(OVERALL, "tag=x"), must_pass=True))
-    baseline = make_baseline(before, early=True, unfiled=True)
+    baseline = make_baseline(before, undigested=True, unfiled=True)
     found = compare.compare(make_run(make_labelled(case)), now, baseline, flip_at=5)
     assert (found.compared, found.golden.refiled) == (int(same), ())
     warnings = {warning.code: warning.message for warning in decide(found, (), Gate()).warnings}
