@@ -136,8 +136,10 @@ def _perform(runner: Runner, state: StepState) -> int:
 
             return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)
         gate = suites.gate if listed else steps.gate
-        code = gate(inputs, started_by, repository, runner, state)
-        kept_answers.give_back(inputs, runner)
+        try:
+            code = gate(inputs, started_by, repository, runner, state)
+        finally:
+            kept_answers.give_back(inputs, runner)
         steps.leave_artifact(inputs, started_by, runner, state)
         return code
 
@@ -214,6 +216,7 @@ def _report_a_killed_step(environment: Mapping[str, str]) -> None:
     directory = environment.get("STATE_RUN_DIRECTORY")
     commands.append_summary(runner.summary, results.KILLED)
     results.give_back(Path(directory) if directory else None, runner.workspace)
+    kept_answers.give_back(step_inputs.read(environment), runner)
 
 
 def _close_the_check_run(environment: Mapping[str, str]) -> None:
