@@ -20,7 +20,8 @@ from raggate.errors import RaggateError
 from raggate.gate import baseline
 from raggate.github.rest import artifact_zip
 from raggate.github.runner import event
-from raggate.inputs import golden, headings, notes
+from raggate.inputs import golden, headings
+from raggate.inputs.note_labels import Notes
 from raggate.interop.kebab import golden as kebab
 from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Result
@@ -79,9 +80,7 @@ RUNNER = {
 }
 
 
-NOTES = notes.Notes(
-    Vault(directories={"v": Path("v")}, texts={("v", "a.md"): "# A\n\na\n"}, notes={"v/a.md": "h"}, hash="h")
-)
+NOTES = Notes(Vault(directories={"v": Path("v")}, texts={("v", "a.md"): "# A\n\na\n"}, notes={"v/a.md": "h"}, hash="h"))
 
 
 @contextmanager

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from raggate.config.probe_settings import Principal
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.note_words import bare, shingles, words
-from raggate.inputs.notes import Notes
 from raggate.models.run import Chunk, LabelledResult, Leak, LeakPart, Reference, Response, Run
 from raggate.models.run_packing import LABELLED
 from raggate.text.anchors import inside_place

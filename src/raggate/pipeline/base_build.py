@@ -15,7 +15,8 @@ from raggate.config.service_settings import Api
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.gate import confirmation, recheck as gate
 from raggate.gate.noise import noisy
-from raggate.inputs import notes as standing, sources
+from raggate.inputs import sources
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.recheck import Recheck
@@ -171,7 +172,7 @@ def _score_once(asking: Asking, up: Booted) -> tuple[CaseScore, ...]:
     asked = up.adapter.ask(asking.questions, up.api, on_result=lambda *_: None)
     if asked.stopped:
         raise CannotTell(asked.stopped)
-    notes = standing.Notes(asking.inputs.vault)
+    notes = Notes(asking.inputs.vault)
     items = tuple(
         notes.label(score.label(case, up.clean(result)))
         for (case, _), result in zip(asking.questions, asked.results, strict=True)

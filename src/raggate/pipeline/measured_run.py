@@ -10,7 +10,8 @@ from raggate import __version__
 from raggate.config.schema import Config
 from raggate.errors import Interrupted
 from raggate.gate.other_systems import compat_scores
-from raggate.inputs import leaks, notes as standing, sources
+from raggate.inputs import leaks, sources
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import modes_of
@@ -27,7 +28,8 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import compared
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
-from raggate.service import ask as suite, build_context
+from raggate.service import build_context
+from raggate.service.ask import questions_of
 from raggate.text import deadlines
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
@@ -55,7 +57,7 @@ class Finish:
         self, answers: AnswersSoFar, seconds: float, *, stopped: str | None, log: tuple[str, ...]
     ) -> tuple[Run, Scorecard]:
         """Label, judge, write and score; `stopped` and `log` as of `finished_run`."""
-        settings, notes = self.inputs.config, standing.Notes(self.inputs.vault)
+        settings, notes = self.inputs.config, Notes(self.inputs.vault)
         with deadlines.after_asking(len(answers.results)):
             run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=stopped, log=log)
             run = leaks.noted(run, notes, settings.ask.probes.principals)
@@ -66,9 +68,9 @@ class Finish:
     def cut_short(self, answers: AnswersSoFar, seconds: float, way_on: str = "") -> Interrupted:
         """Write what was answered before a signal came, and give the error that says so; `way_on` is how to go on."""
         asking = self.inputs.config.ask
-        due = len(suite.questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
+        due = len(questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
         progress = f"interrupted after {len(answers.results)} of {due} questions"
-        notes = standing.Notes(self.inputs.vault)
+        notes = Notes(self.inputs.vault)
         run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=progress)
         write(self.directory, replace(run, interrupted=True), self.request, self.inputs.config)
         hint = f"Partial results are in {display_path(self.directory, self.request.root)}."
@@ -121,7 +123,7 @@ def finished_run(
     blank: Run,
     results: Sequence[Result],
     seconds: float,
-    notes: standing.Notes,
+    notes: Notes,
     *,
     stopped: str | None,
     log: tuple[str, ...] = (),

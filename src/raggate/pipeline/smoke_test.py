@@ -11,7 +11,8 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import examine
-from raggate.inputs import golden, golden_part, notes, vault
+from raggate.inputs import golden, golden_part, vault
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.trusted import NO_CONFIG, Inputs
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.run import LabelledResult, Result
@@ -116,4 +117,4 @@ def _in_a_hurry(settings: Config, seconds: float) -> Config:
 
 def _labelled(case: Case, result: Result, texts: Vault) -> LabelledResult:
     with deadlines.after_asking(1):
-        return notes.Notes(texts).label(label(case, result))
+        return Notes(texts).label(label(case, result))

@@ -9,7 +9,7 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.gate import early_stop, waivers
 from raggate.gate.drawn_order import Drawn, seed_of
-from raggate.inputs import notes as standing
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.case_packing import by_id
@@ -137,7 +137,7 @@ def refuse(settings: Config, asked_by: str) -> None:
 
 def _scoring(inputs: Inputs) -> Callable[[Result], CaseScore]:
     """Give what labels and scores one answer, as the whole run is scored."""
-    settings, notes = inputs.config, standing.Notes(inputs.vault)
+    settings, notes = inputs.config, Notes(inputs.vault)
     cases = by_id(inputs.golden.cases)
 
     def scored(result: Result) -> CaseScore:

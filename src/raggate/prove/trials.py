@@ -10,7 +10,7 @@ from typing import Self
 from raggate.errors import CannotTell
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run
-from raggate.inputs import notes as standing
+from raggate.inputs.note_labels import Notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.gate_proof import FaultKind, Trial
@@ -41,7 +41,7 @@ class Bench:
     """
 
     blank: Run
-    notes: standing.Notes
+    notes: Notes
     clean: tuple[Result, ...]
     run: Run
     baseline: Baseline
@@ -62,7 +62,7 @@ class Bench:
             seconds: how long asking took.
         """
         blank = measured_run.blank_run(directory, started, request, inputs, command="prove")
-        notes = standing.Notes(inputs.vault)
+        notes = Notes(inputs.vault)
         run = measured_run.finished_run(blank, clean, seconds, notes, stopped=None)
         scorecard = measured_run.write(directory, run, request, inputs.config)
         baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run))

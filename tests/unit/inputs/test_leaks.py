@@ -12,7 +12,7 @@ from builders import make_case, make_chunk, make_labelled, make_response, make_r
 from probed import make_probe
 from raggate.config.probe_settings import Principal
 from raggate.inputs import leaks
-from raggate.inputs.notes import Notes
+from raggate.inputs.note_labels import Notes
 from raggate.models.golden import Vault
 from raggate.models.probe import ProbeKind
 from raggate.models.run import Chunk, Leak, LeakPart, Probing, Reference, Response, Run

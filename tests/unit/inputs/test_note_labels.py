@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result, make_support
-from raggate.inputs.notes import JUDGED_CHUNKS, Notes
+from raggate.inputs.note_labels import JUDGED_CHUNKS, Notes
 from raggate.models.golden import Vault
 from raggate.models.run import Chunk, Labels, Reference
 from raggate.scoring.metrics.citations import cited_supports
