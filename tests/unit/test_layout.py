@@ -103,7 +103,7 @@ DECISIVE = ("gate/", "pipeline/", "scoring/", "action/")
 SPECIFIED_ELSEWHERE = {
     # through verdict and policies
     "gate/complaints.py",
-    # the decision from end to end: test_selected, test_waivers, and the integration tests of check
+    # the decision from end to end: test_partial_verdict, test_waivers, and the integration tests of check
     "gate/evaluation.py",
     # through promote, which refuses what is worse
     "gate/replacements.py",

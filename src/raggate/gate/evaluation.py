@@ -1,6 +1,6 @@
 """A measured run and the baseline -> the review: compared, decided, and explained. The decision from end to end.
 
-A whole run is decided on by `verdict`, one that asked a part of the questions by `selected`.
+A whole run is decided on by `verdict`, one that asked a part of the questions by `partial_verdict`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ from raggate.gate import (
     early_stop,
     flips,
     latency,
+    partial_verdict,
     replacements,
-    selected,
     verdict,
     waivers,
 )
@@ -26,6 +26,7 @@ from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.invariants import invariants, list_drift
 from raggate.gate.misses import find_misses
 from raggate.gate.traces import with_traces
+from raggate.inputs import golden_part
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Finding
 from raggate.models.run import Run
@@ -114,16 +115,16 @@ def _of_part(
     """Hold each question that was asked against its own past; `run` has the whole golden set."""
     waived = waivers.waiver_statuses(settings.waivers, run.started)
     early = early_stop.shown_by(run, scorecard, baseline, settings.gate, waived) if selection.early else None
-    run = replace(run, golden=selected.asked_of(run.golden, selection))
-    scores = selected.without_slices(scorecard)
+    run = replace(run, golden=golden_part.asked_of(run.golden, selection))
+    scores = partial_verdict.without_slices(scorecard)
     incomparable = comparability.obstacles(scores, baseline)
     if baseline is not None and not baseline.paired:
-        incomparable = (*incomparable, selected.NO_QUESTIONS)
+        incomparable = (*incomparable, partial_verdict.NO_QUESTIONS)
     elif baseline is not None:
-        baseline = selected.of_these(baseline, selection, scores)
+        baseline = partial_verdict.of_these(baseline, selection, scores)
     comparison = _compared(run, scores, baseline, settings, waived, incomparable)
     findings = _findings(run, scores, baseline, settings)
-    decided = selected.decide(
+    decided = partial_verdict.decide(
         comparison,
         findings,
         settings.gate,

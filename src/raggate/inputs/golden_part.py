@@ -1,4 +1,4 @@
-"""A golden set and what a configuration says of it -> the questions that the suite asks. Pure."""
+"""A golden set and what a configuration, or a command line, says of it -> the questions that are asked. Pure."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from raggate.errors import UsageError
 from raggate.models.case_hash import digest
 from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden
+from raggate.models.selection import Selection
 from raggate.text.lots import lot
 from raggate.text.nearest import suggestion
 from raggate.text.numbers import counted
@@ -18,6 +19,14 @@ from raggate.text.yamlio import Path
 
 Refuse = Callable[[Path, str], UsageError]
 """Makes the error of what is wrong with a key of the configuration."""
+
+
+def asked_of(golden: Golden, selection: Selection | None) -> Golden:
+    """Give a golden set with the questions of a partial run alone; its hash stays that of the whole one."""
+    if selection is None:
+        return golden
+    asked = frozenset(selection.asked)
+    return replace(golden, cases=tuple(case for case in golden.cases if case.id in asked), part_of=None)
 
 
 def part_of(whole: Golden, questions: QuestionChoice | None, refuse: Refuse) -> Golden:

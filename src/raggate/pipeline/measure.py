@@ -7,8 +7,8 @@ from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 
-from raggate.gate import selected, wording
-from raggate.inputs import vault
+from raggate.gate import wording
+from raggate.inputs import golden_part, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Vault
@@ -59,7 +59,7 @@ def measure(
         stack.enter_context(failure_reports(directory, inputs.config))
         blank = blank_run(directory, started, request, inputs, selection, build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
-        inputs = replace(inputs, golden=selected.asked_of(inputs.golden, selection))
+        inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
         part = Part(
             request=request,
             inputs=inputs,

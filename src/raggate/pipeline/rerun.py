@@ -9,7 +9,7 @@ from pathlib import Path
 from raggate.config import schema
 from raggate.config.imported import RunConfig
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import baseline as baseline_file, promote, run_origin, selected, waivers
+from raggate.gate import baseline as baseline_file, promote, run_origin, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
@@ -86,7 +86,7 @@ def _asked_part(run: Run, path: Path) -> Golden:
 
     whole = golden.load(read_file(path), str(path))
     questions = run.config.questions if isinstance(run.config, schema.Config) else None
-    return selected.asked_of(golden_part.part_of(whole, questions, refuse), run.selection)
+    return golden_part.asked_of(golden_part.part_of(whole, questions, refuse), run.selection)
 
 
 def _lines(cases: Golden) -> list[bytes]:

@@ -7,8 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from raggate.errors import UsageError
-from raggate.gate import selected
-from raggate.inputs import vault
+from raggate.inputs import golden_part, vault
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import RunCommand
 from raggate.models.selection import Selection
@@ -37,7 +36,7 @@ def directory_of(
     if request.resume is not None and request.workers > 1:
         raise UsageError("--workers: a run goes on in one process", hint="Leave --workers out.")
     if command is not None and unfinished_run.keeps(request, command):
-        cases = selected.asked_of(inputs.golden, selection).cases
+        cases = golden_part.asked_of(inputs.golden, selection).cases
         made = partial(run_place, request, inputs, started)
         kept = stack.enter_context(unfinished_run.of_run(request, inputs, cases, command, started, made))
         for name in (*OF_FAILURE, *OF_RUN) if kept.goes_on else ():

@@ -15,7 +15,6 @@ from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.early_stop import EarlyStop
 from raggate.models.fingerprint import cutoffs_of
-from raggate.models.golden import Golden
 from raggate.models.metric_names import family
 from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
@@ -33,14 +32,6 @@ _WITHOUT_PROBES = (
     "invariants that ask questions of their own, asking again for noise, judges and the preview of the change's own "
     "files are left out of a partial run"
 )
-
-
-def asked_of(golden: Golden, selection: Selection | None) -> Golden:
-    """Give a golden set with the questions of a partial run alone; its hash stays that of the whole one."""
-    if selection is None:
-        return golden
-    asked = frozenset(selection.asked)
-    return replace(golden, cases=tuple(case for case in golden.cases if case.id in asked), part_of=None)
 
 
 def without_slices(scorecard: Scorecard) -> Scorecard:
