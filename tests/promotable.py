@@ -54,9 +54,10 @@ class Measured:
             yield found
 
 
-def measure(root: Path) -> Measured:
-    """Make the repository, promote a first baseline, commit, and measure the head."""
+def measure(root: Path, prepare: Callable[[Path], None] = lambda _: None) -> Measured:
+    """Make the repository, promote a first baseline, commit, and measure the head; `prepare` adds files to it."""
     project = make_project(root)
+    prepare(root)
     assert project.command("run").code == 0
     done = project.command("promote", str(project.last_run()), "--reason", "the first")
     assert done.code == 0, done.err
@@ -93,6 +94,15 @@ def edited(files: dict[str, bytes], edit: Callable[[dict[str, Any]], object]) ->
     config = json.loads(files["config.json"])
     edit(config)
     return {**files, "config.json": json.dumps(config).encode()}
+
+
+def worse(files: dict[str, bytes]) -> dict[str, bytes]:
+    """Let a run have found nothing for one question."""
+    lines = files["results.jsonl"].splitlines()
+    row = json.loads(lines[0])
+    row["result"]["response"]["chunks"] = []
+    row["labels"] |= {name: [] for name, value in row["labels"].items() if isinstance(value, list)}
+    return {**files, "results.jsonl": b"\n".join([json.dumps(row).encode(), *lines[1:]]) + b"\n"}
 
 
 def client(fake: FakeGitHub, permissions: dict[str, str] | None = None) -> GitHub:

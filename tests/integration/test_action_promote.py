@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from e2e import grammar
 from fakes.github_api import FakeGitHub, Pull, Repository
-from promotable import NAME, NOW, Measured, client, edited, git, measure, packed
+from promotable import NAME, NOW, Measured, client, edited, git, measure, packed, worse
 from raggate.action import main
 from raggate.action.promote import promote_baseline
 from raggate.action.promote_inputs import PromoteInputs
@@ -249,15 +249,6 @@ def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) 
     assert "::warning" in capsys.readouterr().out
 
 
-def worse(files: dict[str, bytes]) -> dict[str, bytes]:
-    """Let a run have found nothing for one question."""
-    lines = files["results.jsonl"].splitlines()
-    row = json.loads(lines[0])
-    row["result"]["response"]["chunks"] = []
-    row["labels"] |= {name: [] for name, value in row["labels"].items() if isinstance(value, list)}
-    return {**files, "results.jsonl": b"\n".join([json.dumps(row).encode(), *lines[1:]]) + b"\n"}
-
-
 def test_worse(stage: Stage) -> None:
     """A lower value is refused by the name of the input that accepts it, and accepted with that."""
     number = stage.ran(worse(stage.measured.run))
@@ -441,6 +432,7 @@ def test_inputs() -> None:
     asked = PromoteInputs.of({**DEFAULTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
     assert asked == PromoteInputs(
         reason="why not",
+        suites=("notes-api",),
         run=123,
         attempt=4,
         allow_regression=False,

@@ -13,7 +13,7 @@ import pytest
 from fakes.github_api import FakeGitHub, Repository
 from promotable import NAME, NOW, Measured, client, edited, measure, packed
 from raggate.errors import CannotTell
-from raggate.github.earlier_run import RunSelector, adopt
+from raggate.github.earlier_run import RunSelector, adopt, download
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs.trusted import Inputs
@@ -60,7 +60,8 @@ class Stage:
         known = {"target": "main", "head": self.repository.head, "run": run, "attempt": None}
         known |= {"artifact": "raggate-run", "max_age_days": 14, "now": NOW}
         with client(self.fake) as github:
-            return adopt(GitHubRepository(github, self.name), RunSelector(**{**known, **self.wanted}), self.inputs)
+            selector = RunSelector(**{**known, **self.wanted})
+            return adopt(download(GitHubRepository(github, self.name), selector), self.inputs)
 
     def refused(self, why: str) -> None:
         """Expect a refusal, and that nothing was written."""
@@ -326,5 +327,5 @@ def test_a_missing_permission(stage: Stage) -> None:
         client(stage.fake, {"contents": "read"}) as github,
         pytest.raises(GitHubError) as caught,
     ):
-        adopt(GitHubRepository(github, NAME), wanted, stage.inputs)
+        download(GitHubRepository(github, NAME), wanted)
     assert "actions: read" in caught.value.hint

@@ -13,7 +13,7 @@ from raggate.errors import CannotTell, ExitCode
 from raggate.github import branch_issue, promotion, sticky
 from raggate.github.branch_issue import BranchRun
 from raggate.github.promotion import WORDS, branch_of, message as commit_message
-from raggate.github.proposal import Change
+from raggate.github.proposal import Change, ProposedFile
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import gitea, pulls, statuses
 from raggate.github.rest.commits import Committed, Moved
@@ -188,9 +188,7 @@ def change_of(repository: Repository, data: bytes, present: bytes | None, run: i
         branch=branch_of("small"),
         target="main",
         head=head,
-        path=BASELINE,
-        present=present,
-        data=data,
+        files=(ProposedFile(path=BASELINE, present=present, data=data),),
         title="Promote the baseline of small",
         message=commit_message([f"Reason: run {run}"], run=run, attempt=1),
         body=lambda commit: f"The baseline, by {commit.sha}.",

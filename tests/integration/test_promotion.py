@@ -10,7 +10,7 @@ import pytest
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from raggate.errors import CannotTell
 from raggate.github.promotion import WORDS, branch_of, commit_directly, message, propose
-from raggate.github.proposal import Change, PullRequestResult
+from raggate.github.proposal import Change, ProposedFile, PullRequestResult
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
@@ -36,9 +36,7 @@ class Stage:
             "branch": branch_of(suite),
             "target": "main",
             "head": self.repository.head,
-            "path": PATH,
-            "present": self.repository.read(PATH),
-            "data": data,
+            "files": (ProposedFile(path=PATH, present=self.repository.read(PATH), data=data),),
             "title": f"Baseline of small: run {run}",
             "message": message(["Reason: better"], run=run, attempt=1),
             "body": lambda commit: f"Body of run {run}, verified: {commit.verified}",
@@ -141,7 +139,7 @@ def test_another_baseline_meanwhile(stage: Stage, data: bytes | None) -> None:
 
 def test_a_first_baseline(stage: Stage) -> None:
     """Where main has no baseline yet, one is proposed; where somebody added one meanwhile, it is not."""
-    change = stage.change(path="baselines/first.json", present=None)
+    change = stage.change(files=(ProposedFile(path="baselines/first.json", present=None, data=NEW),))
     assert stage.propose(change).state == "created"
     stage.repository.add_commit({"baselines/first.json": "{}"}, [stage.repository.head], branch="main")
     with pytest.raises(CannotTell, match="changed meanwhile"):

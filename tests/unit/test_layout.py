@@ -105,6 +105,8 @@ SPECIFIED_ELSEWHERE = {
     "gate/complaints.py",
     # the decision from end to end: test_partial_verdict, test_waivers, and the integration tests of check
     "gate/evaluation.py",
+    # what the promoting step does for one suite: test_action_promote
+    "action/promotion_step.py",
     # through promote, which refuses what is worse
     "gate/replacements.py",
     # through diagnosis, which says what they explain

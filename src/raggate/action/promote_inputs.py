@@ -14,7 +14,14 @@ from raggate.text.quote import quoted
 MOST_REASON = 500
 """Characters."""
 
+EVERY_SUITE = "*"
+"""What stands in the input `suite` for all suites of the list."""
+
 _SUITE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_SUITES = (
+    "the name of a suite (letters, digits, `.`, `_` and `-`, at most 64), several with commas or lines between, "
+    "or `*` for all"
+)
 _RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
 _DAYS = re.compile(r"[1-9][0-9]{0,4}")
 
@@ -25,6 +32,7 @@ class PromoteInputs:
 
     Attributes:
         reason: why, one line.
+        suites: the suites that are named, each once, or `*` alone for all; empty for none.
         run: the workflow run to adopt; None to measure now.
         attempt: its attempt; None for the latest.
         allow_regression: whether lower values and fewer cases are accepted.
@@ -35,6 +43,7 @@ class PromoteInputs:
     """
 
     reason: str
+    suites: tuple[str, ...]
     run: int | None
     attempt: int | None
     allow_regression: bool
@@ -42,6 +51,20 @@ class PromoteInputs:
     dry_run: bool
     direct: bool
     max_age_days: int
+
+    @property
+    def only_suite(self) -> str:
+        """The name that a configuration by itself must have; empty for any.
+
+        Raises:
+            UsageError: when several are named.
+        """
+        if len(self.suites) > 1:
+            raise UsageError(
+                f"input 'suite': {len(self.suites)} suites are named, and `config` is one configuration",
+                hint="List the configurations of the suites in the input `config`.",
+            )
+        return "" if self.suites in {(), (EVERY_SUITE,)} else self.suites[0]
 
     def terms(self, by: str) -> Terms:
         """Give the terms of the promotion, for whoever promotes."""
@@ -61,8 +84,10 @@ class PromoteInputs:
                 f"found {len(reason)}: {quoted(reason, limit=80)}",
                 hint="It says why the baseline changes, and stays in the baseline and in git.",
             )
-        if inputs["suite"] and not _SUITE.fullmatch(inputs["suite"]):
-            raise _unusable(inputs, "suite", "the name of a suite: letters, digits, `.`, `_` and `-`, at most 64")
+        names = (name.strip() for name in re.split(r"[\n,]", inputs["suite"]))
+        suites = tuple(dict.fromkeys(filter(None, names)))
+        if suites != (EVERY_SUITE,) and not all(map(_SUITE.fullmatch, suites)):
+            raise _unusable(inputs, "suite", _SUITES)
         run = _RUN.fullmatch(inputs["run-id"])
         if inputs["run-id"] and run is None:
             raise _unusable(
@@ -72,6 +97,7 @@ class PromoteInputs:
             raise _unusable(inputs, "max-age-days", "a number of days from 1")
         return cls(
             reason=reason,
+            suites=suites,
             run=int(run[1]) if run else None,
             attempt=int(run[2]) if run and run[2] else None,
             allow_regression=inputs["allow-regression"] == "true",

@@ -22,12 +22,13 @@ from raggate.models.answer import Answer
 from raggate.service import signals
 from raggate.text import disk
 from raggate.text.escape import log_line
-from raggate.text.numbers import fixed, often
+from raggate.text.numbers import counted, fixed, often
 
 if TYPE_CHECKING:
     from raggate.cli.results.measuring import Measured
     from raggate.cli.results.stored import MetricRow
     from raggate.inputs.suite_list import SuiteFile
+    from raggate.models.promotion import BaselineCandidate
     from raggate.models.run import Result
     from raggate.models.scorecard import MetricValue
     from raggate.models.suites import SuiteOutcome
@@ -140,6 +141,13 @@ def check_suite(request: Request, suite: SuiteFile, files: Files, *, fence: Fenc
         )
 
     return of_suite(suite, evaluate, request.environment, fence)
+
+
+def made_of(proposal: BaselineCandidate) -> str:
+    """Say what a baseline is made of, in a line of its own that is harmless."""
+    card = proposal.comparison.scorecard
+    made = f"baseline of suite {card.suite}, run {card.run_id}, {counted(card.questions, 'question')}"
+    return log_line(made)
 
 
 def of_suite(

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import click
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output, suites, watching
+from raggate.cli import choosing, console, options, output, promote_suites, suites, watching
 from raggate.cli.commands import Sections
 from raggate.cli.options import API, PATH
 from raggate.cli.requests import request_of
@@ -23,11 +23,10 @@ from raggate.interop.options import choice
 from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
-from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.cli.results.measuring import Calibrated, Measured, ShardAsked, SuitesChecked
-    from raggate.cli.results.stored import Promoted, Reported, Scored
+    from raggate.cli.results.stored import Promoted, Reported, Scored, SuitesPromoted
     from raggate.models.public_verdict import Verdict
     from raggate.models.verdict import Review
     from raggate.pipeline.report_files import Files
@@ -263,8 +262,8 @@ def report(directory: Path, name: str) -> Answer[Reported]:
 
 
 @cli.command()
-@click.argument("directory", metavar="RUN", type=RUN)
-@options.gate("config", "baseline")
+@click.argument("runs", metavar="RUN...", nargs=-1, required=True)
+@options.gate("configs", "baseline")
 @click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
 @click.option("--allow-regression", is_flag=True, help="Accept gated metrics that get worse; needs --reason.")
 @click.option(
@@ -283,20 +282,33 @@ def report(directory: Path, name: str) -> Answer[Reported]:
 )
 @click.option("--by", default="", metavar="NAME", help="Who promotes; stored in the baseline.")
 @click.option("--dry-run", is_flag=True, help="Print the values before and after, and write nothing.")
-def promote(directory: Path, *, dry_run: bool, **flags: Any) -> Answer[Promoted]:
-    """Make a stored run the baseline of its suite."""
+def promote(
+    runs: tuple[str, ...], *, config_files: tuple[str, ...], dry_run: bool, **flags: Any
+) -> Answer[Promoted] | Answer[SuitesPromoted]:
+    """Make a stored run the baseline of its suite.
+
+    With several configurations (-c 'services/*/raggate.yml') a run of each suite that is promoted, or `latest` for the
+    newest of every suite. Each passes the checks of its own suite, or nothing is written at all.
+    """
     from raggate.cli.results.stored import Promoted
     from raggate.gate.promote import table
+    from raggate.inputs import suite_list
     from raggate.pipeline import rerun
 
     terms = {
         name: flags.pop(name) for name in ("reason", "allow_regression", "allow_no_match", "accepted_commands", "by")
     }
-    target, proposal = rerun.promote_directory(request_of(**flags), directory, dry_run=dry_run, **terms)
+    request = request_of(config_file=Path(config_files[0]), **flags)
+    if suite_list.several(config_files):
+        return promote_suites.promote(request, config_files, runs, terms, dry_run=dry_run)
+    if len(runs) > 1:
+        hint = "Name the configurations of their suites: -c FILE, repeatable, or a pattern."
+        raise UsageError(f"{len(runs)} runs, and one configuration: expected one run", hint=hint)
+    directory = RUN.convert(runs[0], None, click.get_current_context())
+    target, proposal = rerun.promote_directory(request, directory, dry_run=dry_run, **terms)
     scorecard = proposal.comparison.scorecard
     cases = scorecard.questions
-    made = f"baseline of suite {scorecard.suite}, run {scorecard.run_id}, {counted(cases, 'question')}"
-    click.echo(log_line(f"{console.short_path(target)}: {made}"))
+    click.echo(log_line(f"{console.short_path(target)}: {console.made_of(proposal)}"))
     click.echo("\n".join(table(proposal)))
     # git shows no difference of a file that it does not know yet
     review = "the difference with `git diff`" if proposal.comparison.baseline else "the file"

@@ -58,13 +58,22 @@ class RunSelector:
     workflow: str = workflow_files.DEFAULT
 
 
-def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> tuple[Run, Evidence]:
-    """Verify a workflow run; give what it measured, as its artifact holds it, and what vouches for that.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Downloaded:
+    """What a verified workflow run left: its artifact, and the run directories in it, not checked yet."""
+
+    selector: RunSelector
+    record: Mapping[str, Any]
+    artifact: Artifact
+    runs: Sequence[Mapping[str, bytes]]
+
+
+def download(repository: Repository, selector: RunSelector) -> Downloaded:
+    """Verify a workflow run, and take the artifact that it left.
 
     Args:
         repository: where it must have run; the token may read actions and contents.
         selector: the workflow run.
-        inputs: the trusted inputs at the head of the target branch.
 
     Raises:
         CannotTell: for the first condition that does not hold.
@@ -75,7 +84,22 @@ def adopt(repository: Repository, selector: RunSelector, inputs: Inputs) -> tupl
     _check_outcome(record, selector)
     _check_commit(repository, record, selector)
     artifact = _artifact(repository, record, selector)
-    run = _read(_of_suite(artifacts.download_runs(repository, artifact), inputs.config.suite, selector), selector)
+    runs_in_it = artifacts.download_runs(repository, artifact)
+    return Downloaded(selector=selector, record=record, artifact=artifact, runs=runs_in_it)
+
+
+def adopt(downloaded: Downloaded, inputs: Inputs) -> tuple[Run, Evidence]:
+    """Give what a workflow run measured of a suite, as its artifact holds it, and what vouches for that.
+
+    Args:
+        downloaded: what it left.
+        inputs: the trusted inputs at the head of the target branch.
+
+    Raises:
+        CannotTell: for the first condition that does not hold.
+    """
+    selector, record, artifact = downloaded.selector, downloaded.record, downloaded.artifact
+    run = _read(_of_suite(downloaded.runs, inputs.config.suite, selector), selector)
     eligibility.check_measured(run, inputs, str(record["head_sha"]), f"workflow run {selector.run}")
     evidence = Evidence(
         run=selector.run,

@@ -1,4 +1,4 @@
-"""A new baseline -> the pull request that proposes it; or, where wanted, a commit on the branch itself.
+"""New baselines -> the pull request that proposes them; or, where wanted, a commit on the branch itself.
 
 Of two promotions the one whose workflow run began later counts, whichever ends first.
 """
@@ -40,6 +40,12 @@ def branch_of(suite: str) -> str:
     return f"raggate/baseline-{unique}"
 
 
+def branch_of_several(suites: Sequence[str]) -> str:
+    """Name the branch that proposes the baselines of several suites. Others of them have another one."""
+    names = "\n".join(sorted(suites)).encode()
+    return f"raggate/baselines-{len(suites)}-{object_id('blob', names, like='')[:12]}"
+
+
 def message(lines: Sequence[str], *, run: int, attempt: int) -> str:
     """Write what a commit says below its title.
 
@@ -78,7 +84,7 @@ def commit_directly(repository: Repository, change: Change) -> PullRequestResult
         branch=change.target,
         expected_head=change.head,
         onto=change.head,
-        files={change.path: change.data},
+        files=change.contents,
         message=proposal.commit_message(change),
     )
     return PullRequestResult(state="committed" if commit.changed else "nothing", commit=commit)

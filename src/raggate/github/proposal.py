@@ -1,4 +1,4 @@
-"""A file with other content -> the pull request that proposes it, updated in place.
+"""Files with other content -> the pull request that proposes them, updated in place.
 
 Two may be proposed at the same time. The branch goes forward only, from the commit it was seen at, so that of two
 writers one is refused and told so; and the texts of the pull request are written by whoever's commit is its head.
@@ -18,7 +18,7 @@ from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
-from raggate.inputs.git_objects import Entry, find, object_id
+from raggate.inputs.git_objects import find, object_id
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
@@ -39,17 +39,30 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ProposedFile:
+    """A file that is to be another.
+
+    Attributes:
+        path: in the repository.
+        present: its content at the commit that the change was computed against; None when it has none.
+        data: the new content.
+    """
+
+    path: str
+    present: bytes | None
+    data: bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """A file that is to stand on a branch.
+    """Files that are to stand on a branch, all of them in one commit.
 
     Attributes:
         words: what messages call it.
         branch: the branch that the pull request comes from.
-        target: the branch the file is for, without `refs/heads/`.
+        target: the branch the files are for, without `refs/heads/`.
         head: full id of the commit of the target that it was computed against.
-        path: of the file in the repository.
-        present: the file of that commit; None when it has none.
-        data: the new file.
+        files: at least one, each at a path of its own.
         title: one line, harmless as text; of the pull request and the commit.
         message: further lines of the commit message, harmless as text.
         body: gives the Markdown of the pull request for the commit in it.
@@ -59,12 +72,15 @@ class Change:
     branch: str
     target: str
     head: str
-    path: str
-    present: bytes | None
-    data: bytes
+    files: tuple[ProposedFile, ...]
     title: str
     message: str
     body: Callable[[Committed], str]
+
+    @property
+    def contents(self) -> dict[str, bytes]:
+        """The new contents, by path; also of a file that stays, which a branch may have otherwise."""
+        return {file.path: file.data for file in self.files}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -86,9 +102,9 @@ class PullRequestResult:
 
     Attributes:
         state: `created` or `updated`: the pull request was. `committed`: onto the target itself. `unchanged`: it stood
-            there already. `nothing`: the file of the target is this one.
+            there already. `nothing`: the files of the target are these.
         url: address of the pull request; empty when there is none.
-        commit: with the file; None when nothing was to be done.
+        commit: with the files; None when nothing was to be done.
         notes: what a reader should know of how it came about, one sentence each.
     """
 
@@ -99,20 +115,20 @@ class PullRequestResult:
 
 
 def propose(repository: Repository, change: Change, check: Callable[[Standing], None]) -> PullRequestResult:
-    """Propose a file by a pull request: a new one, or the one that is open already.
+    """Propose files by a pull request: a new one, or the one that is open already.
 
     Args:
         repository: where; the token may write contents and pull requests.
-        change: the file.
+        change: the files.
         check: raises where what stands on the branch must not be followed by this.
 
     Raises:
         Moved: when somebody else wrote at the same time.
-        CannotTell: when the target has another file by now.
+        CannotTell: when the target has another of the files by now.
         GitHubError: when GitHub refuses.
     """
-    head, entry, notes = _verified_head(repository, change)
-    if change.present == change.data:
+    head, executable, notes = _verified_head(repository, change)
+    if all(file.present == file.data for file in change.files):
         return PullRequestResult(state="nothing", notes=notes)
     opened = _open_pull(repository, change)
     standing = repository.head_of(change.branch)
@@ -123,9 +139,9 @@ def propose(repository: Repository, change: Change, check: Callable[[Standing], 
         branch=change.branch,
         expected_head=standing,
         onto=head,
-        files={change.path: change.data},
+        files=change.contents,
         message=commit_message(change),
-        executable=entry is not None and entry.executable,
+        executable=executable,
     )
     return _in_pull_request(repository, change, commit, opened, notes)
 
@@ -135,27 +151,33 @@ def commit_message(change: Change) -> str:
     return f"{change.title}\n\n{change.message}\n"
 
 
-def _verified_head(repository: Repository, change: Change) -> tuple[str, Entry | None, tuple[str, ...]]:
-    """Give the head of the target and the file there, which has to be the one that the change was computed against."""
+def _verified_head(repository: Repository, change: Change) -> tuple[str, set[str], tuple[str, ...]]:
+    """Give the head of the target, and which of the files can be run there.
+
+    They have to be the ones that the change was computed against.
+    """
     head = repository.head_of(change.target)
     if head is None:
         raise CannotTell(f"there is no branch {quoted(change.target)} in {cut(repository.name)}")
-    objects = Objects(repository)
-    entry = find(objects, objects.tree_of(head), change.path)
-    expected = None if change.present is None else object_id("blob", change.present, like=head)
-    if (None if entry is None else entry.id) != expected:
-        raise CannotTell(
-            f"the {change.words.file} on {cut(change.target)} changed meanwhile: {cut(change.path)} at {head[:12]} is "
-            f"not what this {change.words.act} started from at {change.head[:12]}; nothing was written",
-            hint=change.words.again,
-        )
+    objects, executable = Objects(repository), set[str]()
+    for file in change.files:
+        entry = find(objects, objects.tree_of(head), file.path)
+        expected = None if file.present is None else object_id("blob", file.present, like=head)
+        if (None if entry is None else entry.id) != expected:
+            raise CannotTell(
+                f"the {change.words.file} on {cut(change.target)} changed meanwhile: {cut(file.path)} at {head[:12]} "
+                f"is not what this {change.words.act} started from at {change.head[:12]}; nothing was written",
+                hint=change.words.again,
+            )
+        if entry is not None and entry.executable:
+            executable.add(file.path)
     if head == change.head:
-        return head, entry, ()
+        return head, executable, ()
     note = (
         f"{change.target} moved from {change.head[:12]} to {head[:12]} meanwhile, with the same {change.words.file}: "
         "the proposal was put on top of it."
     )
-    return head, entry, (note,)
+    return head, executable, (note,)
 
 
 def _in_pull_request(

@@ -20,7 +20,7 @@ from raggate.config.waiver_text import with_waivers
 from raggate.github import bases, proposal, waiver_request
 from raggate.github.comment_commands import Unclear
 from raggate.github.fork_comment import ForkRun
-from raggate.github.proposal import Change, Standing, Words
+from raggate.github.proposal import Change, ProposedFile, Standing, Words
 from raggate.github.reply import Reply
 from raggate.github.rest.commits import Committed
 from raggate.github.rest.exchange import address
@@ -225,9 +225,7 @@ def _propose(repository: Repository, base: _Base, what: words.WaiverProposal, pu
         branch=branch_of(what.path, base.branch, waivers),
         target=base.branch,
         head=base.head,
-        path=what.path,
-        present=base.data,
-        data=with_waivers(base.data, base.name, waivers),
+        files=(ProposedFile(path=what.path, present=base.data, data=with_waivers(base.data, base.name, waivers)),),
         title=words.title(what),
         message="\n".join((*words.message(what), "", f"{_MARK}: {what.comment}")),
         body=body,

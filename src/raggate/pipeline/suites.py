@@ -99,6 +99,11 @@ def check_each(
     return tuple(outcomes)
 
 
+def passed(suite: SuiteFile, directory: Path | None = None) -> SuiteOutcome:
+    """Tell of a suite whose checks passed, and that has no verdict, as nothing was to be judged."""
+    return SuiteOutcome(config=suite.config, suite=suite.suite, code=int(ExitCode.PASS), directory=directory)
+
+
 def ended(suite: SuiteFile, code: int, error: RaggateError | None) -> SuiteOutcome:
     """Tell of a suite without a verdict: with the error that ended it, or what its exit code says."""
     if error is None:

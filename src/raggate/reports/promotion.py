@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -60,9 +60,17 @@ class PromotionContext:
 def title(proposal: BaselineCandidate) -> str:
     """Write the title of the pull request and the commit: one harmless line, without Markdown."""
     scorecard = proposal.comparison.scorecard
-    kinds = {_KINDS.get(reason.code, _OTHER_KIND) for reason in _accepted(proposal)}
-    accepts = f", accepting {' and '.join(sorted(kinds))}" if kinds else ""
-    return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepts}"
+    return f"Baseline of {scorecard.suite}: run {scorecard.run_id}{accepting(kinds_accepted(proposal))}"
+
+
+def kinds_accepted(proposal: BaselineCandidate) -> set[str]:
+    """Give what kinds of loss are accepted with a baseline, in words."""
+    return {_KINDS.get(reason.code, _OTHER_KIND) for reason in _accepted(proposal)}
+
+
+def accepting(kinds: Collection[str]) -> str:
+    """Write the end of a title that says what is accepted; empty for nothing."""
+    return f", accepting {' and '.join(sorted(kinds))}" if kinds else ""
 
 
 def render(proposal: BaselineCandidate, context: PromotionContext, *, limit: int = COMMENT_LIMIT) -> str:

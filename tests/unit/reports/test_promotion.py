@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import pytest
-from hypothesis import given, strategies as st
+from hypothesis import example, given, strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_delta, make_flip, make_labelled
@@ -20,10 +20,11 @@ from raggate.models.case_hash import with_hash
 from raggate.models.comparison import Delta, GoldenChanges, NoteChange
 from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.provenance import Evidence, Provenance
-from raggate.models.publication import Links
+from raggate.models.publication import Links, RunFailure
 from raggate.models.run import LabelledResult
+from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Reason
-from raggate.reports import promotion
+from raggate.reports import promoted_suites, promotion
 from raggate.reports.parts.budget import COMMENT_LIMIT, SMALLEST_LIMIT, utf16_units
 from raggate.scoring.score import directions, score
 from rendered import problems, visible
@@ -336,3 +337,47 @@ def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], BaselineCandidat
     assert rows_of(page)["hit_at_5"][0] == "❌"
     assert "> [!CAUTION]" in page
     assert "accepting lower values" in promotion.title(found())
+
+
+def of_suite(found: BaselineCandidate, suite: str) -> promoted_suites.Told:
+    """Give a promotion as that of a suite of this name."""
+    scorecard = replace(found.comparison.scorecard, suite=suite)
+    return replace(found, comparison=replace(found.comparison, scorecard=scorecard)), told()
+
+
+def test_several_suites_fit_with_what_each_accepts() -> None:
+    """Of a hundred suites each keeps its line, and what it accepts stands in it; the text is as long as it may be."""
+    suites = [of_suite(lower() if number % 2 else better(), f"suite-{number}") for number in range(100)]
+    page = promoted_suites.render(suites)
+    assert utf16_units(page) <= COMMENT_LIMIT
+    assert page.count("| lower values |") == page.count("| nothing |") == 50
+    assert all(f"| suite-{number} |" in visible(page) or f"suite-{number}" in page for number in range(100))
+    assert "[!CAUTION]" in page
+    title = promoted_suites.title([found for found, _ in suites])
+    assert title.startswith("Baselines of 100 suites, accepting lower values: suite-0, ")
+
+
+def test_the_page_of_each_suite_is_folded_in() -> None:
+    """What a promotion of a suite alone says stands under its name."""
+    page = promoted_suites.render([of_suite(better(), "one"), of_suite(lower(), "two")])
+    alone = promotion.render(lower(), told(opened=False))
+    values = alone[alone.index("| metric") :].split("\n\n")[0]
+    assert values in page
+    assert page.count("### Checks") == 1
+
+
+@given(st.text())
+def test_any_foreign_text_of_several_suites_is_text(text: str) -> None:
+    """Foreign text is only ever text, also in a page of several."""
+    page = promoted_suites.render([(foreign(text), around(text)), (foreign(text), around(text))])
+    assert list(problems(page, links=(OURS,))) == []
+
+
+@example(HOSTILE)
+@given(st.text(min_size=1))
+def test_a_refusal_of_several_is_text(text: str) -> None:
+    """The reasons of suites that are refused, and their names, do nothing by themselves."""
+    failure = RunFailure(label=text, exit_code=2, lines=(text,), suite=text)
+    refused = SuiteOutcome(config=text, suite=text, code=2, failure=failure)
+    page = promoted_suites.render_refused([refused], [text])
+    assert list(problems(page, links=(OURS,))) == []

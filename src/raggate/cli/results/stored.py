@@ -183,6 +183,36 @@ class Promoted:
 
 
 @dataclass(frozen=True, kw_only=True)
+class SuitePromoted:
+    """One suite of several.
+
+    Attributes:
+        suite: its name; its configuration where that gives none.
+        config: its configuration.
+        exit_code: 0 where it passed its checks; otherwise that of the reason why it cannot be promoted.
+        result: the baseline that its run became, or would; null where it cannot be promoted.
+    """
+
+    suite: str
+    config: str
+    exit_code: int
+    result: Promoted | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SuitesPromoted:
+    """Several suites, whose runs became their baselines all together or not at all.
+
+    Attributes:
+        written: whether the baselines were written: false with --dry-run, and where a suite cannot be promoted.
+        suites: each of them.
+    """
+
+    written: bool
+    suites: tuple[SuitePromoted, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
 class BaselineValue:
     """A mean of a baseline.
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
@@ -79,7 +79,7 @@ def update(
     files: Mapping[str, bytes],
     onto: str,
     message: str,
-    executable: bool = False,
+    executable: Collection[str] = (),
 ) -> Committed:
     """Put several files onto a branch in one commit, if the branch is still where it is expected.
 
@@ -92,7 +92,7 @@ def update(
         files: path in the repository -> content.
         onto: full id of the commit whose other files it has. One that the branch lacks becomes a parent too.
         message: of the commit.
-        executable: whether the files can be run.
+        executable: the paths of those that can be run.
 
     Returns:
         The commit; the branch's own when that has these files already and is not a part of `onto`.
@@ -115,7 +115,7 @@ def update(
             repository, branch=branch, standing=expected_head, files=files, onto=onto, message=message
         )
         return _committed(record, changed=changed)
-    return _by_objects(repository, branch, expected_head, files, onto, message, "100755" if executable else "100644")
+    return _by_objects(repository, branch, expected_head, files, onto, message, executable)
 
 
 def _by_objects(
@@ -125,12 +125,12 @@ def _by_objects(
     files: Mapping[str, bytes],
     onto: str,
     message: str,
-    mode: str,
+    executable: Collection[str],
 ) -> Committed:
     """Make blobs, a tree and a commit, and let the branch point at it."""
     base, github, standing = f"{repository.path}/git", repository.github, expected_head or onto
     objects = Objects(repository)
-    tree = _tree(repository, objects.tree_of(onto), files, mode)
+    tree = _tree(repository, objects.tree_of(onto), files, executable)
     parents = _parents(repository, standing, onto, tree, objects)
     if not parents:
         return _committed(github.get(f"{base}/commits/{standing}"), changed=False)
@@ -185,13 +185,14 @@ def _parents(repository: Repository, standing: str, start: str, tree: str, objec
     return [start] if merged and tree != objects.tree_of(start) else []
 
 
-def _tree(repository: Repository, start: str, files: Mapping[str, bytes], mode: str) -> str:
+def _tree(repository: Repository, start: str, files: Mapping[str, bytes], executable: Collection[str]) -> str:
     base, github = f"{repository.path}/git", repository.github
     entries = []
     for path in sorted(files):
         content = {"content": base64.b64encode(files[path]).decode(), "encoding": "base64"}
         # blobs and trees are named by their content: twice is once
         blob = sha_of(github.send("POST", f"{base}/blobs", content, repeatable=True), "a blob")
+        mode = "100755" if path in executable else "100644"
         entries.append({"path": path, "mode": mode, "type": "blob", "sha": blob})
     body = {"base_tree": start, "tree": entries}
     return sha_of(github.send("POST", f"{base}/trees", body, repeatable=True), "a tree")

@@ -1,0 +1,97 @@
+"""Several suites of a list that are promoted together: all of them or none, so that no part passes for the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from raggate.action import steps
+from raggate.action.promote_inputs import PromoteInputs
+from raggate.action.promotion_step import Prepared, PromotionStep
+from raggate.cli import console
+from raggate.errors import ExitCode, UsageError
+from raggate.github.earlier_run import Downloaded
+from raggate.github.runner import artifact_upload, results
+from raggate.inputs.suite_list import SuiteFile
+from raggate.models.suites import SuiteOutcome, worst
+from raggate.pipeline import suites
+from raggate.reports import promoted_suites
+from raggate.text.escape import plain
+from raggate.text.jsonio import dumps
+from raggate.text.quote import cut
+
+
+def prepare(
+    step: PromotionStep, chosen: Sequence[SuiteFile], asked: PromoteInputs, adopted: Downloaded | None
+) -> tuple[tuple[Prepared, ...], int]:
+    """Measure and check every suite. What is wrong with one keeps none of the others from being checked.
+
+    Args:
+        step: what is asked for, whatever the suite.
+        chosen: the suites.
+        asked: the inputs.
+        adopted: what the earlier run left; None to measure now.
+
+    Returns:
+        The baselines, and the exit code: that of the worst suite. The state of the step is told what became of each.
+    """
+    work = _Suites(step, asked, adopted)
+    outcomes = suites.check_each(chosen, work.check, console.say)
+    step.state.directory = None
+    step.state.artifacts = {
+        artifact_upload.name_of(step.inputs["artifact"], outcome.suite): outcome.directory
+        for outcome in outcomes
+        if outcome.directory
+    }
+    places = [results.path_from_workspace(outcome.directory, step.runner.workspace) for outcome in outcomes]
+    step.state.outputs = {
+        "run-directory": "\n".join(filter(None, places)),
+        "suites": dumps([_row(outcome) for outcome in outcomes]).decode(),
+    }
+    code = worst(outcome.code for outcome in outcomes)
+    if code != ExitCode.PASS:
+        refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
+        passed = [outcome.suite for outcome in outcomes if outcome.code == ExitCode.PASS]
+        console.say(promoted_suites.refusal(refused, passed))
+        step.state.summary = step.redacted(promoted_suites.render_refused(refused, passed))
+    return tuple(work.prepared), code
+
+
+class _Suites:
+    """The suites of one promotion, as they are checked one after another.
+
+    Attributes:
+        prepared: the baselines of those that passed.
+    """
+
+    def __init__(self, step: PromotionStep, asked: PromoteInputs, adopted: Downloaded | None) -> None:
+        self._step, self._asked, self._adopted = step, asked, adopted
+        self.prepared: list[Prepared] = []
+
+    def check(self, suite: SuiteFile) -> SuiteOutcome:
+        """Check one suite, and tell how that ended."""
+        self._step.state.directory = None
+        ended = console.of_suite(suite, lambda: self._prepared(suite), self._step.runner.environment, steps.fence)
+        directory = self._step.state.directory
+        results.give_back(directory, self._step.runner.workspace)
+        if isinstance(ended, SuiteOutcome):
+            return replace(ended, directory=directory)
+        self.prepared.append(ended)
+        return suites.passed(suite, directory)
+
+    def _prepared(self, suite: SuiteFile) -> Prepared:
+        adopted = self._adopted
+        one = self._step.of_suite(suite).prepare(self._asked, None if adopted is None else lambda: adopted)
+        same = next((other for other in self.prepared if other.file.path == one.file.path), None)
+        if same is not None:
+            raise UsageError(
+                f"suites {same.suite} and {one.suite} have the same baseline file: {cut(one.file.path)}",
+                hint="Give each configuration a `suite:` of its own, or another `baseline:`.",
+            )
+        return one
+
+
+def _row(outcome: SuiteOutcome) -> dict[str, str | int]:
+    verdict = "pass" if outcome.code == ExitCode.PASS else outcome.verdict
+    config = plain(outcome.config, limit=1000)
+    return {"suite": outcome.suite, "config": config, "verdict": verdict, "exit-code": outcome.code}

@@ -1,0 +1,220 @@
+"""The step that promotes several suites at once: all of them in one commit, or none, and each by its own checks."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from fakes.github_api import FakeGitHub, Pull, Repository
+from promotable import NAME, NOW, Measured, client, edited, measure, packed, worse
+from raggate.action.promote import promote_baseline
+from raggate.errors import ExitCode, UsageError
+from raggate.github.promotion import branch_of_several
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.github.runner import step_inputs
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState
+from rendered import problems
+
+DAY = "2026-01-04T00:00:00Z"
+SUITES = ("small", "two", "three")
+LIST = "raggate*.yml"
+
+
+def _add_suites(root: Path) -> None:
+    """Put two more suites beside the first, over the same questions, without a baseline."""
+    first = (root / "raggate.yml").read_text()
+    assert "suite: small" in first
+    for suite in SUITES[1:]:
+        (root / f"raggate.{suite}.yml").write_text(first.replace("suite: small", f"suite: {suite}"))
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
+    """Measure the first suite of a repository of three."""
+    return measure(tmp_path_factory.mktemp("repository"), _add_suites)
+
+
+@dataclass
+class Stage:
+    """A step of a workflow that somebody dispatched."""
+
+    fake: FakeGitHub
+    repository: Repository
+    measured: Measured
+    files: Path
+    state: StepState = field(default_factory=StepState)
+
+    def step(self, **inputs: str) -> int:
+        """Let the step run."""
+        self.state = StepState()
+        names = ("output", "state", "summary")
+        runner = Runner(
+            workspace=self.measured.project.root,
+            environment=os.environ,
+            **{name: self.files / name for name in names},
+        )
+        given = {**step_inputs.DEFAULTS, "command": "promote", "reason": "New chunks.", "config": LIST, "suite": "*"}
+        given |= {name.replace("_", "-"): value for name, value in inputs.items()}
+        event = Event(
+            name="workflow_dispatch",
+            repository=NAME,
+            run_id=90,
+            attempt=1,
+            server_url=self.fake.server_url,
+            api_url=self.fake.api_url,
+            graphql_url=self.fake.graphql_url,
+            triggering_actor="octocat",
+            default_branch="main",
+            head=self.measured.commit,
+            head_ref="main",
+        )
+        with client(self.fake, None) as github:
+            there = GitHubRepository(github, NAME)
+            return promote_baseline(given, event, there, runner, self.state, now=lambda: datetime.fromisoformat(NOW))
+
+    def ran(self, **of_suites: dict[str, bytes]) -> str:
+        """Put a workflow run with an artifact of several run directories onto the fake, and give its number."""
+        run = self.repository.add_run(event="push", created_at=DAY, run_started_at=DAY, head_sha=self.measured.commit)
+        left = {f"{suite}/{name}": data for suite, files in of_suites.items() for name, data in files.items()}
+        self.repository.add_artifact(run, "raggate-run", packed(left))
+        return str(run)
+
+    def run_of(self, suite: str) -> dict[str, bytes]:
+        """Give a run directory of a suite, which is that of the first but for the name."""
+
+        def rename(config: dict[str, Any]) -> None:
+            config["suite"] = suite
+            config["config"]["suite"] = suite
+
+        return edited(self.measured.run, rename)
+
+    def pull(self) -> Pull:
+        """Give the one pull request."""
+        (found,) = self.repository.pulls.values()
+        return found
+
+    def changed(self) -> set[str]:
+        """Give the files that the head of the pull request has otherwise than main."""
+        objects, head = self.repository.objects, self.pull().head_sha
+        (parent,) = objects.commits[head].parents
+        before, now = (objects.walk(objects.commits[commit].tree) for commit in (parent, head))
+        return {path for path in now if path.endswith(".json") and now[path] != before.get(path)}
+
+    def rows(self) -> dict[str, tuple[str, int]]:
+        """Give what the output `suites` says of each."""
+        rows = json.loads(self.state.outputs["suites"])
+        return {row["suite"]: (row["verdict"], row["exit-code"]) for row in rows}
+
+
+@pytest.fixture
+def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+    """Give the step."""
+    monkeypatch.chdir(measured.project.root)
+    with FakeGitHub() as fake:
+        yield Stage(fake, measured.on(fake), measured, tmp_path)
+        fake.assert_clean()
+
+
+def test_all_suites_in_one_pull_request(stage: Stage) -> None:
+    """`*` measures every suite of the list, and one commit has the baselines of all."""
+    assert stage.step() == 0
+    pull = stage.pull()
+    assert stage.changed() == {f"baselines/{suite}.json" for suite in SUITES}
+    assert pull.head_ref == branch_of_several(SUITES)
+    assert pull.title.startswith("Baselines of 3 suites: ")
+    body = pull.body or ""
+    assert all(f"<summary>{suite}</summary>" in body for suite in SUITES)
+    assert list(problems(body, links=(f"{stage.fake.server_url}/",))) == []
+    assert stage.rows() == dict.fromkeys(SUITES, ("pass", 0))
+    assert sorted(stage.state.artifacts) == sorted(f"raggate-run-{suite}" for suite in SUITES)
+    assert stage.state.outputs["run-directory"].count("\n") == 2
+
+
+@pytest.mark.parametrize("named", ["small, two", "two\nsmall\n", "small,two,small"])
+def test_the_suites_that_are_named_out_of_one_artifact(stage: Stage, named: str) -> None:
+    """Several are named with commas or lines between; the workflow run is verified, and its artifact taken, once."""
+    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run, c=stage.run_of("three"))
+    assert stage.step(suite=named, run_id=number) == 0
+    assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
+    paths = [request.path for request in stage.fake.requests]
+    assert sum(path.endswith(f"/actions/runs/{number}") for path in paths) == 1
+    assert sum(path.endswith("/zip") for path in paths) == 1
+
+
+def test_nothing_is_written_where_one_is_refused(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+    """What is refused is named with the reason, and so is what to name to promote the others alone."""
+    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run)
+    assert stage.step(run_id=number) == ExitCode.CANNOT_TELL
+    assert not stage.repository.pulls
+    assert all(request.method == "GET" for request in stage.fake.requests)
+    assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
+    assert (stage.rows()["small"], stage.rows()["two"]) == (("pass", 0), ("pass", 0))
+    said = capsys.readouterr().err
+    assert "Nothing was written: of 3 suites, 1 cannot be promoted: three." in said
+    assert "name these: two, small" in said
+    assert "has no run of this suite" in stage.state.summary
+    assert stage.step(run_id=number, suite="small, two") == 0
+    assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
+
+
+def test_the_worst_is_the_exit_code(stage: Stage) -> None:
+    """A run that is worse is a usage error until that is accepted, which stands before what cannot be told."""
+    number = stage.ran(a=worse(stage.measured.run), b=stage.run_of("two"))
+    assert stage.step(run_id=number) == ExitCode.USAGE
+    assert stage.rows()["small"] == ("usage error", ExitCode.USAGE)
+    assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
+    assert not stage.repository.pulls
+    assert stage.step(run_id=number, suite="small, two", allow_regression="true") == 0
+    assert ", accepting " in stage.pull().title
+
+
+def test_a_dry_run_of_several(stage: Stage) -> None:
+    """A dry run writes nothing and shows every suite."""
+    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run)
+    assert stage.step(run_id=number, suite="small,two", dry_run="true") == 0
+    assert not stage.repository.pulls
+    assert all(f"<summary>{suite}</summary>" in stage.state.summary for suite in ("small", "two"))
+
+
+def test_directly(stage: Stage) -> None:
+    """Both baselines are committed onto the branch itself in one commit."""
+    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run)
+    before = stage.repository.head
+    assert stage.step(run_id=number, suite="small,two", direct_commit="true") == 0
+    objects = stage.repository.objects
+    assert objects.commits[stage.repository.head].parents == (before,) or [
+        *objects.commits[stage.repository.head].parents
+    ] == [before]
+    assert stage.repository.read("baselines/two.json") is not None
+
+
+@pytest.mark.parametrize(
+    ("inputs", "words"),
+    [
+        ({"suite": "small, other"}, "not 'other'"),
+        ({"suite": ""}, "the input `suite` is empty"),
+        ({"suite": "*, small"}, "or `*` for all; found"),
+        ({"suite": "small, two", "config": "raggate.yml"}, "2 suites are named, and `config` is one configuration"),
+    ],
+)
+def test_what_cannot_be_chosen(stage: Stage, inputs: dict[str, str], words: str) -> None:
+    """Suites that there are not, and several of one configuration, are refused before anything is measured."""
+    with pytest.raises(UsageError) as refused:
+        stage.step(**inputs)
+    assert words in refused.value.message
+    assert stage.state.directory is None
+    assert not stage.repository.pulls
+
+
+def test_all_of_one_configuration(stage: Stage) -> None:
+    """`*` beside one configuration is its suite, in a pull request as ever."""
+    assert stage.step(config="raggate.yml", run_id=stage.ran(a=stage.measured.run)) == 0
+    assert stage.pull().head_ref == "raggate/baseline-small"

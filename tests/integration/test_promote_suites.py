@@ -1,0 +1,135 @@
+"""Several suites promoted by one command: every baseline is written, or none, whatever stops it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from project import Done, Project, make_project
+from raggate.cli import promote_suites
+
+PATTERN = "services/*/raggate.yml"
+SUITES = ("one", "three", "two")
+
+
+@pytest.fixture(scope="module")
+def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a repository of three suites without baselines, each with a run."""
+    root = tmp_path_factory.mktemp("mono")
+    for name in SUITES:
+        folder = root / "services" / name
+        folder.mkdir(parents=True)
+        project = make_project(folder)
+        project.edit("suite: small", f"suite: {name}")
+        assert project.command("run").code == 0
+    return Project(root)
+
+
+@pytest.fixture
+def mono(measured: Project) -> Iterator[Project]:
+    """Give the same, without what a test has promoted."""
+    yield measured
+    for file in measured.root.glob("services/*/baselines/*.json"):
+        file.unlink()
+
+
+def written(mono: Project) -> set[str]:
+    """Give the suites that have a baseline."""
+    return {file.stem for file in mono.root.glob("services/*/baselines/*.json")}
+
+
+def promote(mono: Project, *words: str) -> Done:
+    """Promote with the configurations of all suites."""
+    return mono.command("promote", *words, "-c", PATTERN)
+
+
+def run_of(mono: Project, suite: str) -> Path:
+    """Give the run of a suite."""
+    (run,) = (mono.root / "services" / suite / ".raggate" / "runs").iterdir()
+    return run
+
+
+def test_the_newest_run_of_every_suite(mono: Project) -> None:
+    """Each baseline is what promoting its run alone writes."""
+    done = promote(mono, "latest", "--json")
+    assert done.code == 0, done.err
+    told = json.loads(done.out)["result"]
+    assert told["written"] is True
+    assert [(one["suite"], one["exit_code"], one["result"]["written"]) for one in told["suites"]] == [
+        (suite, 0, True) for suite in SUITES
+    ]
+    assert written(mono) == {*SUITES}
+    baseline = mono.root / "services/one/baselines/one.json"
+    together = json.loads(baseline.read_text())
+    baseline.unlink()
+    assert Project(mono.root / "services/one").command("promote", "latest").code == 0
+    alone = json.loads(baseline.read_text())
+    for stored in (together, alone):
+        stored["provenance"].pop("promoted", None)
+        del stored["digest"]
+    assert together == alone
+
+
+def test_runs_that_are_named(mono: Project) -> None:
+    """Only the suites whose runs are named are promoted."""
+    done = promote(mono, str(run_of(mono, "two")), str(run_of(mono, "one")))
+    assert done.code == 0, done.err
+    assert "2 baselines written" in done.out
+    assert written(mono) == {"one", "two"}
+
+
+def test_nothing_is_written_where_one_is_refused(mono: Project) -> None:
+    """A run that stopped is named with its reason, and no other baseline is written."""
+    config = run_of(mono, "three") / "config.json"
+    before = config.read_bytes()
+    try:
+        config.write_text(json.dumps({**json.loads(before), "stopped": "the API died"}))
+        done = promote(mono, "latest", "--json")
+    finally:
+        config.write_bytes(before)
+    assert done.code == 3
+    assert "of 3 suites, 1 cannot be promoted: three." in done.err
+    assert "name these: one, two" in done.err
+    told = json.loads(done.out)["result"]
+    assert (told["written"], {one["suite"]: one["exit_code"] for one in told["suites"]}) == (
+        False,
+        {"one": 0, "two": 0, "three": 3},
+    )
+    assert written(mono) == set()
+
+
+def test_a_dry_run(mono: Project) -> None:
+    """A dry run shows every suite and writes nothing."""
+    done = promote(mono, "latest", "--dry-run")
+    assert done.code == 0
+    assert all(f"baseline of suite {suite}" in done.out for suite in SUITES)
+    assert "Nothing was written." in done.out
+    assert written(mono) == set()
+
+
+def test_what_is_no_run_of_each(mono: Project) -> None:
+    """Two runs of a suite, runs of other suites, and several runs of one configuration are usage errors."""
+    one, two = (str(run_of(mono, suite)) for suite in ("one", "two"))
+    twice = promote(mono, one, one)
+    assert (twice.code, "are both of suite one" in twice.err) == (2, True)
+    other = mono.command("promote", one, two, "-c", "services/t*/raggate.yml")
+    assert (other.code, "of suite 'one'; expected one of three, two" in other.err) == (2, True)
+    single = mono.command("promote", one, two, "-c", "services/one/raggate.yml")
+    assert (single.code, "2 runs, and one configuration" in single.err) == (2, True)
+    file = promote(mono, "latest", "--baseline", "b.json")
+    assert (file.code, "--baseline is for one suite" in file.err) == (2, True)
+    assert written(mono) == set()
+
+
+def test_what_was_written_before_a_failure_is_put_back(tmp_path: Path) -> None:
+    """A file that cannot be written leaves those before it as they were, or away."""
+    (tmp_path / "old").write_bytes(b"old")
+    (tmp_path / "file").write_bytes(b"")
+    files = {tmp_path / "old": b"new", tmp_path / "fresh": b"new", tmp_path / "file" / "below": b"new"}
+    with pytest.raises(OSError, match="below"):
+        promote_suites.write_together(files)
+    assert (tmp_path / "old").read_bytes() == b"old"
+    assert not (tmp_path / "fresh").exists()
