@@ -124,3 +124,16 @@ def test_what_the_how_tos_say_of_codes_and_defaults() -> None:
     assert f"Exit {ExitCode.INTERNAL} is a bug" in red
     assert f"Exit {ExitCode.INTERRUPTED} is a cancelled run" in red
     assert f"`gate.tolerance` is {DEFAULT_TOLERANCE}:" in (DOCS / "tolerances.md").read_text(encoding="utf-8")
+
+
+NUMBER_OF_KEY = re.compile(r"`([a-z]+(?:\.[a-z_]+)+)`(?: \(|, )(\d+(?:\.\d+)?)(?:\)| (?:[a-z]+ )?unless set)")
+"""A key with its number beside it: `gate.min_cases` (10), or 90 days unless set."""
+
+
+def test_the_number_beside_a_key_is_its_default() -> None:
+    """What a page says that a key holds unless somebody sets it, it holds by the generated page of all keys."""
+    reference = (DOCS / "configuration.md").read_text(encoding="utf-8")
+    defaults = dict(re.findall(r"^\| `([a-z_.]+)` \| [^|]+ \| `([^`]+)` \|", reference, re.MULTILINE))
+    named = [match for page in (*PAGES, *OTHERS) for match in NUMBER_OF_KEY.findall(page.read_text(encoding="utf-8"))]
+    assert len(named) > 4
+    assert [(key, number) for key, number in named if defaults.get(key, number) != number] == []
