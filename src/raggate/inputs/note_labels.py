@@ -40,7 +40,7 @@ class Notes:
         remembered = lru_cache(maxsize=REMEMBERED_CHUNKS)
         self._has_text = remembered(has_text)
         self._heading_stands = remembered(lambda note, heading_path: self._titles(note).holds(heading_path))
-        self._text_stands = remembered(self._find_text)
+        self._strange = remembered(self._find_strange)
         self._titles = cache(lambda note: NoteTitles(vault.texts[note], *note))
         self._sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
         self._words = cache(lambda note: NoteWords(vault.texts[note], self._titles(note).names()))
@@ -53,7 +53,9 @@ class Notes:
         """
         response = item.result.response
         chunks = response.chunks if response else ()
-        vague = [self._vague(chunk, item.case) for chunk in chunks]
+        gold = {support.rel_path for support in item.case.gold_supports}
+        vague = [self._vague(chunk, item.case) if chunk.rel_path in gold else () for chunk in chunks]
+        strange = self._strange_parts(chunks)
         matches = (
             tuple(index for index in indices if index not in unclear)
             for unclear, indices in zip(vague, item.labels.matches, strict=True)
@@ -63,12 +65,8 @@ class Notes:
             matches=tuple(matches),
             ambiguous=tuple(position for position, unclear in enumerate(vague) if unclear),
             empty=tuple(position for position, chunk in enumerate(chunks) if not self._has_text(chunk.text)),
-            strange_headings=tuple(
-                position
-                for position, chunk, notes in self._placed(chunks)
-                if not any(self._heading_stands(note, chunk.heading_path) for note in notes)
-            ),
-            strange_texts=self._strange_texts(chunks),
+            strange_headings=tuple(position for position, (heading, _) in enumerate(strange) if heading),
+            strange_texts=tuple(position for position, (_, text) in enumerate(strange) if text),
             unclear_citations=tuple(self._unclear_citations(response, item.case)) if response else (),
         )
         return replace(item, labels=labels)
@@ -108,45 +106,46 @@ class Notes:
     def _told_apart(self, chunk: Chunk | Reference, support: Support, case: Case) -> bool:
         """Say whether the heading of a chunk can be of no other section of its note than that of a support."""
         allowed = (support.vault,) if support.vault else case.vaults
-        notes = [note for note in self._places(chunk) if not allowed or note[0] in allowed]
+        notes = [note for note in self._notes_at(chunk.vault, chunk.rel_path) if not allowed or note[0] in allowed]
         gold = support.heading_path or ""
         return not notes or any(self._sections(note).is_inside(gold, chunk.heading_path) for note in notes)
 
     def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:
         """Note which chunks of what came of a probe tell a text that their note has not."""
         response = answer.result.response
-        return replace(answer, strange_texts=self._strange_texts(response.chunks if response else ()))
+        strange = self._strange_parts(response.chunks if response else ())
+        return replace(answer, strange_texts=tuple(position for position, (_, text) in enumerate(strange) if text))
 
-    def _strange_texts(self, chunks: Sequence[Chunk]) -> tuple[int, ...]:
-        """Give the positions of the chunks that tell a text which their note in the vault has not."""
-        return tuple(
-            position
-            for position, chunk, notes in self._placed(chunks)
-            if self._has_text(chunk.text) and not any(self._text_stands(note, chunk.text) for note in notes)
-        )
+    def _strange_parts(self, chunks: Sequence[Chunk]) -> list[tuple[bool, bool]]:
+        """Say of each chunk that is looked up whether it tells a heading, and a text, that its note has not."""
+        return [
+            self._strange(chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text)
+            for chunk in chunks[:JUDGED_CHUNKS]
+        ]
+
+    def _find_strange(self, vault: str | None, rel_path: str, heading_path: str, text: str) -> tuple[bool, bool]:
+        notes = self._notes_at(vault, rel_path)
+        if not notes:
+            return False, False
+        heading = not any(self._heading_stands(note, heading_path) for note in notes)
+        return heading, has_text(text) and not any(self._holds(note, text) for note in notes)
 
     def explains(self, place: Chunk | Reference, note: str, row: Sequence[str]) -> bool:
         """Say whether words in a row that stand in a note, `vault/rel_path`, may be those of a place's own note.
 
         So they are where that may be the note itself, and where its own has most of them or is called by them.
         """
-        places = self._places(place)
+        places = self._notes_at(place.vault, place.rel_path)
         own = any(f"{name}/{path}" == note for name, path in places)
         words = map(self._words, places)
         return own or any(not its.checkable or its.share(" ".join(row)) >= OWN_SHARE for its in words)
 
-    def _placed(self, chunks: Sequence[Chunk]) -> Iterator[tuple[int, Chunk, tuple[tuple[str, str], ...]]]:
-        """Give the chunks that are looked up, with their positions and the notes they may be from."""
-        for position, chunk in enumerate(chunks[:JUDGED_CHUNKS]):
-            if notes := self._places(chunk):
-                yield position, chunk, notes
-
-    def _places(self, place: Chunk | Reference) -> tuple[tuple[str, str], ...]:
+    def _notes_at(self, vault: str | None, rel_path: str) -> tuple[tuple[str, str], ...]:
         """Give the notes a place may be of: where the API does not tell the vault, all of that path."""
-        vaults = (place.vault,) if place.vault else self._vault.directories
-        return tuple((name, place.rel_path) for name in vaults if (name, place.rel_path) in self._vault.texts)
+        vaults = (vault,) if vault else self._vault.directories
+        return tuple((name, rel_path) for name in vaults if (name, rel_path) in self._vault.texts)
 
-    def _find_text(self, note: tuple[str, str], text: str) -> bool:
+    def _holds(self, note: tuple[str, str], text: str) -> bool:
         words = self._words(note)
         return not words.checkable or words.holds(text)
 

@@ -42,7 +42,7 @@ def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case
     first = next((position for position, matched in enumerate(matches) if matched), len(chunks))
     if not first:
         return ()
-    own = _shingles(chunks[first].text) if first < len(chunks) else frozenset()
+    own = frozenset(_shingles(chunks[first].text) if first < len(chunks) else ())
     snippets = [snippet for support in case.gold_supports for snippet in support.snippets]
     paths = {support.rel_path for support in case.gold_supports}
     return tuple(
@@ -71,11 +71,14 @@ def _lines(text: str) -> Iterator[str]:
 def _alike(own: frozenset[tuple[str, ...]], text: str) -> bool:
     if len(own) < FEWEST:
         return False
-    other = _shingles(text)
-    shorter = min(len(own), len(other))
-    return shorter >= FEWEST and len(own & other) >= ALIKE * shorter
+    shared = own.intersection(_shingles(text))
+    # most texts share nothing, and what they have themselves need not be gathered
+    if len(shared) < ALIKE * FEWEST:
+        return False
+    shorter = min(len(own), len(frozenset(_shingles(text))))
+    return shorter >= FEWEST and len(shared) >= ALIKE * shorter
 
 
-def _shingles(text: str) -> frozenset[tuple[str, ...]]:
+def _shingles(text: str) -> Iterator[tuple[str, ...]]:
     row = words(text.casefold())
-    return frozenset(zip(*(row[start:] for start in range(SHINGLE)), strict=False))
+    return zip(*(row[start:] for start in range(SHINGLE)), strict=False)

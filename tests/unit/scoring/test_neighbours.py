@@ -71,3 +71,19 @@ def test_short_texts_are_no_copies_of_each_other() -> None:
     """A heading alone, or a handful of words, is like many others."""
     gold = make_chunk("gold", heading_path="# A > ## Valve", text="## Valve\nSee below.")
     assert labels(PLAIN, make_chunk("c", **OTHER, text="## Valve\nSee below."), gold).copies == ()
+
+
+@each_row(
+    ("same", "positions"),
+    [
+        pytest.param(10, (0,), id="all"),
+        pytest.param(9, (0,), id="seven-of-eight-rows"),
+        pytest.param(8, (), id="six-of-eight-rows"),
+    ],
+)
+def test_how_much_of_the_shorter_text_makes_a_copy(same: int, positions: tuple[int, ...]) -> None:
+    """Four fifths of the rows of three words that the shorter text has, however long the other one is."""
+    words = [f"word{number}" for number in range(10)]
+    longer = " ".join([*words[:same], *(f"other{number}" for number in range(40))])
+    gold = make_chunk("gold", heading_path="# A > ## Valve", text=" ".join(words))
+    assert labels(PLAIN, make_chunk("c", **OTHER, text=longer), gold).copies == positions
