@@ -14,7 +14,7 @@ from pydantic import TypeAdapter
 
 from raggate.cli.main import cli
 from raggate.cli.output import SCHEMA
-from raggate.cli.results import authoring, measuring, stored
+from raggate.cli.results import authoring, measured, measuring, stored
 from raggate.errors import ExitCode
 from raggate.interop import evaluated, results as interop
 from raggate.models.answer import Answer
@@ -27,7 +27,7 @@ REF = "#/$defs/"
 _NAMES: Mapping[str, Any] = {
     **{
         name: value
-        for module in (authoring, measuring, stored, evaluated, interop)
+        for module in (authoring, measured, measuring, stored, evaluated, interop)
         for name, value in vars(module).items()
     },
     "Answer": Answer,

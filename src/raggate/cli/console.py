@@ -25,7 +25,7 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, often
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Measured
+    from raggate.cli.results.measured import Measured
     from raggate.cli.results.stored import MetricRow
     from raggate.inputs.suite_list import SuiteFile
     from raggate.models.promotion import BaselineCandidate
@@ -172,7 +172,7 @@ def show_run(result: RunResult) -> Answer[Measured]:
     Raises:
         CannotTell: when it broke off.
     """
-    from raggate.cli.results.measuring import Measured, Part
+    from raggate.cli.results.measured import Measured, Part
 
     click.echo(log_line(str(short_path(result.directory))))
     if result.run.stopped is not None:

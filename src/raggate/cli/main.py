@@ -25,7 +25,8 @@ from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Calibrated, Measured, ShardAsked, SuitesChecked
+    from raggate.cli.results.measured import Calibrated, Measured
+    from raggate.cli.results.measuring import ShardAsked, SuitesChecked
     from raggate.cli.results.stored import Promoted, Reported, Scored, SuitesPromoted
     from raggate.models.public_verdict import Verdict
     from raggate.models.verdict import Review
@@ -171,7 +172,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
     Writes a run directory without a verdict. Promoting it stores the noise with the baseline, whose values are then
     means over all runs. Each run costs as many calls as `raggate run`.
     """
-    from raggate.cli.results.measuring import Calibrated
+    from raggate.cli.results.measured import Calibrated
     from raggate.pipeline import calibrate as pipeline
     from raggate.reports import calibration
 

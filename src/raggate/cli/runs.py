@@ -102,7 +102,7 @@ def _show(out: Path) -> Answer[RunList]:
 
 
 def _row(run: StoredRun) -> StoredRunRow:
-    from raggate.cli.results.measuring import Part
+    from raggate.cli.results.measured import Part
     from raggate.cli.results.stored import StoredRunRow
 
     part = None if run.partial is None else Part(asked=run.partial[0], of=run.partial[1])

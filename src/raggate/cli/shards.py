@@ -16,7 +16,8 @@ from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
-    from raggate.cli.results.measuring import Merged, Planned, ShardAsked
+    from raggate.cli.results.measured import Merged
+    from raggate.cli.results.measuring import Planned, ShardAsked
     from raggate.pipeline.request import Request
 
 PLAN = Path("plan.json")
@@ -62,7 +63,7 @@ def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any
 
     A shard that is missing, doubled, half, changed, or of another plan or index is named, and nothing is merged.
     """
-    from raggate.cli.results.measuring import Merged
+    from raggate.cli.results.measured import Merged
     from raggate.pipeline.shards import merge as pipeline
 
     merged = pipeline.merge(request_of(**flags), directories, plan_file)

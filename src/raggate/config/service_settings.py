@@ -31,7 +31,8 @@ DEFAULT_USER = "65534:65534"
 class SettingsModel(BaseModel):
     """A section of the configuration: frozen, without unknown keys."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    # the check of the whole configuration has those of its sections in it, and is made when it is needed
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
 
 def described(model: type[BaseModel]) -> dict[str, str]:

@@ -26,3 +26,8 @@ def test_the_library_is_loaded_only_when_it_is_used(loaded: set[str]) -> None:
     """Whoever starts no container does not wait for the engine's library to be loaded."""
     assert "raggate.pipeline.check" in loaded
     assert loaded & {"docker", "requests"} == set()
+
+
+def test_no_backend_is_loaded_by_who_starts_no_api(loaded: set[str]) -> None:
+    """Where an API runs already, nothing is loaded that could start one."""
+    assert [name for name in loaded if name.startswith("raggate.service.backends.")] == []

@@ -15,44 +15,6 @@ from raggate.models.smoke_test import FilledField
 
 
 @dataclass(frozen=True, kw_only=True)
-class Part:
-    """How much of the golden set a partial run was to ask.
-
-    Attributes:
-        asked: how many questions.
-        of: how many the golden set has.
-    """
-
-    asked: int
-    of: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measured:
-    """A run that was measured.
-
-    Attributes:
-        run_directory: the run directory.
-        run_id: the run's name.
-        suite: the suite.
-        questions: answers and failures, one for each question in each mode.
-        failed: those without an answer.
-        partial: which part of the golden set was asked; null for all of it.
-        resumed: how often it was killed or interrupted, and went on.
-        asked_again: calls that had failed by then, and were asked again.
-    """
-
-    run_directory: Path
-    run_id: str
-    suite: str
-    questions: int
-    failed: int
-    partial: Part | None
-    resumed: int
-    asked_again: int
-
-
-@dataclass(frozen=True, kw_only=True)
 class SuiteChecked:
     """One suite of several.
 
@@ -86,30 +48,6 @@ class SuitesChecked:
 
     verdict: str
     suites: tuple[SuiteChecked, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Calibrated(Measured):
-    """A run whose questions were asked several times.
-
-    Attributes:
-        noise: what equal runs differ by, by mode and metric.
-    """
-
-    noise: dict[str, Any] | None
-
-
-@dataclass(frozen=True, kw_only=True)
-class Merged(Measured):
-    """A run that was merged of shards.
-
-    Attributes:
-        shards: how many.
-        left_out: attempts that broke off, in place of which others were merged.
-    """
-
-    shards: int
-    left_out: tuple[str, ...]
 
 
 @dataclass(frozen=True, kw_only=True)

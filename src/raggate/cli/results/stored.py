@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from raggate.cli.results.measuring import Part
+from raggate.cli.results.measured import Part
 from raggate.models.baseline import RatchetEntry
 from raggate.models.scorecard import Direction
 

@@ -10,13 +10,27 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from raggate.models.service import Started, Workspace
-from raggate.service.backends.command import start as start_command
-from raggate.service.backends.container import start as start_container
 
 Start = Callable[[Any, Workspace], AbstractContextManager[Started]]
 """Takes the backend's own settings and the place; on exit everything that was started is gone, whatever happened."""
 
+
+# each is loaded only for those who use it
+
+
+def _command(settings: Any, workspace: Workspace) -> AbstractContextManager[Started]:
+    from raggate.service.backends import command
+
+    return command.start(settings, workspace)
+
+
+def _container(settings: Any, workspace: Workspace) -> AbstractContextManager[Started]:
+    from raggate.service.backends import container
+
+    return container.start(settings, workspace)
+
+
 BACKENDS: dict[str, Start] = {
-    "command": start_command,
-    "container": start_container,
+    "command": _command,
+    "container": _container,
 }
