@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from typing import NoReturn
 
@@ -11,6 +12,7 @@ from raggate.service import signals
 def main() -> NoReturn:
     """Run the command line and exit with the code of the outcome; see `raggate.errors.ExitCode`."""
     signals.install()
+    gc.disable()  # until all is loaded (`console.prepare_process`): none of it is garbage
     try:
         # takes long enough to be interrupted
         with signals.unwrapped():

@@ -5,9 +5,7 @@ from __future__ import annotations
 import gc
 import io
 import shlex
-import shutil
 import sys
-import traceback
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict
@@ -53,6 +51,7 @@ def prepare_process() -> None:
     """Print whatever text there is, wherever it goes, and take either signal for an interrupt."""
     # what is loaded stays until the end: looking through all of it for garbage again and again is a tenth of the start
     gc.set_threshold(GARBAGE, 20, 20)
+    gc.enable()
     streams.prepare()
     signals.install()
 
@@ -208,7 +207,9 @@ def short_path(path: Path) -> Path:
 
 def width() -> int:
     """Give the columns of the terminal, or those of a log."""
-    return shutil.get_terminal_size().columns if sys.stdout.isatty() else LOG_WIDTH
+    from shutil import get_terminal_size
+
+    return get_terminal_size().columns if sys.stdout.isatty() else LOG_WIDTH
 
 
 def say(line: str) -> None:
@@ -254,13 +255,15 @@ def _say_log(lines: Sequence[str], fence: Fence, *, more: str = "") -> None:
 
 def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
     """Say that raggate itself failed, and keep the details in a file, without the environment's secrets."""
+    from traceback import format_exception
+
     from raggate.cli.crash_report import report
     from raggate.text.jsonio import write_atomic
     from raggate.text.quote import without_userinfo
     from raggate.text.redact import of_environment, redact
 
     secrets = of_environment(environment, environment)
-    details = report(without_userinfo(redact("".join(traceback.format_exception(error)), secrets)))
+    details = report(without_userinfo(redact("".join(format_exception(error)), secrets)))
     message = f"internal error: {type(error).__name__}: {without_userinfo(redact(str(error), secrets))}"
     click.echo(f"raggate: {log_line(message)}", err=True)
     try:

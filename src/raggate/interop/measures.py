@@ -17,8 +17,8 @@ Negative grades count as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
-from itertools import compress, count
 from math import log2
 
 from raggate.errors import UsageError
@@ -26,8 +26,27 @@ from raggate.errors import UsageError
 CUTOFFS = (1, 3, 5, 10)
 MAX_CUTOFF = 100_000
 AT_CUTOFF = ("hit", "recall", "precision", "mrr", "ndcg", "ndcg_exp")
-_PAST = 1 << 60  # a rank behind every list
+_END = (1 << 60, 0)  # a rank behind every list
 _NO_HIT = (0.0,) * len(AT_CUTOFF)
+_FEW = 256
+"""Lists of queries with at most so many judgements often look alike up to the last cut-off."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Top:
+    """What a list is worth up to the last cut-off. Lists that look alike there mostly share one, known by identity.
+
+    Attributes:
+        relevant: how many documents are judged relevant for the query, wherever they stand.
+        places: how many places are filled, at most as many as the last cut-off.
+        values: the values in the order of `Measures.names`, without `map`.
+        judged: the judged share of the places filled, per cut-off; empty for an empty list.
+    """
+
+    relevant: int
+    places: int
+    values: list[float]
+    judged: list[float]
 
 
 class Measures:
@@ -44,53 +63,66 @@ class Measures:
             raise UsageError(f"cut-offs {list(self.cutoffs)}, expected numbers from 1 to {MAX_CUTOFF}")
         self.names = (*(f"{name}_at_{k}" for k in self.cutoffs for name in AT_CUTOFF), "map")
         self._discounts = [0.0, *(1 / log2(rank + 1) for rank in range(1, self.cutoffs[-1] + 1))]
-        self._ideal = lru_cache(maxsize=4096)(self._find_ideal)
+        self._ideal = lru_cache(maxsize=256)(self._find_ideal)
+        self._shared_top = lru_cache(maxsize=4096)(self._top)
 
-    def of(self, doc_ids: Sequence[str], grades: Mapping[str, int]) -> tuple[list[float], list[int]] | None:
+    def of(self, ranks: Mapping[str, int], grades: Mapping[str, int]) -> tuple[Top, float]:
         """Measure a list without repetition against judgements.
 
         Returns:
-            The values in the order of `names`, and how many of the first k documents are judged, per cut-off; None
-            where none of the judged documents is relevant.
+            What it is worth up to the last cut-off, and `map`, which is 0 where no judged document is relevant.
         """
-        relevant, ideals = self._ideal(tuple(sorted(grades.values(), reverse=True)))
-        if not relevant:
-            return None
-        # ranks of the judged documents; this line is most of the work, so it is one that runs without a loop
-        rest = compress(count(1), map(grades.__contains__, doc_ids))
-        rank = next(rest, _PAST)
+        # in the order of the list, unless going through the judgements is so much shorter that sorting them pays
+        through, other = (grades, ranks) if len(grades) * 4 < len(ranks) else (ranks, grades)
+        judged = [(ranks[doc_id], grades[doc_id]) for doc_id in filter(other.__contains__, through)]
+        judged.sort()
+        last = self.cutoffs[-1]
+        shown = tuple([place for place in judged if place[0] <= last])
+        measure = self._shared_top if len(grades) <= _FEW else self._top
+        top = measure(tuple(sorted(grades.values(), reverse=True)), shown, min(len(ranks), last))
+        hits, precisions = 0, 0.0
+        for rank, grade in judged:
+            if grade > 0:
+                hits += 1
+                precisions += hits / rank
+        return top, precisions / (top.relevant or 1)
+
+    def _top(self, grades: tuple[int, ...], judged: tuple[tuple[int, int], ...], places: int) -> Top:
+        """Measure the first places of a list.
+
+        Args:
+            grades: all grades of the query in descending order.
+            judged: rank and grade of the judged documents up to the last cut-off, in the order of their ranks.
+            places: how many places up to there are filled.
+        """
+        relevant = sum(grade > 0 for grade in grades)
+        rest = iter(judged)
+        rank, grade = next(rest, _END)
         discounts = self._discounts
         values: list[float] = []
-        judged_counts: list[int] = []
+        shares: list[float] = []
         seen = hits = 0
-        reciprocal = gain = exponential = precisions = 0.0
-        for k, (ideal, ideal_exponential) in zip(self.cutoffs, ideals, strict=True):
+        reciprocal = gain = exponential = 0.0
+        for k, (ideal, ideal_exponential) in zip(self.cutoffs, self._ideal(grades[: self.cutoffs[-1]]), strict=True):
             while rank <= k:
                 seen += 1
-                grade = grades[doc_ids[rank - 1]]
                 if grade > 0:
                     hits += 1
                     reciprocal = reciprocal or 1 / rank
-                    precisions += hits / rank
                     discount = discounts[rank]
                     gain += grade * discount
                     exponential += (2**grade - 1) * discount
-                rank = next(rest, _PAST)
-            judged_counts.append(seen)
+                rank, grade = next(rest, _END)
+            if places:
+                shares.append(seen / min(k, places))
             if hits:
                 values += (1.0, hits / relevant, hits / k, reciprocal, gain / ideal, exponential / ideal_exponential)
             else:
                 values += _NO_HIT
-        while rank < _PAST:
-            if grades[doc_ids[rank - 1]] > 0:
-                hits += 1
-                precisions += hits / rank
-            rank = next(rest, _PAST)
-        values.append(precisions / relevant)
-        return values, judged_counts
+        return Top(relevant=relevant, places=places, values=values, judged=shares)
 
-    def _find_ideal(self, grades: tuple[int, ...]) -> tuple[int, list[tuple[float, float]]]:
-        """Count the relevant of grades in descending order, and give both gains of the ideal list per cut-off."""
+    def _find_ideal(self, grades: tuple[int, ...]) -> list[tuple[float, float]]:
+        """Give both gains of the ideal list per cut-off, of the highest grades in descending order."""
         gains = [grade for grade in grades if grade > 0]
         ideals = []
         for k in self.cutoffs:
@@ -100,4 +132,4 @@ class Measures:
                 linear += grade * discount
                 exponential += (2**grade - 1) * discount
             ideals.append((linear, exponential))
-        return len(gains), ideals
+        return ideals

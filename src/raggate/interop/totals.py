@@ -6,18 +6,18 @@ parts they were summed.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
 from math import fsum
-from operator import add, truediv
+from operator import add
 from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
-from raggate.interop.measures import Measures
+from raggate.interop.measures import Measures, Top
 from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking
 
-_BATCH = 500
+BATCH = 1000
 """So many queries are summed in one go."""
 
 
@@ -70,24 +70,23 @@ class _Sums:
 
     def __init__(self, width: int) -> None:
         self.terms: list[list[float]] = [[] for _ in range(width)]
-        self._rows: list[Sequence[float]] = []
 
-    def add(self, row: Sequence[float]) -> None:
-        """Add a value to each column."""
-        self._rows.append(row)
-        if len(self._rows) == _BATCH:
-            self.settle()
-
-    def settle(self) -> None:
-        """Add what waits to the terms."""
-        for terms, column in zip(self.terms, zip(*self._rows, strict=True), strict=False):
+    def add(self, rows: Iterable[Sequence[float]]) -> None:
+        """Add the values of rows to each column."""
+        for terms, column in zip(self.terms, zip(*rows, strict=True), strict=False):
             terms[:] = _exact([*terms, *column])
-        self._rows.clear()
 
     def values(self) -> list[float]:
         """Give the sum of each column."""
-        self.settle()
         return list(map(fsum, self.terms))
+
+
+def _times(row: Sequence[float], count: int) -> Iterator[Sequence[float]]:
+    """Give a few rows that have exactly the sum of one taken so many times: a power of two rounds nothing."""
+    while count:
+        power = count & -count
+        yield row if power == 1 else [value * power for value in row]
+        count -= power
 
 
 def _exact(values: list[float]) -> list[float]:
@@ -113,29 +112,27 @@ class Totals:
         self.per_query: dict[str, dict[str, float | None]] = {}
         self._keeps = per_query
         self._measures = measures
-        self._sums = _Sums(len(measures.names))
+        self._tops: dict[Top, int] = {}
+        self._precisions: list[float] = []
+        self._sums = _Sums(len(measures.names) - 1)
+        self._map = _Sums(1)
         self._judged = _Sums(len(measures.cutoffs))
         self._filled = 0
 
     def add(self, ranking: Ranking, grades: Mapping[str, int]) -> None:
         """Add a list; what cannot be relevant is not scored."""
-        measured = self._measures.of(ranking.doc_ids, grades)
-        if measured is None:
+        top, precision = self._measures.of(ranking.ranks, grades)
+        if not top.relevant:
             self.counts.without_relevant += 1
             return
-        values, seen = measured
-        self._sums.add(values)
-        length = len(ranking.doc_ids)
-        shares: list[float] = []
-        if length:
-            self._filled += 1
-            cutoffs = self._measures.cutoffs
-            places = cutoffs if length >= cutoffs[-1] else [min(k, length) for k in cutoffs]
-            shares = list(map(truediv, seen, places))
-            self._judged.add(shares)
-        self._count(ranking, length)
+        self._tops[top] = self._tops.get(top, 0) + 1
+        self._precisions.append(precision)
+        if ranking.repeated or ranking.tied or ranking.rank_disagrees:
+            self._count_odd(ranking)
         if self._keeps:
-            self._keep(ranking.query_id, values, shares)
+            self._keep(ranking.query_id, [*top.values, precision], top.judged)
+        if len(self._precisions) == BATCH:
+            self._settle()
 
     def add_missing(self, query: QueryGrades) -> None:
         """Add a query that has no list."""
@@ -149,15 +146,14 @@ class Totals:
 
     def packed(self) -> tuple[Any, ...]:
         """Give all but the values of each query as plain values, for `merge` in another process."""
-        self._sums.settle()
-        self._judged.settle()
-        return astuple(self.counts), self._sums.terms, self._judged.terms, self._filled
+        self._settle()
+        return astuple(self.counts), self._sums.terms, self._map.terms, self._judged.terms, self._filled
 
     def merge(self, packed: tuple[Any, ...]) -> None:
         """Add what was packed of other queries."""
-        counts, sums, judged, filled = packed
+        counts, sums, precisions, judged, filled = packed
         self.counts = Counts(*map(add, astuple(self.counts), counts))
-        for own, others in ((self._sums, sums), (self._judged, judged)):
+        for own, others in ((self._sums, sums), (self._map, precisions), (self._judged, judged)):
             for terms, more in zip(own.terms, others, strict=True):
                 terms.extend(more)
         self._filled += filled
@@ -168,6 +164,7 @@ class Totals:
         Raises:
             UsageError: when there is nothing to average: no query with a relevant document, or none with a list.
         """
+        self._settle()
         counts = self.counts
         if not counts.queries:
             raise UsageError(
@@ -183,22 +180,38 @@ class Totals:
 
     def _means(self) -> dict[str, Mean]:
         queries, filled = self.counts.queries, self._filled
-        totals = zip(self._measures.names, self._sums.values(), strict=True)
+        totals = zip(self._measures.names, self._sums.values() + self._map.values(), strict=True)
         means = {name: Mean(total / queries, queries) for name, total in totals}
         for k, total in zip(self._measures.cutoffs, self._judged.values(), strict=True):
             means[f"judged_at_{k}"] = Mean(total / filled if filled else None, filled)
             means[f"unjudged_at_{k}"] = Mean(1 - total / filled if filled else None, filled)
         return means
 
-    def _count(self, ranking: Ranking, length: int) -> None:
+    def _settle(self) -> None:
+        """Sum and count what waits. Lists that look alike are summed in one go."""
+        counts, last = self.counts, self._measures.cutoffs[-1]
+        rows: list[Sequence[float]] = []
+        judged: list[Sequence[float]] = []
+        for top, count in self._tops.items():
+            counts.queries += count
+            if top.places < last:
+                counts.shallow += count
+            if top.places:
+                self._filled += count
+            else:
+                counts.empty += count
+            rows += _times(top.values, count)
+            judged += _times(top.judged, count if top.judged else 0)
+        self._sums.add(rows)
+        self._judged.add(judged)
+        self._map.add([[value] for value in self._precisions])
+        self._tops.clear()
+        self._precisions.clear()
+
+    def _count_odd(self, ranking: Ranking) -> None:
         counts, tied = self.counts, ranking.tied
-        counts.queries += 1
-        if length < self._measures.cutoffs[-1]:
-            counts.shallow += 1
-            counts.empty += not length
-        if ranking.repeated:
-            counts.repeated += ranking.repeated
-        if tied and any(k < len(tied) and tied[k - 1] == tied[k] for k in self._measures.cutoffs):
+        counts.repeated += ranking.repeated
+        if any(k < len(tied) and tied[k - 1] == tied[k] for k in self._measures.cutoffs):
             counts.tied += 1
         if ranking.rank_disagrees:
             counts.rank_disagrees += 1

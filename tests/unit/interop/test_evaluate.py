@@ -8,7 +8,7 @@ import random
 import threading
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import count
-from math import log2
+from math import fsum, log2
 from pathlib import Path
 from typing import Any
 
@@ -20,11 +20,11 @@ from builders import make_ranked
 from raggate.errors import UsageError
 from raggate.interop.evaluate import Scattered, evaluate, evaluate_files
 from raggate.interop.measures import CUTOFFS, Measures
-from raggate.interop.totals import Counts, Evaluation, Mean
+from raggate.interop.totals import BATCH, Counts, Evaluation, Mean
 from raggate.interop.trec_beir import trec
 from raggate.interop.trec_beir.evaluation_files import Files
 from raggate.interop.trec_beir.grades import QueryGrades
-from raggate.interop.trec_beir.rankings import Ranking, iter_lists
+from raggate.interop.trec_beir.rankings import Ranking, iter_lists, ranked
 from raggate.scoring.metrics import retrieval
 from tables import each_row
 
@@ -35,9 +35,10 @@ D2, D3, D4 = 1 / log2(3), 1 / 2, 1 / log2(5)
 def measured(doc_ids: str, grades: Mapping[str, int], k: int) -> dict[str, float]:
     """Measure a list of one-letter documents at one cut-off, by short names."""
     measures = Measures([k])
-    values, seen = measures.of(list(doc_ids), grades) or ([], [])
+    top, precision = measures.of(ranked(doc_ids), grades)
     names = [name.removesuffix(f"_at_{k}") for name in measures.names]
-    return {**dict(zip(names, values, strict=True)), "seen": seen[0]}
+    seen = top.judged[0] * min(k, len(doc_ids)) if top.judged else 0
+    return {**dict(zip(names, [*top.values, precision], strict=True)), "seen": seen}
 
 
 # list, grades, k: hit, recall, precision, mrr, ndcg, ndcg_exp, map, judged places
@@ -45,7 +46,7 @@ TABLE = [
     pytest.param("ab", {"a": 1}, 1, (1, 1, 1, 1, 1, 1, 1, 1), id="first place"),
     pytest.param("ba", {"a": 1}, 1, (0, 0, 0, 0, 0, 0, 1 / 2, 0), id="behind the cut-off; map goes on"),
     pytest.param(
-        "xaxb",
+        "xayb",
         {"a": 1, "b": 1},
         4,
         (1, 1, 2 / 4, 1 / 2, (D2 + D4) / (1 + D2), (D2 + D4) / (1 + D2), (1 / 2 + 2 / 4) / 2, 2),
@@ -86,12 +87,35 @@ def test_measures(doc_ids: str, grades: dict[str, int], k: int, expected: tuple[
     assert measured(doc_ids, grades, k) == pytest.approx(dict(zip(names, expected, strict=True)), abs=1e-15)
 
 
+@each_row(("doc_ids", "grades", "k", "expected"), TABLE)
+def test_measures_of_a_long_list(doc_ids: str, grades: dict[str, int], k: int, expected: tuple[float, ...]) -> None:
+    """A list that goes on with unjudged documents, which is gone through in another way, is worth the same."""
+    measures = Measures([k])
+    longer = [*doc_ids, *map(str, range(4 * len(grades)))]
+    (top, precision), (own, own_precision) = (
+        measures.of(ranked(documents), dict(reversed(grades.items()))) for documents in (longer, list(doc_ids))
+    )
+    assert ([*top.values, precision], top.relevant) == ([*own.values, own_precision], own.relevant)
+    assert precision == pytest.approx(expected[6], abs=1e-15)
+
+
+def test_lists_that_look_alike_are_summed_like_others() -> None:
+    """A mean is the exact sum of the values of all lists, divided, however many lists look alike."""
+    chance = random.Random(5)  # noqa: S311
+    lists = {str(number): chance.sample("abcdefghijklmnopq", 17) for number in range(3 * BATCH + 7)}
+    evaluation = evaluated(lists, {query: {"a": 1, "b": 3, "c": 0} for query in lists}, per_query=True)
+    assert len({tuple(values.values()) for values in evaluation.per_query.values()}) < len(lists) / 3
+    for name in (*Measures(CUTOFFS).names, *(f"judged_at_{k}" for k in CUTOFFS)):
+        total = fsum(values[name] or 0 for values in evaluation.per_query.values())
+        assert evaluation.means[name] == Mean(total / len(lists), len(lists)), name
+
+
 def test_ideal_list_is_exactly_one() -> None:
     """A perfect list has ndcg 1.0, not nearly so."""
     grades = {str(number): number % 7 + 1 for number in range(50)}
     ideal = sorted(grades, key=lambda doc_id: -grades[doc_id])
-    values, _ = Measures([10, 50]).of(ideal, grades) or ([], [])
-    assert values[4:6] == values[10:12] == [1.0, 1.0]
+    top, _ = Measures([10, 50]).of(ranked(ideal), grades)
+    assert top.values[4:6] == top.values[10:12] == [1.0, 1.0]
 
 
 @each_row("cutoffs", [[], [0], [3, -1], [100_001]])
@@ -103,7 +127,7 @@ def test_bad_cutoffs(cutoffs: list[int]) -> None:
 
 def evaluated(lists: Mapping[str, Iterable[str]], qrels: Mapping[str, Mapping[str, int]], **options: Any) -> Evaluation:
     """Evaluate lists of one-letter documents."""
-    rankings = (Ranking(query_id, list(doc_ids), 0) for query_id, doc_ids in lists.items())
+    rankings = (Ranking(query_id, ranked(doc_ids), 0) for query_id, doc_ids in lists.items())
     return evaluate(rankings, (QueryGrades(*item) for item in qrels.items()), **options)
 
 
@@ -188,7 +212,7 @@ def test_files_in_step_are_not_held() -> None:
 
     def rankings() -> Iterable[Ranking]:
         for number in range(3):
-            yield Ranking(str(number), ["a"], 0)
+            yield Ranking(str(number), {"a": 1}, 0)
             assert read == list(range(number + 1))
         raise InterruptedError
 
@@ -209,7 +233,7 @@ def test_files_in_step_are_not_held() -> None:
 def test_twice(lists: str, judged: str) -> None:
     """A query that comes twice is never counted twice."""
     with pytest.raises(Scattered):
-        evaluate([Ranking(query, ["a"], 0) for query in lists], [QueryGrades(query, {"a": 1}) for query in judged])
+        evaluate([Ranking(query, {"a": 1}, 0) for query in lists], [QueryGrades(query, {"a": 1}) for query in judged])
 
 
 def write_scores(path: Path, run: Mapping[str, Mapping[str, float]]) -> Path:
@@ -315,7 +339,7 @@ def test_spellings_of_lists(tmp_path: Path, row: dict[str, Any], mark: str) -> N
     path = tmp_path / "lists"
     path.write_text(mark + json.dumps(row) + "\r\n", encoding="utf-8")
     (ranking,) = iter_lists(path)
-    assert (ranking.query_id, ranking.doc_ids) == ("7", ["a", "5"])
+    assert (ranking.query_id, ranking.ranks) == ("7", {"a": 1, "5": 2})
 
 
 @pytest.mark.parametrize(
@@ -416,13 +440,13 @@ def test_near_ties_are_where_pytrec_eval_differs(tmp_path: Path) -> None:
     st.dictionaries(st.integers(0, 9), st.integers(1, 4), min_size=1, max_size=6),
     st.integers(1, 12),
 )
-def test_agreement_with_the_gate(ranked: list[int], grades: dict[int, int], k: int) -> None:
+def test_agreement_with_the_gate(ranking: list[int], grades: dict[int, int], k: int) -> None:
     """The gate's own metrics say the same of a list of whole notes as the evaluator does of its documents."""
     places = list(grades)
-    matches = [(places.index(place),) if place in grades else () for place in ranked]
+    matches = [(places.index(place),) if place in grades else () for place in ranking]
     item = make_ranked(matches, grades=tuple(grades.values()))
-    measured = Measures([k]).of([str(place) for place in ranked], {str(key): grade for key, grade in grades.items()})
-    assert measured is not None
-    ours = dict(zip(Measures([k]).names, measured[0], strict=True))
+    doc_ids = [str(place) for place in ranking]
+    top, _ = Measures([k]).of(ranked(doc_ids), {str(key): grade for key, grade in grades.items()})
+    ours = dict(zip(Measures([k]).names, top.values, strict=False))
     for name in ("hit", "mrr", "precision", "ndcg", "ndcg_exp"):
         assert ours[f"{name}_at_{k}"] == pytest.approx(getattr(retrieval, name)(item, k), abs=1e-12), name

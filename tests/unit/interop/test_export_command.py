@@ -45,7 +45,7 @@ def directory(tmp_path: Path) -> Path:
 def test_a_run_becomes_a_trec_file(directory: Path, tmp_path: Path, unit: str, names: list[str]) -> None:
     """Names stand in the order of the list, each once; what cannot be in the file is counted."""
     output = run("run", directory, tmp_path / "out", "--unit", unit)
-    assert {name: list(ranking.doc_ids) for name, ranking in trec.read_run(tmp_path / "out").items()} == {"q1": names}
+    assert {name: list(ranking.ranks) for name, ranking in trec.read_run(tmp_path / "out").items()} == {"q1": names}
     assert "1 lists" in output
     assert "1 failed calls and 1 empty lists are not in the file" in output
     with pytest.raises(UsageError, match="exists already"):
@@ -59,7 +59,7 @@ def test_a_run_becomes_json_lines(directory: Path, tmp_path: Path) -> None:
         run("run", directory, tmp_path / "out", "--unit", "note")
     assert not (tmp_path / "out").exists()
     run("run", directory, tmp_path / "out", "--unit", "note", "--to", "lists")
-    lists = {ranking.query_id: list(ranking.doc_ids) for ranking in iter_lists(tmp_path / "out")}
+    lists = {ranking.query_id: list(ranking.ranks) for ranking in iter_lists(tmp_path / "out")}
     assert lists == {"q1": ["a b.md", "c.md"], "q2": []}
 
 

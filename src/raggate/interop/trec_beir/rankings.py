@@ -8,7 +8,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from itertools import count
 from typing import Any, NamedTuple
 
 from raggate.errors import UsageError
@@ -25,7 +26,7 @@ class Ranking(NamedTuple):
 
     Attributes:
         query_id: the query.
-        doc_ids: the documents in the order that counts.
+        ranks: the documents in the order that counts, each with its rank from 1.
         line: where the list begins in its file, from 1.
         repeated: how many entries were left out because the document stands further up.
         tied: scores in the same order, only where two of them are equal; else empty.
@@ -33,11 +34,17 @@ class Ranking(NamedTuple):
     """
 
     query_id: str
-    doc_ids: list[str]
+    ranks: dict[str, int]
     line: int
     repeated: int = 0
     tied: tuple[float, ...] = ()
     rank_disagrees: bool = False
+
+
+def ranked(doc_ids: Sequence[str]) -> dict[str, int]:
+    """Give documents their ranks from 1; of one that comes again the first place counts, and the rest move up."""
+    ranks = dict(zip(doc_ids, count(1), strict=False))
+    return ranks if len(ranks) == len(doc_ids) else ranked(list(dict.fromkeys(doc_ids)))
 
 
 def iter_lists(path: Source) -> Iterator[Ranking]:
@@ -63,10 +70,8 @@ def iter_lists(path: Source) -> Iterator[Ranking]:
                 if not line.strip():
                     continue
                 query_id, doc_ids = _read_other(line, f"{name}:{number}")
-            repeated = len(doc_ids) - len(set(doc_ids))
-            if repeated:
-                doc_ids = list(dict.fromkeys(doc_ids))
-            yield Ranking(query_id, doc_ids, number, repeated)
+            ranks = ranked(doc_ids)
+            yield Ranking(query_id, ranks, number, len(doc_ids) - len(ranks))
 
 
 def query_of(line: bytes) -> str:

@@ -7,6 +7,7 @@ This is trec_eval's rule but for its 32-bit scores: up to version 9 it takes 0.9
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
@@ -19,7 +20,7 @@ from raggate.errors import UsageError
 from raggate.interop.trec_beir.atomic_stream import write_whole
 from raggate.interop.trec_beir.columns import Block, read_blocks
 from raggate.interop.trec_beir.grades import Grades, QueryGrades, bad_grade
-from raggate.interop.trec_beir.rankings import Ranking
+from raggate.interop.trec_beir.rankings import Ranking, ranked
 from raggate.interop.trec_beir.stretches import Source
 from raggate.text.quote import quoted
 
@@ -179,7 +180,9 @@ def _spans(values: list[str]) -> Iterator[tuple[int, int]]:
         end = start + size
         # lists are mostly as long as the one before, and counting is quicker than looking at each
         if values[start:end].count(value) != size or values[end : end + 1] == [value]:
-            end = next((at for at in range(start, len(values)) if values[at] != value), len(values))
+            end = bisect_left(values, True, start, key=value.__ne__)  # where the next one begins, if none comes again
+            if values[start:end].count(value) != end - start:
+                end = next(at for at in range(start, end) if values[at] != value)
         yield start, end
         start, size = end, end - start
 
@@ -242,12 +245,13 @@ def _is_finite(written: str) -> bool:
 def _ranking(group: _Group, path: Source, *, keep_first: bool) -> Ranking:
     query_id, doc_ids, scores = group.query_id, group.doc_ids, group.scores
     count = len(doc_ids)
-    distinct = len(set(doc_ids)) == count
+    places = ranked(doc_ids)
+    distinct = len(places) == count
     if not distinct and not keep_first:
         raise _twice(path, RUN, query_id)
     falls = all(map(gt, scores, scores[1:]))
     if distinct and falls and (group.ranks == _numbers(1, count) or group.ranks == _numbers(0, count)):
-        return Ranking(query_id, doc_ids, group.line)
+        return Ranking(query_id, places, group.line)
     ranks = _ranks(group, path)
     entries = sorted(zip(scores, doc_ids, ranks, strict=True), key=itemgetter(0, 1), reverse=True)
     kept: dict[str, tuple[float, int]] = {}
@@ -256,7 +260,7 @@ def _ranking(group: _Group, path: Source, *, keep_first: bool) -> Ranking:
     ordered = tuple(score for score, _ in kept.values())
     return Ranking(
         query_id,
-        list(kept),
+        ranked(list(kept)),
         group.line,
         repeated=count - len(kept),
         tied=ordered if len(set(ordered)) < len(ordered) else (),

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 from raggate.errors import UsageError
 from raggate.interop.trec_beir import columns, trec
 from raggate.interop.trec_beir.grades import QueryGrades
-from raggate.interop.trec_beir.rankings import Ranking
+from raggate.interop.trec_beir.rankings import Ranking, ranked
 
 
 @pytest.fixture
@@ -133,27 +133,31 @@ def run_of(file: Path, *lines: str, keep_first: bool = False) -> Ranking:
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        pytest.param(["a 1 0.9", "b 2 0.5"], Ranking("q", ["a", "b"], 1), id="falling"),
-        pytest.param(["a 0 0.9", "b 1 -5e-3"], Ranking("q", ["a", "b"], 1), id="ranks from 0"),
-        pytest.param(["a 7 9", "b 12 5"], Ranking("q", ["a", "b"], 1), id="ranks with gaps"),
-        pytest.param(["a 2 0.5", "b 1 0.9"], Ranking("q", ["b", "a"], 1), id="lines in another order"),
+        pytest.param(["a 1 0.9", "b 2 0.5"], Ranking("q", ranked(["a", "b"]), 1), id="falling"),
+        pytest.param(["a 0 0.9", "b 1 -5e-3"], Ranking("q", ranked(["a", "b"]), 1), id="ranks from 0"),
+        pytest.param(["a 7 9", "b 12 5"], Ranking("q", ranked(["a", "b"]), 1), id="ranks with gaps"),
+        pytest.param(["a 2 0.5", "b 1 0.9"], Ranking("q", ranked(["b", "a"]), 1), id="lines in another order"),
         pytest.param(
-            ["a 1 0.5", "b 2 0.9"], Ranking("q", ["b", "a"], 1, rank_disagrees=True), id="ranks against scores"
+            ["a 1 0.5", "b 2 0.9"], Ranking("q", ranked(["b", "a"]), 1, rank_disagrees=True), id="ranks against scores"
         ),
         pytest.param(
-            ["a 1 1", "b 1 0.5"], Ranking("q", ["a", "b"], 1, rank_disagrees=True), id="ranks that say nothing"
+            ["a 1 1", "b 1 0.5"], Ranking("q", ranked(["a", "b"]), 1, rank_disagrees=True), id="ranks that say nothing"
         ),
         # equal scores: document id descending, as in trec_eval
         pytest.param(
-            ["b 1 1", "a 2 1", "c 3 0"], Ranking("q", ["b", "a", "c"], 1, tied=(1, 1, 0)), id="tie, ranks agree"
+            ["b 1 1", "a 2 1", "c 3 0"], Ranking("q", ranked(["b", "a", "c"]), 1, tied=(1, 1, 0)), id="tie, ranks agree"
         ),
         pytest.param(
-            ["a 1 1", "b 2 1"], Ranking("q", ["b", "a"], 1, tied=(1, 1), rank_disagrees=True), id="tie, ranks do not"
+            ["a 1 1", "b 2 1"],
+            Ranking("q", ranked(["b", "a"]), 1, tied=(1, 1), rank_disagrees=True),
+            id="tie, ranks do not",
         ),
-        pytest.param(["é 1 1", "z 2 1"], Ranking("q", ["é", "z"], 1, tied=(1, 1)), id="ids compare as UTF-8"),
+        pytest.param(["é 1 1", "z 2 1"], Ranking("q", ranked(["é", "z"]), 1, tied=(1, 1)), id="ids compare as UTF-8"),
         # 32-bit floats would take these for equal
-        pytest.param(["a 1 0.900000001", "b 2 0.9"], Ranking("q", ["a", "b"], 1), id="near tie"),
-        pytest.param(["a 1 1e308", "b 2 9e307"], Ranking("q", ["a", "b"], 1), id="scores whose sum is not finite"),
+        pytest.param(["a 1 0.900000001", "b 2 0.9"], Ranking("q", ranked(["a", "b"]), 1), id="near tie"),
+        pytest.param(
+            ["a 1 1e308", "b 2 9e307"], Ranking("q", ranked(["a", "b"]), 1), id="scores whose sum is not finite"
+        ),
     ],
 )
 def test_order_of_a_run(file: Path, lines: list[str], expected: Ranking) -> None:
@@ -167,7 +171,7 @@ def test_document_twice_in_a_run(file: Path) -> None:
     with pytest.raises(UsageError, match=":3: document 'a' of query 'q' is already in line 1") as caught:
         run_of(file, *lines)
     assert "--keep-first" in caught.value.hint
-    assert run_of(file, *lines, keep_first=True) == Ranking("q", ["a", "b", "c"], 1, repeated=1)
+    assert run_of(file, *lines, keep_first=True) == Ranking("q", ranked(["a", "b", "c"]), 1, repeated=1)
 
 
 @pytest.mark.parametrize(
@@ -194,13 +198,13 @@ def test_blocks_do_not_matter(file: Path, monkeypatch: pytest.MonkeyPatch, size:
     put(file, "q1 Q0 a 1 3 t\r\nq1 Q0 b 2 2 t\n\nq2 Q0 é 1 1 t\nq3 Q0 a 1 1 t\nq1 Q0 c 3 1 t")
     monkeypatch.setattr(columns, "BLOCK_BYTES", size)
     assert list(trec.iter_run(file)) == [
-        Ranking("q1", ["a", "b"], 1),
-        Ranking("q2", ["é"], 4),
-        Ranking("q3", ["a"], 5),
+        Ranking("q1", ranked(["a", "b"]), 1),
+        Ranking("q2", ranked(["é"]), 4),
+        Ranking("q3", ranked(["a"]), 5),
         # the rank column counts on from the piece before
-        Ranking("q1", ["c"], 6),
+        Ranking("q1", ranked(["c"]), 6),
     ]
-    assert trec.read_run(file)["q1"] == Ranking("q1", ["a", "b", "c"], 1)
+    assert trec.read_run(file)["q1"] == Ranking("q1", ranked(["a", "b", "c"]), 1)
 
 
 def test_endless_line(file: Path) -> None:
@@ -239,7 +243,7 @@ def test_scores_decide_the_order(tmp_path_factory: pytest.TempPathFactory, run: 
         for query_id, scores in run.items()
     }
     read = trec.read_run(file)
-    assert {query_id: ranking.doc_ids for query_id, ranking in read.items()} == expected
+    assert {query_id: list(ranking.ranks) for query_id, ranking in read.items()} == expected
 
 
 @given(st.dictionaries(IDS, st.lists(IDS, unique=True, min_size=1, max_size=5), max_size=4))
@@ -248,7 +252,7 @@ def test_run_round_trip(tmp_path_factory: pytest.TempPathFactory, lists: dict[st
     file = tmp_path_factory.mktemp("run") / "run"
     trec.write_run(file, lists.items())
     read = trec.read_run(file)
-    assert {query_id: ranking.doc_ids for query_id, ranking in read.items()} == lists
+    assert {query_id: list(ranking.ranks) for query_id, ranking in read.items()} == lists
     assert not any(ranking.rank_disagrees for ranking in read.values())
 
 
