@@ -149,7 +149,7 @@ def test_reports_of_a_verdict(text: str) -> None:
     assert not seen(shown)
     assert "##[" not in shown
     assert not re.search(r"^\s*::", shown, re.MULTILINE)
-    value = json.loads(verdict_file.render(review))
+    value = json.loads("".join(verdict_file.render(review)))
     sentences = [
         value["headline"],
         *(one["message"] for one in (*value["reasons"], *value["warnings"], *value["invariants"])),

@@ -13,6 +13,7 @@ from raggate.models.verdict import Review
 from raggate.pipeline import check as pipeline, report_places, stored_check
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
+from raggate.reports import encoded
 from raggate.reports.formats import FORMATS
 from raggate.text.files import write_file
 from raggate.text.nearest import suggestion
@@ -70,7 +71,7 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
         result = pipeline.check(request) if stored is None else stored_check.check_run(request, stored)
     except RunFailed as failed:
         for file, form in allowed.items():
-            write_file(file, FORMATS[form].of_failure(failed.failure, prefix).encode())
+            write_file(file, encoded(FORMATS[form].of_failure(failed.failure, prefix)))
         raise
     write(files, result.review, prefix)
     return result
@@ -83,7 +84,7 @@ def write(files: Files, review: Review, prefix: str = "") -> None:
         UsageError: when a file cannot be written.
     """
     for file, form in files.formats.items():
-        write_file(file, FORMATS[form].of_review(review, prefix).encode())
+        write_file(file, encoded(FORMATS[form].of_review(review, prefix)))
 
 
 def prepare(files: Files) -> None:

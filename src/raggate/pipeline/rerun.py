@@ -33,7 +33,7 @@ from raggate.pipeline import (
     trusted_inputs,
 )
 from raggate.pipeline.request import USUAL, Request
-from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun
+from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.judged_places import judged_places
 from raggate.text.files import long_file, read_file
@@ -69,7 +69,7 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     if has_verdict:
         # reports of an earlier scoring would contradict the metrics
         _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings, systems))
-    write_atomic(directory / "metrics.json", OF_RUN["metrics.json"](scored).encode())
+    write_atomic(directory / "metrics.json", encoded(OF_RUN["metrics.json"](scored)))
     return measured, scorecard
 
 

@@ -26,7 +26,7 @@ from raggate.models.selection import Selection
 from raggate.pipeline import config_file, probe_rows, result_rows, results_file
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import shard_directory
-from raggate.reports import Reports, trace_file
+from raggate.reports import Reports, encoded, trace_file
 from raggate.text import disk, versions
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import JsonObject, dumps, fields, parse_object, write_atomic
@@ -95,7 +95,7 @@ def safe_runs(request: Request, configured: str) -> Path:
 def write_reports(directory: Path, reports: Reports[T], value: T) -> None:
     """Write every report there is of a value."""
     for name, render in reports.items():
-        write_atomic(directory / name, render(value).encode())
+        write_atomic(directory / name, encoded(render(value)))
 
 
 def create(parent: Path, started: str) -> Path:

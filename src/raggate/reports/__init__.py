@@ -7,7 +7,7 @@ wide, how long and with which links. What they are all made of is in `parts`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -38,11 +38,18 @@ class MeasuredRun:
 
 
 T = TypeVar("T")
-Reports = Mapping[str, Callable[[T], str]]
+Reports = Mapping[str, Callable[[T], str | Iterator[str]]]
 """By file name in the run directory: takes what it is a report of. Pure: the same value gives the same bytes.
+
+What grows with the number of questions comes in pieces, which are never in memory all at once.
 
 Foreign text goes through `escape` only.
 """
+
+
+def encoded(report: str | Iterator[str]) -> Iterator[bytes]:
+    """Give the bytes of a report, in its pieces."""
+    return (piece.encode() for piece in ((report,) if isinstance(report, str) else report))
 
 
 def _module(name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from raggate.models.publication import RunFailure
@@ -11,7 +11,7 @@ from raggate.models.verdict import Review
 from raggate.reports.parts.outcomes import Outcome, of_failure, of_review
 from raggate.text.dates import NO_TIME, milliseconds
 from raggate.text.escape import plain
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import pieces
 
 VERSION = "0.0.0"
 """Of the format, in whose schema every report of it says so."""
@@ -19,8 +19,8 @@ VERSION = "0.0.0"
 _STATUS = {"passed": "passed", "failed": "failed", "error": "failed", "skipped": "skipped"}
 
 
-def render(review: Review, prefix: str = "") -> str:
-    """Render a verdict and every question; `prefix` stands before paths of files."""
+def render(review: Review, prefix: str = "") -> Iterator[str]:
+    """Render a verdict and every question, in pieces; `prefix` stands before paths of files."""
     run, verdict = review.run, review.verdict
     start = milliseconds(run.started)
     extra = {"outcome": verdict.outcome, "exit_code": int(verdict.exit_code), "run_id": plain(run.run_id)}
@@ -28,7 +28,7 @@ def render(review: Review, prefix: str = "") -> str:
     return _document(of_review(review), run.suite, times, run.provenance.raggate_version or "", prefix, extra)
 
 
-def render_failure(failure: RunFailure, prefix: str = "") -> str:
+def render_failure(failure: RunFailure, prefix: str = "") -> Iterator[str]:
     """Render why there is no verdict, as a test that failed."""
     extra = {"outcome": failure.label, "exit_code": failure.exit_code, "run_id": plain(failure.run_id)}
     return _document(of_failure(failure), failure.suite or "", (NO_TIME, NO_TIME), "", prefix, extra)
@@ -36,7 +36,7 @@ def render_failure(failure: RunFailure, prefix: str = "") -> str:
 
 def _document(
     outcomes: Sequence[Outcome], suite: str, times: tuple[int, int], version: str, prefix: str, extra: dict[str, Any]
-) -> str:
+) -> Iterator[str]:
     count = Counter(_STATUS[outcome.status] for outcome in outcomes)
     summary = {status: count[status] for status in ("passed", "failed", "skipped")}
     tool = {"name": "raggate", **({"version": plain(version)} if version else {})}
@@ -51,10 +51,10 @@ def _document(
             "stop": times[1],
             "extra": extra,
         },
-        "tests": [_test(outcome, plain(suite), prefix) for outcome in outcomes],
+        "tests": (_test(outcome, plain(suite), prefix) for outcome in outcomes),
     }
     document = {"reportFormat": "CTRF", "specVersion": VERSION, "generatedBy": "raggate", "results": results}
-    return dumps(document, pretty=True).decode()
+    return pieces(document)
 
 
 def _test(outcome: Outcome, suite: str, prefix: str) -> dict[str, Any]:

@@ -1,14 +1,14 @@
 """The reports that are written where somebody asks for them, by name: `--report junit=FILE`.
 
-Each is two functions: of a verdict, and of a run without one. Both also take what stands before the paths of files,
-which are relative to the configuration. To add one, add its file and a line here, with a pattern that nothing but such
-a report matches.
+Each is two functions: of a verdict, and of a run without one. Both give a text, or its pieces where it grows with the
+number of questions, and also take what stands before the paths of files, which are relative to the configuration. To
+add one, add its file and a line here, with a pattern that nothing but such a report matches.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import NamedTuple
 
 from raggate.models.publication import RunFailure
@@ -19,8 +19,8 @@ from raggate.reports import ctrf, failure, junit, markdown, otel, sarif_verdict,
 class Format(NamedTuple):
     """How a verdict is written, how a run without one is, for whom, and the pattern that every such report matches."""
 
-    of_review: Callable[[Review, str], str]
-    of_failure: Callable[[RunFailure, str], str]
+    of_review: Callable[[Review, str], str | Iterator[str]]
+    of_failure: Callable[[RunFailure, str], str | Iterator[str]]
     readers: str
     mark: bytes
 

@@ -5,9 +5,10 @@ The elements and attributes are those of junit-10.xsd of Jenkins' xUnit plugin.
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby, islice
 from xml.sax.saxutils import escape, quoteattr
 
 from raggate.models.publication import RunFailure
@@ -19,33 +20,45 @@ from raggate.text.numbers import fixed
 _TAGS = {"failed": "failure", "error": "error", "skipped": "skipped"}
 
 
-def render(review: Review, _prefix: str = "") -> str:
-    """Render a verdict and every question."""
+def render(review: Review, _prefix: str = "") -> Iterator[str]:
+    """Render a verdict and every question, line by line."""
     return _document(of_review(review), review.run.suite, review.run.started.removesuffix("Z"))
 
 
-def render_failure(failure: RunFailure, _prefix: str = "") -> str:
+def render_failure(failure: RunFailure, _prefix: str = "") -> Iterator[str]:
     """Render why there is no verdict, as an error."""
     return _document(of_failure(failure), failure.suite or "", "")
 
 
-def _document(outcomes: Sequence[Outcome], suite: str, started: str) -> str:
-    lines = ['<?xml version="1.0" encoding="UTF-8"?>', f"<testsuites{_totals('raggate', outcomes)}>"]
+def _document(outcomes: Sequence[Outcome], suite: str, started: str) -> Iterator[str]:
+    stamp = f" timestamp={quoteattr(plain(started))}" if started else ""
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n'
+    yield f"<testsuites{_Totals(outcomes).attributes('raggate')}>\n"
+    left = iter(outcomes)
     for group, members in groupby(outcomes, key=lambda outcome: outcome.group):
-        rows, name = [*members], plain(f"raggate {suite}: {group}")
-        stamp = f" timestamp={quoteattr(plain(started))}" if started else ""
-        skipped = sum(outcome.status == "skipped" for outcome in rows)
-        lines.append(f'  <testsuite{_totals(name, rows)} skipped="{skipped}"{stamp}>')
-        lines += [line for outcome in rows for line in _case(outcome, plain(f"raggate.{suite}.{group}"))]
-        lines.append("  </testsuite>")
-    return "\n".join([*lines, "</testsuites>"]) + "\n"
+        totals, name = _Totals(members), plain(f"raggate {suite}: {group}")
+        skipped = totals.count["skipped"]
+        yield f'  <testsuite{totals.attributes(name)} skipped="{skipped}"{stamp}>\n'
+        for outcome in islice(left, len(totals.seconds)):
+            yield from (f"{line}\n" for line in _case(outcome, plain(f"raggate.{suite}.{group}")))
+        yield "  </testsuite>\n"
+    yield "</testsuites>\n"
 
 
-def _totals(name: str, outcomes: Sequence[Outcome]) -> str:
-    count = Counter(outcome.status for outcome in outcomes)
-    time = fixed(sum(outcome.seconds for outcome in outcomes), 3)
-    numbers = f'tests="{len(outcomes)}" failures="{count["failed"]}" errors="{count["error"]}" time="{time}"'
-    return f" name={quoteattr(name)} {numbers}"
+class _Totals:
+    """How many outcomes end how, and the seconds of each."""
+
+    def __init__(self, outcomes: Iterable[Outcome]) -> None:
+        self.count, self.seconds = Counter[str](), array("d")
+        for outcome in outcomes:
+            self.count[outcome.status] += 1
+            self.seconds.append(outcome.seconds)
+
+    def attributes(self, name: str) -> str:
+        """Give them as the attributes of an element of this name."""
+        failures, errors = self.count["failed"], self.count["error"]
+        numbers = f'tests="{len(self.seconds)}" failures="{failures}" errors="{errors}"'
+        return f' name={quoteattr(name)} {numbers} time="{fixed(sum(self.seconds), 3)}"'
 
 
 def _case(outcome: Outcome, class_name: str) -> Iterator[str]:

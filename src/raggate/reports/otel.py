@@ -5,7 +5,8 @@ The event and its attributes are those of the GenAI semantic conventions; the fi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, islice
 from typing import Any
 
 from raggate.models.publication import RunFailure
@@ -20,20 +21,32 @@ PER_LINE = 500
 """Events of one line, so that no line outgrows what a collector takes at once."""
 
 
-def render(review: Review, _prefix: str = "") -> str:
-    """Render the verdict, and the gated metrics of each question in the trace that it was asked with."""
+def render(review: Review, _prefix: str = "") -> Iterator[str]:
+    """Render the verdict, and the gated metrics of each question in the trace that it was asked with, by lines."""
     run, verdict = review.run, review.verdict
     ended = milliseconds(run.started) + round(run.duration_s * 1000)
     resource = _resource(run.suite, run.run_id, run.provenance.raggate_version or "")
-    traces = {(item.result.mode, item.case.id): item.result.trace_id for item in run.results}
-    events = [_verdict(verdict.outcome, verdict.headline, ended)]
     metrics = _gated(review)
-    for case in review.scorecard.cases:
-        events += _scores(case, metrics.get(case.mode, ()), traces.get((case.mode, case.case_id)), ended)
-    return _document(resource, events)
+    scores = (_scores(case, metrics.get(case.mode, ()), trace_id, ended) for case, trace_id in _traced(review))
+    first = _verdict(verdict.outcome, verdict.headline, ended)
+    return _document(resource, chain([first], chain.from_iterable(scores)))
 
 
-def render_failure(failure: RunFailure, _prefix: str = "") -> str:
+def _traced(review: Review) -> Iterator[tuple[CaseScore, str | None]]:
+    """Give each question with the trace of its first answer, which mostly stands where its scores do."""
+    results = review.run.results
+    others: dict[tuple[str, str], str | None] | None = None
+    for place, case in enumerate(review.scorecard.cases):
+        result = results[place].result if place < len(results) else None
+        if result is not None and (result.mode, result.case_id) == (case.mode, case.case_id):
+            yield case, result.trace_id
+            continue
+        if others is None:
+            others = {(item.result.mode, item.case.id): item.result.trace_id for item in results}
+        yield case, others.get((case.mode, case.case_id))
+
+
+def render_failure(failure: RunFailure, _prefix: str = "") -> Iterator[str]:
     """Render that there is no verdict, as an event with an error."""
     event = _verdict(failure.label, failure.message, NO_TIME)
     event["attributes"].append(_attribute("error.type", failure.label.replace(" ", "-")))
@@ -84,9 +97,8 @@ def _resource(suite: str, run_id: str, version: str) -> dict[str, Any]:
     return {"attributes": [_attribute(key, plain(value)) for key, value in values.items() if value]}
 
 
-def _document(resource: dict[str, Any], events: Sequence[dict[str, Any]]) -> str:
-    lines = []
-    for start in range(0, len(events), PER_LINE):
-        logs = {"scope": {"name": "raggate"}, "logRecords": events[start : start + PER_LINE]}
-        lines.append(dump_line({"resourceLogs": [{"resource": resource, "scopeLogs": [logs]}]}).decode())
-    return "".join(lines)
+def _document(resource: dict[str, Any], events: Iterable[dict[str, Any]]) -> Iterator[str]:
+    left = iter(events)
+    while records := list(islice(left, PER_LINE)):
+        logs = {"scope": {"name": "raggate"}, "logRecords": records}
+        yield dump_line({"resourceLogs": [{"resource": resource, "scopeLogs": [logs]}]}).decode()

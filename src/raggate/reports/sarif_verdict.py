@@ -54,8 +54,10 @@ def _notification(level: str, text: str) -> dict[str, Any]:
 
 def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
     config = review.run.config
-    lines = {case.id: case.line for case in review.run.golden.cases}
-    for flip in lost_flips(review):
+    lost = [*lost_flips(review)]
+    names = {flip.case_id for flip in lost}
+    lines = {case.id: case.line for case in review.run.golden.cases if case.id in names}
+    for flip in lost:
         line = lines.get(flip.case_id, 0)
         if not isinstance(config, Config) or line < 1:
             continue

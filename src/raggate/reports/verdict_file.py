@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from raggate.models.cause import Cause, Diagnosis
@@ -14,7 +15,7 @@ from raggate.reports.parts import formatting, judging
 from raggate.scoring.repeats import Repeated
 from raggate.text.dataclass_fields import as_dict
 from raggate.text.escape import plain
-from raggate.text.jsonio import dumps
+from raggate.text.jsonio import pieces
 from raggate.text.numbers import rounded, rounded_or_none
 
 SCHEMA = "raggate/verdict/1"
@@ -26,8 +27,8 @@ _OPTIONAL = frozenset(("trace_id", "values"))
 _SCORES = ("final", "vector", "lexical")
 
 
-def render(review: Review) -> str:
-    """Serialise the verdict, its reasons, the judged rows and the flipped questions."""
+def render(review: Review) -> Iterator[str]:
+    """Serialise the verdict, its reasons, the judged rows and the flipped questions, piece by piece."""
     verdict, comparison = review.verdict, review.comparison
     baseline = comparison.baseline
     repeated = Repeated.of(review.scorecard.fingerprint)
@@ -48,9 +49,9 @@ def render(review: Review) -> str:
         "policy": verdict.evidence.policy if verdict.evidence is not None else "",
         "tests": [_test(test) for test in verdict.evidence.tests] if verdict.evidence is not None else [],
         "metrics": [_row(row) for row in verdict.rows if row.gated or row.status in {"no baseline", "advisory"}],
-        "flips": [_flip(flip) for flip in comparison.flips],
-        "fallen": [_flip(flip) for flip in review.fallen],
-        "misses": [_flip(flip) for flip in review.misses],
+        "flips": map(_flip, comparison.flips),
+        "fallen": map(_flip, review.fallen),
+        "misses": map(_flip, review.misses),
         "reach": [{**as_dict(reach), "why": _line(reach.why)} for reach in comparison.reach],
         "diagnosis": None if review.diagnosis is None else _diagnosis(review.diagnosis),
         "promotion_needs_permission": [_line(reason.message) for reason in review.lowers],
@@ -69,7 +70,7 @@ def render(review: Review) -> str:
         "hint": "",
         "log": [plain(line) for line in review.run.log],
     }
-    return dumps(value, pretty=True).decode()
+    return pieces(value)
 
 
 def _part(part: Selection) -> dict[str, Any]:

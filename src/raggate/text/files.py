@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -74,8 +74,8 @@ def special(path: Path) -> str:
     return {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}.get(stat.S_IFMT(mode), "a device")
 
 
-def write_file(path: Path, data: bytes) -> None:
-    """Write a file whole or not at all.
+def write_file(path: Path, data: bytes | Iterable[bytes]) -> None:
+    """Write a file whole or not at all; `data` may come in pieces.
 
     Raises:
         UsageError: when it cannot be written.

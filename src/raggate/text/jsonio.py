@@ -6,7 +6,7 @@ Every command loads this module, most to say `--help` or an error, so what it ne
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,40 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
         options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
     data = orjson.dumps(value, option=options)
     return printable(data.decode()).encode() if pretty else data
+
+
+def pieces(value: object, margin: str = "") -> Iterator[str]:
+    """Write what `dumps` with `pretty` does, piece by piece; each iterator in it becomes a list that is never whole.
+
+    Args:
+        value: what is written; iterators may stand in it, and in objects within it.
+        margin: what stands before each further line.
+
+    Raises:
+        TypeError: as `dumps`.
+    """
+    if isinstance(value, Mapping) and any(isinstance(part, Mapping | Iterator) for part in value.values()):
+        parts = (f"{_block(key, '')}: " for key in sorted(value))
+        yield from _enclosed("{}", zip(parts, (value[key] for key in sorted(value)), strict=True), margin)
+    elif isinstance(value, Iterator):
+        yield from _enclosed("[]", (("", part) for part in value), margin)
+    else:
+        yield _block(value, margin)
+    if not margin:
+        yield "\n"
+
+
+def _enclosed(ends: str, parts: Iterable[tuple[str, object]], margin: str) -> Iterator[str]:
+    inner, before = f"{margin}  ", ends[0]
+    for name, part in parts:
+        yield f"{before}\n{inner}{name}"
+        yield from pieces(part, inner)
+        before = ","
+    yield ends if before == ends[0] else f"\n{margin}{ends[1]}"
+
+
+def _block(value: object, margin: str) -> str:
+    return dumps(value, pretty=True).decode().removesuffix("\n").replace("\n", f"\n{margin}")
 
 
 def written(value: object) -> object:

@@ -12,7 +12,7 @@ from raggate.models.publication import RunFailure
 from raggate.pipeline.report_places import refusals
 from raggate.reports.formats import FORMATS
 
-REPORT = FORMATS["junit"].of_failure(RunFailure.of(UsageError("x"), "notes", run_id=""), "")
+REPORT = "".join(FORMATS["junit"].of_failure(RunFailure.of(UsageError("x"), "notes", run_id=""), ""))
 
 
 @pytest.fixture

@@ -57,7 +57,7 @@ def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
     assert (value["verdict"], value["exit_code"]) == (kind.label, int(kind.exit_code))
     assert value["reasons"] == [{"code": kind.label.replace(" ", "-"), "message": "it broke"}]
     assert value["hint"] == "Mend it."
-    verdict = json.loads(verdict_file.render(passing()))
+    verdict = json.loads("".join(verdict_file.render(passing())))
     assert set(value) == set(verdict)
     assert set(value["golden_changes"]) == set(verdict["golden_changes"])
 

@@ -22,6 +22,7 @@ from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.parts.outcomes import of_review
+from raggate.text import long_sequence
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
 from tables import each_row
 from tries import tried
@@ -102,6 +103,12 @@ def attributes(record: dict[str, Any]) -> dict[str, Any]:
     return {key: next(iter(value.values())) for key, value in values.items()}
 
 
+def report(name: str, of: Review | RunFailure, prefix: str = "") -> str:
+    """Write a report of a verdict, or of a run without one."""
+    form = FORMATS[name]
+    return "".join(form.of_review(of, prefix) if isinstance(of, Review) else form.of_failure(of, prefix))
+
+
 def check(name: str, text: str) -> None:
     """Hold a report to the schema of its format; it is known as one, and nothing in it acts in a terminal or a log."""
     assert is_report(text.encode())
@@ -132,14 +139,14 @@ def with_lines(shown: Review) -> Review:
 @each_row("kind", [*REVIEWS, *BESIDE, "hostile-everywhere"])
 def test_every_verdict_in_every_format(name: str, kind: str) -> None:
     """Each report of each verdict follows its schema."""
-    check(name, FORMATS[name].of_review(of_all(kind), "suites/"))
+    check(name, report(name, of_all(kind), "suites/"))
 
 
 @each_row("name", FORMATS)
 @each_row("error", ENDS)
 def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
     """Without a verdict each report follows its schema too, and none of them is green."""
-    text = FORMATS[name].of_failure(RunFailure.of(error, "notes", run_id="r"), "")
+    text = report(name, RunFailure.of(error, "notes", run_id="r"))
     check(name, text)
     if name == "junit":
         assert junit(text).attrib["errors"] == "1"
@@ -154,12 +161,29 @@ def test_every_end_without_a_verdict(name: str, error: CannotTell) -> None:
 def test_red_just_where_the_verdict_is(kind: str) -> None:
     """A failure stands in JUnit and CTRF where the verdict is no pass, and nowhere else."""
     shown = review(kind)
-    root = junit(FORMATS["junit"].of_review(shown, ""))
-    summary = json.loads(FORMATS["ctrf"].of_review(shown, ""))["results"]["summary"]
+    root = junit(report("junit", shown))
+    summary = json.loads(report("ctrf", shown))["results"]["summary"]
     failures = int(root.attrib["failures"]) + int(root.attrib["errors"])
     assert (failures > 0) == (shown.verdict.exit_code != 0)
     assert summary["failed"] == failures
     assert summary["tests"] == int(root.attrib["tests"]) == summary["passed"] + summary["failed"] + summary["skipped"]
+
+
+@each_row(
+    ("name", "mark"),
+    [("junit", "<testcase"), ("ctrf", '"rawStatus"'), ("otel", "gen_ai.evaluation.score.label"), ("json", '"case_id"')],
+)
+def test_many_questions(monkeypatch: pytest.MonkeyPatch, name: str, mark: str) -> None:
+    """What grows with the number of questions comes in pieces, is the same of a run on disk, and in any order."""
+    shown = review("regression")
+    whole = report(name, shown)
+    pieces = FORMATS[name].of_review(shown, "")
+    assert max(piece.count(mark) for piece in pieces) == 1
+    monkeypatch.setattr(long_sequence, "FEW", 2)
+    assert report(name, shown) == whole
+    if name == "otel":
+        # scores that stand elsewhere than their answers have the traces of these all the same
+        assert report(name, replace(shown, run=replace(shown.run, results=shown.run.results[::-1]))) == whole
 
 
 @given(TEXT)
@@ -169,16 +193,16 @@ def test_foreign_text(text: str) -> None:
     """Wherever foreign text stands, every report keeps its shape and says nothing that acts."""
     hostile = foreign(text)
     failed = RunFailure.of(UsageError([text, text], hint=text, log=(text,)), text, run_id=text)
-    for name, form in FORMATS.items():
+    for name in FORMATS:
         if name != "json":
-            check(name, form.of_review(hostile, ""))
-            check(name, form.of_failure(failed, ""))
+            check(name, report(name, hostile))
+            check(name, report(name, failed))
 
 
 def test_questions_of_a_regression() -> None:
     """Those that broke fail with ranks and cause, the others pass with their rank."""
     shown = review("regression")
-    by_name = {case.attrib["name"]: case for case in junit(FORMATS["junit"].of_review(shown, "")).iter("testcase")}
+    by_name = {case.attrib["name"]: case for case in junit(report("junit", shown)).iter("testcase")}
     broke = {flip.case_id for flip in shown.comparison.flips if flip.kind == "broke"}
     failed = {name.partition(":")[0] for name, case in by_name.items() if case.find("failure") is not None}
     assert broke <= failed
@@ -201,7 +225,7 @@ def test_a_question_without_an_answer_is_skipped() -> None:
 def test_a_place_in_code_scanning() -> None:
     """A question that broke stands at its line of the golden set, and its note is a related place."""
     shown = with_lines(review("placed"))
-    (run,) = json.loads(FORMATS["sarif"].of_review(shown, "gates/"))["runs"]
+    (run,) = json.loads(report("sarif", shown, "gates/"))["runs"]
     config, flip = shown.run.config, shown.comparison.flips[0]
     line = next(case.line for case in shown.run.golden.cases if case.id == flip.case_id)
     place = {"uri": f"gates/{config.golden}"}  # type: ignore[union-attr]
@@ -218,7 +242,7 @@ def test_a_part_closes_no_alert() -> None:
     shown = with_lines(review("regression"))
     part = Selection(asked=tuple(case.id for case in shown.run.golden.cases[:5]), of=99, words="", early=True)
     for selection, whole in ((None, True), (part, False)):
-        text = FORMATS["sarif"].of_review(replace(shown, run=replace(shown.run, selection=selection)), "")
+        text = report("sarif", replace(shown, run=replace(shown.run, selection=selection)))
         (run,) = json.loads(text)["runs"]
         assert run["results"]
         assert run["invocations"][0]["executionSuccessful"] is whole
@@ -229,7 +253,7 @@ def test_scores_belong_to_traces() -> None:
     shown = review("regression")
     trace = "4bf92f3577b34da6a3ce929d0e0e4736"
     results = tuple(replace(item, result=replace(item.result, trace_id=trace)) for item in shown.run.results)
-    first, *scores = otel(FORMATS["otel"].of_review(replace(shown, run=replace(shown.run, results=results)), ""))
+    first, *scores = otel(report("otel", replace(shown, run=replace(shown.run, results=results))))
     assert attributes(first)["gen_ai.evaluation.score.label"] == "regression"
     assert "traceId" not in first
     assert {score["traceId"] for score in scores} == {trace}
@@ -247,7 +271,7 @@ def test_times_of_a_run() -> None:
     """CTRF tells when the run began and ended, in milliseconds since 1970."""
     shown = review("pass")
     run = replace(shown.run, started="2026-01-02T03:04:05Z", duration_s=1.5)
-    summary = json.loads(FORMATS["ctrf"].of_review(replace(shown, run=run), ""))["results"]["summary"]
+    summary = json.loads(report("ctrf", replace(shown, run=run)))["results"]["summary"]
     assert (summary["start"], summary["stop"]) == (1767323045000, 1767323046500)
 
 
@@ -258,10 +282,10 @@ def test_the_names_of_the_option() -> None:
 
 def test_the_schemas_refuse() -> None:
     """The instruments of this page refuse what is wrong, so that their silence means something."""
-    document = json.loads(FORMATS["ctrf"].of_review(review("pass"), ""))
+    document = json.loads(report("ctrf", review("pass")))
     document["results"]["tests"][0]["status"] = "error"
     assert not CTRF.is_valid(document)
-    broken = FORMATS["junit"].of_review(review("pass"), "").replace('failures="0"', 'failures="1"', 1)
+    broken = report("junit", review("pass")).replace('failures="0"', 'failures="1"', 1)
     with pytest.raises(AssertionError):
         junit(broken)
     assert make_failure().kind == "timeout"

@@ -102,12 +102,12 @@ def test_a_run_without_judges_says_nothing_of_them() -> None:
     assert judging.sentences(run) == []
     assert judging.section(run).variants == ()
     review = passing()
-    assert "judging" not in json.loads(verdict_file.render(replace(review, run=run)))
+    assert "judging" not in json.loads("".join(verdict_file.render(replace(review, run=run))))
 
 
 def test_programs_get_it_all() -> None:
     """verdict.json holds the summary and what was spent, with the seed's names of the spot check."""
-    stored = json.loads(verdict_file.render(replace(passing(), run=judged())))["judging"]
+    stored = json.loads("".join(verdict_file.render(replace(passing(), run=judged()))))["judging"]
     assert stored["spot_check"] == {"disagreement_rate": 0.1, "spot_check_n": 20, "by": "second"}
     assert stored["scores"]["groundedness"]["judged"] == 10
     assert stored["canary"]["scores"]["groundedness"]["kappa"] == 0.8

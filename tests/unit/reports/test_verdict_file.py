@@ -23,7 +23,7 @@ from tables import each_row
 
 def rendered(review: Review) -> Any:
     """Give the file as a JSON value, read strictly."""
-    return json.loads(verdict_file.render(review), parse_constant=pytest.fail)
+    return json.loads("".join(verdict_file.render(review)), parse_constant=pytest.fail)
 
 
 @pytest.mark.parametrize("name", ["pass", "regression"])
@@ -35,8 +35,8 @@ def test_file(name: str, snapshot: SnapshotAssertion) -> None:
 @each_row("name", REVIEWS)
 def test_same_review_same_bytes(name: str) -> None:
     """Two renderings of the same review are the same, with sorted keys and a final newline."""
-    text = verdict_file.render(REVIEWS[name]())
-    assert text == verdict_file.render(REVIEWS[name]())
+    text = "".join(verdict_file.render(REVIEWS[name]()))
+    assert text == "".join(verdict_file.render(REVIEWS[name]()))
     assert text == json.dumps(json.loads(text), indent=2, sort_keys=True, ensure_ascii=False) + "\n"
 
 
@@ -107,7 +107,7 @@ def test_hostile_text_is_data() -> None:
     value = rendered(hostile())
     assert {flip["question"] for flip in value["flips"]} == {HOSTILE}
     assert value["suite"] == HOSTILE
-    assert "\x1b" not in verdict_file.render(hostile())
+    assert "\x1b" not in "".join(verdict_file.render(hostile()))
 
 
 def test_log_and_files_not_used() -> None:

@@ -14,6 +14,7 @@ from hypothesis import example, given, strategies as st
 
 from raggate.text import jsonio
 from tables import each_row
+from tries import tried
 
 
 def test_dumps_is_byte_stable() -> None:
@@ -24,6 +25,24 @@ def test_dumps_is_byte_stable() -> None:
         == b'{"a":[1.5,null],"b":1}'
     )
     assert jsonio.dumps({"b": 1, "a": 2}, pretty=True) == b'{\n  "a": 2,\n  "b": 1\n}\n'
+
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), VALUES, max_size=4), st.lists(VALUES, max_size=3))
+@example({}, [])
+@example({"##[": "##[\u202e\n"}, [{}, [], {"a": {"b": []}}])
+@tried(100)
+def test_pieces_are_those_of_the_whole(value: dict[str, object], rows: list[object]) -> None:
+    """What is written in pieces is what `dumps` writes, and each iterator in it is a list."""
+    whole = {"rows": rows, "in": {**value, "rows": rows}, **value}
+    pieces = {"rows": iter(rows), "in": {**value, "rows": iter(rows)}, **value}
+    assert "".join(jsonio.pieces(pieces)).encode() == jsonio.dumps(whole, pretty=True)
 
 
 def test_dumps_writes_nan_as_null() -> None:
