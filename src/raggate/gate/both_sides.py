@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from raggate.gate.by_question import Key
-from raggate.gate.flips import may_flip
-from raggate.gate.paired_rows import Pair, PairedCases
+from raggate.gate.flips import MovedCases
+from raggate.gate.paired_rows import PairedCases
 from raggate.gate.stand_ins import uncompared
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta
@@ -37,10 +37,10 @@ class Sides:
     def __init__(
         self, scorecard: Scorecard, baseline: Baseline, *, flip_at: int, waived: AbstractSet[Key] = frozenset()
     ) -> None:
-        self.moved: list[Pair] = []
+        self.moved = MovedCases(flip_at)
         self.refiled: set[str] = set()
         self.released: set[str] = set()
-        self._scorecard, self._baseline, self._flip_at, self._waived = scorecard, baseline, flip_at, waived
+        self._scorecard, self._baseline, self._waived = scorecard, baseline, waived
         self._rows = [*all_rows(scorecard, baseline)]
         self._metrics = [*dict.fromkeys(metric for _, _, metric, _ in self._rows)]
         self._paired = {mode: PairedCases((), self._metrics) for mode in dict.fromkeys(row[0] for row in self._rows)}
@@ -77,8 +77,7 @@ class Sides:
                     self._others.setdefault((new.mode, name), []).append((old, new))
 
     def _note(self, old: CaseScore, new: CaseScore) -> None:
-        if may_flip(old, new, self._flip_at):
-            self.moved.append((old, new))
+        self.moved.append((old, new))
         if self._baseline.unfiled:
             return
         if old.slices != new.slices and set(old.slices) != set(new.slices):

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
+from raggate.gate.by_question import Key, by_question
 from raggate.gate.causes.asked import Asked
 from raggate.gate.causes.cause_evidence import cause_evidence
 from raggate.gate.causes.cause_wording import sentence
@@ -25,10 +26,16 @@ from raggate.models.metric_names import (
     family,
 )
 from raggate.models.run import LabelledResult, Run
+from raggate.models.score_packing import PAIRS, SCORES
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard, mostly
 from raggate.models.verdict import GatedMetric, Verdict
 from raggate.scoring.first_answers import first_answers
 from raggate.scoring.metrics import METRICS
+from raggate.text.keyed_sequence import KeyedSequence
+from raggate.text.long_sequence import LongSequence
+
+Pair = tuple[CaseScore, CaseScore]
+"""A case before and now."""
 
 NO_EVIDENCE = CauseEvidence()
 """Nothing is known beside a question's own answer."""
@@ -36,7 +43,7 @@ NO_EVIDENCE = CauseEvidence()
 
 def find_flips(
     run: Run,
-    pairs: Iterable[tuple[CaseScore, CaseScore]],
+    pairs: Iterable[Pair],
     flip_at: int,
     evidence: CauseEvidence = NO_EVIDENCE,
     scores: Sequence[CaseScore] = (),
@@ -54,20 +61,34 @@ def find_flips(
         evidence: what causes are looked for in.
         scores: all of the run, by which answers are looked up.
     """
-    moved = {(new.mode, new.case_id): (old, new) for old, new in pairs if may_flip(old, new, flip_at)}
+    moved = pairs if isinstance(pairs, MovedCases) else MovedCases(flip_at, pairs)
     flips = []
-    for item in first_answers(run, moved, scores):
+    for item in first_answers(run, {(new.mode, new.case_id) for _, new in moved}, scores):
         failure = item.result.failure
         left = run.stopped is not None and failure is not None and failure.kind == "aborted"
-        flip = None if left else _flip(*moved[item.result.mode, item.case.id], item, flip_at, evidence)
+        pair = moved.named(f"{item.result.mode} {item.case.id}")
+        flip = None if left else _flip(*pair, item, flip_at, evidence)
         if flip is not None:
             flips.append(flip)
     return tuple(sorted(flips, key=_order))
 
 
-def may_flip(old: CaseScore, new: CaseScore, flip_at: int) -> bool:
-    """Say whether anything moved by which a question may flip: the others are not looked up."""
-    return any(was != now for was, now in zip(_standing(old, flip_at), _standing(new, flip_at), strict=True))
+class MovedCases(KeyedSequence[Pair]):
+    """The cases of which something moved by which they may flip, each with its past: the others are not looked up.
+
+    Args:
+        flip_at: rank within which a question counts as found.
+        pairs: what is looked through to begin with.
+    """
+
+    def __init__(self, flip_at: int, pairs: Iterable[Pair] = ()) -> None:
+        self._flip_at = flip_at
+        super().__init__(PAIRS, lambda pair: f"{pair[1].mode} {pair[1].case_id}", pairs)
+
+    def append(self, item: Pair) -> None:
+        """Add a case, if it may have flipped."""
+        if _standing(item[0], self._flip_at) != _standing(item[1], self._flip_at):
+            super().append(item)
 
 
 def _standing(case: CaseScore, flip_at: int) -> tuple[bool, ...]:
@@ -102,7 +123,8 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     metrics = {**_worse(decided.rows), **decided.fell, **decided.missed}
     metrics = {key: metric for key, metric in metrics.items() if key not in broken}
     before, now = (_of_questions(side, metrics) for side in (comparison.baseline.scorecard, comparison.scorecard))
-    answers = _several_answers(run, {key for key in decided.missed if key in now and now[key].answers})
+    several = {key for key in decided.missed if (case := now.get(key)) is not None and case.answers}
+    answers = _several_answers(run, several)
     flips = []
     for item in first_answers(run, metrics, comparison.scorecard.cases):
         key = (item.result.mode, item.case.id)
@@ -123,7 +145,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
         )
         flip = _described("missed" if key in decided.missed else "fell", asked)
         flip = replace(flip, values=_values(same, own, metrics[key]))
-        if key not in before:
+        if old is None:
             flip = replace(flip, since="added")
         elif item.case.id in relabelled:
             flip = replace(flip, since="relabelled", before=_rank(old, metrics[key]))
@@ -131,12 +153,12 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     return tuple(sorted(flips, key=lambda flip: (not flip.must_pass, not decided.is_red(flip), *_depth(flip))))
 
 
-def _of_questions(side: Scorecard, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], CaseScore]:
-    return {key: case for case in side.cases if (key := (case.mode, case.case_id)) in wanted}
+def _of_questions(side: Scorecard, wanted: Collection[Key]) -> Mapping[Key, CaseScore]:
+    return by_question(LongSequence(SCORES, (case for case in side.cases if (case.mode, case.case_id) in wanted)))
 
 
-def _several_answers(run: Run, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], list[LabelledResult]]:
-    answers: dict[tuple[str, str], list[LabelledResult]] = {key: [] for key in wanted}
+def _several_answers(run: Run, wanted: Collection[Key]) -> dict[Key, list[LabelledResult]]:
+    answers: dict[Key, list[LabelledResult]] = {key: [] for key in wanted}
     for item in run.answers if wanted else ():
         if (key := (item.result.mode, item.case.id)) in answers:
             answers[key].append(item)
@@ -171,9 +193,9 @@ def _values(before: CaseScore | None, now: CaseScore, metric: str) -> tuple[floa
     return None if old is None or new is None else (old, new)
 
 
-def _worse(rows: Sequence[GatedMetric]) -> dict[tuple[str, str], str]:
+def _worse(rows: Sequence[GatedMetric]) -> dict[Key, str]:
     """Name the cases that got worse in a gated metric, by mode and case id, each with the first such metric."""
-    metrics: dict[tuple[str, str], str] = {}
+    metrics: dict[Key, str] = {}
     for row in rows:
         if row.gated and row.delta.slice == OVERALL:
             for case in sorted(row.delta.fell):

@@ -15,7 +15,7 @@ from raggate.models.golden import Support
 from raggate.models.reach import Reach
 from raggate.models.run import LabelledResult, Run
 from raggate.text.anchors import covers, elements, is_end_of
-from raggate.text.long_sequence import Chosen
+from raggate.text.long_sequence import Chosen, those
 from raggate.text.quote import quoted
 from raggate.text.titles import rule, same_letters
 
@@ -68,8 +68,8 @@ class _Steps:
         lost, why = len(before) - len(after), ""
         if lost and 2 * lost >= len(before):
             kept = set(after)
-            left = [self._run.results[place] for place in before if place not in kept]
-            why = find(left, Chosen(self._run.results, self.asked))
+            left = array("I", (place for place in before if place not in kept))
+            why = find(Chosen(self._run.results, left), Chosen(self._run.results, self.asked))
         return Reach(
             mode=mode,
             questions=len(self.asked),
@@ -109,13 +109,13 @@ def _most(cases: Collection[object], of: Collection[object]) -> bool:
 
 
 def _why_no_note(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
-    failed = [item for item in left if item.result.response is None]
+    failed = those(left, lambda item: item.result.response is None)
     if _most(failed, left):
         failure = failed[0].result.failure
         which = "the calls failed" if len(failed) == len(items) else "most of the other calls failed"
         return f"{which}: {failure.message}" if failure is not None else ""
-    answered = [item for item in left if item.result.response is not None]
-    empty = [item for item in answered if not ranked(item)]
+    answered = those(left, lambda item: item.result.response is not None)
+    empty = those(answered, lambda item: not ranked(item))
     if _most(empty, left):
         return "nothing comes back at all" if len(empty) == len(items) else "nothing comes back for most of the others"
     if len(failed) + len(empty) == len(left):
@@ -170,13 +170,12 @@ def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResu
             "the API returns no heading_path: let it return the headings above each chunk, or leave heading_path "
             "out of the golden set, and whole notes count"
         )
-    nearest = [next(filter(_told_otherwise, _of_note(item)), None) for item in left]
-    stages = [stage for stage in nearest if stage is not None]
-    apart = unsplit((place[2].heading_path, [elements(support.heading_path or "")]) for _, support, place in stages)
-    if not _most(stages, left):
+    nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
+    told = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
+    apart = unsplit((returned, [elements(gold)]) for gold, returned in told)
+    if not _most(told, left):
         return "other sections of these notes come back, or the API writes their headings differently"
-    _, support, (_, _, chunk) = stages[0]
-    return (apart or "the API writes headings differently") + _example(support.heading_path or "", chunk.heading_path)
+    return (apart or "the API writes headings differently") + _example(*told[0])
 
 
 def _told_otherwise(stage: Stage) -> bool:
@@ -193,14 +192,14 @@ def _told_otherwise(stage: Stage) -> bool:
 def _why_no_match(left: Sequence[LabelledResult], items: Sequence[LabelledResult]) -> str:
     if not any(chunk.text.strip() for item in items for _, _, chunk in ranked(item)):
         return "the API returns no text that could contain the snippets of the golden set"
-    if _most([item for item in left if any(map(_without_text, _of_section(item)))], left):
+    textless = those(left, _textless)
+    if _most(textless, left):
         return "these chunks come back without text"
     return "the text of these chunks does not contain the snippets of the golden set"
 
 
-def _without_text(stage: Stage) -> bool:
-    item, _, (_, position, _) = stage
-    return position in item.labels.empty
+def _textless(item: LabelledResult) -> bool:
+    return any(position in item.labels.empty for _, _, (_, position, _) in _of_section(item))
 
 
 def _example(wanted: str, returned: str) -> str:

@@ -47,8 +47,20 @@ def _score_in(values: list[Any]) -> CaseScore:
     return _SCORE.made(values)
 
 
+# what is read below this process wrote, into a file that only it has
+def _pair_in(data: bytes) -> tuple[CaseScore, CaseScore]:
+    old, new = marshal.loads(data)  # noqa: S302
+    return _score_in(old), _score_in(new)
+
+
 SCORES: Packing[CaseScore] = Packing(
     lambda score: marshal.dumps(_score_out(score)),
-    lambda data: _score_in(marshal.loads(data)),  # noqa: S302 - what this process wrote, into a file that only it has
+    lambda data: _score_in(marshal.loads(data)),  # noqa: S302
 )
 """The scores of one question in one mode."""
+
+PAIRS: Packing[tuple[CaseScore, CaseScore]] = Packing(
+    lambda pair: marshal.dumps(tuple(map(_score_out, pair))),
+    _pair_in,
+)
+"""Those of a question before and now."""

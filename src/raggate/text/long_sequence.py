@@ -151,6 +151,11 @@ class Chosen(Sequence[T]):
     __hash__ = None  # type: ignore[assignment]
 
 
+def those(items: Sequence[T], keep: Callable[[T], object]) -> Sequence[T]:
+    """Give the items that are to be kept, by their places: none of them is held for it."""
+    return Chosen(items, array("Q", (place for place, item in enumerate(items) if keep(item))))
+
+
 def _equal(items: Sequence[Any], other: object) -> bool:
     if not isinstance(other, Sequence) or isinstance(other, str) or len(items) != len(other):
         return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import fields, replace
 
 from raggate.models.metric_values import CompactValues, compact
-from raggate.models.score_packing import SCORES
+from raggate.models.score_packing import PAIRS, SCORES
 from raggate.models.scorecard import CaseScore, ListEntry
 
 ENTRY = ListEntry("0a", "0b", 0.5, -1e308, 0.0, (0, 2))
@@ -32,6 +32,12 @@ def test_comes_back_equal() -> None:
     assert isinstance(again.values, CompactValues)
     assert list(again.values) == list(SCORE.values)
     assert (type(again.entries), type(again.answers[0].values)) == (tuple, dict)
+
+
+def test_a_pair_comes_back_equal() -> None:
+    """The scores of a question before and now come back as two."""
+    now = replace(SCORE, rank=None, answers=())
+    assert PAIRS.unpack(PAIRS.pack((SCORE, now))) == (SCORE, now)
 
 
 def test_values_of_other_kinds_keep_their_order() -> None:

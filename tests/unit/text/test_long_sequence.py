@@ -105,6 +105,14 @@ def test_a_full_disk_names_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     assert (error.value.errno, error.value.filename) == (errno.ENOSPC, "/there")
 
 
+def test_those_that_are_kept() -> None:
+    """Items are chosen by what they are, again of those that were chosen, and stand in their order."""
+    items = LongSequence(PAIRS, pairs(9))
+    odd = long_sequence.those(items, lambda item: item[1] % 2)
+    assert odd == [item for item in pairs(9) if item[1] % 2]
+    assert long_sequence.those(odd, lambda item: item[1] > 4) == [item for item in pairs(9) if item[1] in {5, 7}]
+
+
 def test_items_that_are_made_on_the_way_are_taken_one_by_one() -> None:
     """A sequence begins with whatever gives items."""
 
