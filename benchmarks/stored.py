@@ -19,6 +19,7 @@ from typing import Any
 
 from benchmarks.scale import RAGGATE, cost, make, serving
 
+from raggate.inputs import golden
 from raggate.text.jsonio import dumps
 
 ASKED = 2000
@@ -39,15 +40,22 @@ def first_run(folder: Path) -> Path:
 def many(run: Path, place: Path, questions: int, *, worse: bool) -> Path:
     """Write a run directory of so many questions."""
     place.mkdir(parents=True)
-    (place / "config.json").write_bytes((run / "config.json").read_bytes())
     with (place / "golden.jsonl").open("wb") as file:
         file.writelines(_cases((run / "golden.jsonl").read_text(encoding="utf-8").splitlines(), questions))
+    config = json.loads((run / "config.json").read_bytes())
+    config["golden"]["hash"] = config["fingerprint"]["golden"] = _hash(place / "golden.jsonl")
+    (place / "config.json").write_bytes(dumps(config, pretty=True))
     with gzip.open(run / "results.jsonl.gz") as packed:
         rows = [json.loads(line) for line in packed]
     with gzip.GzipFile(place / "results.jsonl.gz", "wb", compresslevel=1, mtime=0) as file:
         for line in _rows(rows, questions, worse=worse):
             file.write(line)
     return place
+
+
+def _hash(questions: Path) -> str:
+    with questions.open("rb") as file:
+        return golden.load(file, questions.name).hash
 
 
 def _cases(lines: list[str], questions: int) -> Iterator[bytes]:
