@@ -195,7 +195,7 @@ def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project,
     process = preloaded.start(at=promoted.root, environment={**os.environ}, code=INTERRUPTED_WHEN_ASKED)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert f"interrupted after {count} of {count} questions" in err
+    assert f"raggate: interrupted after {count} of {count} questions" in err
     assert promoted.verdict()["verdict"] == "interrupted"
     assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == count
 

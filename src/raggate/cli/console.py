@@ -237,7 +237,9 @@ def _say_answer(result: Result) -> None:
 def say_error(error: RaggateError, fence: Fence = nullcontext) -> None:
     """Print an error with its hint and the API's last log lines, all of it harmless for a CI log."""
     for number, line in enumerate(error.lines):
-        prefix = f"raggate: {error.label}: " if number == 0 else "  "
+        # an interruption begins with the word that it is called by
+        label = "" if line.startswith(error.label) else f"{error.label}: "
+        prefix = f"raggate: {label}" if number == 0 else "  "
         click.echo(prefix + log_line(line, limit=1500), err=True)
     _say_log(error.log, fence)
     if error.hint:
