@@ -18,7 +18,6 @@ from raggate.models.answer import Answer
 from raggate.text import clock, dates
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import written
 from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
@@ -307,6 +306,7 @@ def _ago(days: float) -> str:
 
 def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
     from raggate.models.scorecard import OVERALL
+    from raggate.reports.parts import figures
 
     for mode, parts in baseline.scorecard.slices.items():
         for name in sorted(parts, key=lambda name: (name != OVERALL, name)):
@@ -317,17 +317,20 @@ def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
                 if value.n or name == OVERALL:
                     # a metrics file of another system need not tell over how many cases a mean is
                     cases = value.n or ("?" if value.value is not None else 0)
-                    yield f"  {log_line(metric):32}{written(value.value):>8}  n={cases}"
+                    yield f"  {log_line(metric):32}{figures.value(metric, value):>8}  n={cases}"
 
 
 def _accepted(baseline: Baseline) -> Iterator[str]:
+    from raggate.reports.parts import figures
+
     for mode, metrics in baseline.accepted.items():
         yield f"\n{log_line(mode)}, accepted values (ratchet)"
         for metric, entry in metrics.items():
             since = f" since {log_line(entry.since)}" if entry.since else ""
-            yield f"  {log_line(metric):32}best {written(entry.best)}{since}, drops {written(entry.drops)}"
+            best, drops = figures.amount(metric, entry.best), figures.distance(metric, entry.drops)
+            yield f"  {log_line(metric):32}best {best}{since}, drops {drops}"
             for event, low in (("lowered", entry.lowered), ("moved", entry.moved)):
                 if low is not None:
                     by = f" by {log_line(low.by, limit=100)}" if low.by else ""
                     why = f": {log_line(low.reason, limit=500)}" if low.reason else ""
-                    yield f"    {event} on {log_line(low.on)}{by}, {written(low.before)} → {written(low.after)}{why}"
+                    yield f"    {event} on {log_line(low.on)}{by}, {figures.both(metric, low.before, low.after)}{why}"

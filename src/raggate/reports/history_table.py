@@ -9,7 +9,7 @@ from typing import Literal
 
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
-from raggate.reports.parts import formatting, markup
+from raggate.reports.parts import figures, markup
 from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
 from raggate.text.escape import log_line, plain
 
@@ -231,7 +231,7 @@ def _cell(revision: Revision, column: Column, marked: dict[str, Mark]) -> str:
     value = value_of(revision, column)
     if value is None:
         return "– "
-    return f"{formatting.figure(value, binary=False)}{marked.get(revision.commit) or ' '}"
+    return f"{figures.value(column.metric, value)}{marked.get(revision.commit) or ' '}"
 
 
 def _width(block: Collection[_Cells]) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
@@ -18,7 +18,7 @@ from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf1
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.reports.parts.opened import CHECKS, unsigned_warning
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import counted, written
+from raggate.text.numbers import counted
 
 SHOWN = 100
 """Questions of a kind, and rows of a table, on the fullest page."""
@@ -161,15 +161,15 @@ def _caption(rows: Sequence[MetricChange], context: PromotionContext) -> str:
 
 
 def _row(row: MetricChange, *, several: bool) -> list[str]:
-    kind, change = _kind(row), formatting.change(row.change)
+    kind, change = _kind(row), figures.change(row.change)
     # as a share of other cases a count would mislead
-    binary = figures.counted(row.change) and row.same_cases
+    both = replace(row.change, baseline=row.before, current=row.after, binary=row.change.binary and row.same_cases)
     return [
         formatting.MARKS[kind],
         safe(row.change.metric, limit=60),
         *([safe(row.change.mode, limit=60)] if several else []),
-        formatting.figure(row.before, binary=binary),
-        formatting.figure(row.after, binary=binary),
+        figures.side(both, row.before),
+        figures.side(both, row.after),
         f"**{change}**" if kind == "worse" else change,
         _cases_of(row),
     ]
@@ -255,11 +255,11 @@ def _ratchet(context: PromotionContext) -> Section:
         [
             safe(metric, limit=60),
             *([safe(mode, limit=60)] if several else []),
-            written(entry.best),
-            written(entry.drops) if entry.drops > EPSILON else "0",
+            figures.amount(metric, entry.best),
+            figures.distance(metric, entry.drops) if entry.drops > EPSILON else "0",
             safe(entry.since, limit=20) or "–",
-            _lowered(entry.lowered),
-            *([_lowered(entry.moved)] if moved else []),
+            _lowered(metric, entry.lowered),
+            *([_lowered(metric, entry.moved)] if moved else []),
         ]
         for mode, metric, entry in rows[:SHOWN]
     ]
@@ -272,11 +272,12 @@ def _ratchet(context: PromotionContext) -> Section:
     return Section(name="ratchet", rank=5, variants=(full, f"<sub>{heading}</sub>"))
 
 
-def _lowered(low: AcceptedDrop | None) -> str:
+def _lowered(metric: str, low: AcceptedDrop | None) -> str:
     if low is None:
         return "–"
     by = f" by {inert(low.by, limit=60)}" if low.by else ""
-    return f"{safe(low.on, limit=20)}{by}: {written(low.before)} → {written(low.after)}, {inert(low.reason, limit=120)}"
+    values = figures.both(metric, low.before, low.after)
+    return f"{safe(low.on, limit=20)}{by}: {values}, {inert(low.reason, limit=120)}"
 
 
 def _origin(proposal: BaselineCandidate, context: PromotionContext) -> Section:

@@ -56,14 +56,14 @@ baselines/notes.json: baseline of suite notes
   cases       2 (hybrid)
 
 hybrid, all cases
-  hit_at_5                          0.5000  n=2
-  mrr_at_5                          0.5000  n=1
+  hit_at_5                           50.0%  n=2
+  mrr_at_5                           0.500  n=1
 
 hybrid, accepted values (ratchet)
-  hit_at_5                        best 0.9000 since 2026-01-01, drops 0.0400
-  mrr_at_5                        best 0.5000 since 2026-01-02, drops 0.0000
-    lowered on 2026-01-02 by ben, 0.7000 → 0.5000: Smaller index
-    moved on 2026-01-02 by maria, 0.6000 → 0.5000: other questions: 3 added
+  hit_at_5                        best 90.0% since 2026-01-01, drops 4.0 pt
+  mrr_at_5                        best 0.500 since 2026-01-02, drops 0.000
+    lowered on 2026-01-02 by ben, 0.700 → 0.500: Smaller index
+    moved on 2026-01-02 by maria, 0.600 → 0.500: other questions: 3 added
 """
 
 
@@ -192,7 +192,7 @@ def test_show_any_file(folder: Path) -> None:
         "  measured    unknown",
         "  commit      unknown",
     ]
-    assert "  hit_at_5                          0.5000  n=4" in text
+    assert "  hit_at_5                           50.0%  n=4" in text
 
 
 def test_show_hostile(folder: Path) -> None:
@@ -214,7 +214,7 @@ def test_log() -> None:
     assert lines[0].split() == ["date", "commit", "run", "cases", "hit_at_5"]
     assert [line.split()[0] for line in lines[1:4]] == ["2026-01-03", "2026-01-02", "2026-01-01"]
     assert [line.split()[2] for line in lines[1:4]] == ["run-3", "unreadable", "run-1"]
-    assert [line.split()[-1] for line in lines[1:4]] == ["0.5000▲", "–", "0.2500"]
+    assert [line.split()[-1] for line in lines[1:4]] == ["50.0%▲", "–", "25.0%"]
     assert any(line.startswith("unreadable") and "not valid JSON" in line for line in lines)
 
 
@@ -223,7 +223,7 @@ def test_log_metric_and_limit() -> None:
     """Other metrics come by name, fewer versions by number."""
     lines = output("log", "--metric", "mrr_at_5", "--limit", "1").splitlines()
     assert lines[0].split()[-1] == "mrr_at_5"
-    assert lines[1].split()[-1] == "0.5000"
+    assert lines[1].split()[-1] == "0.500"
     assert "There are older versions; --limit shows more." in lines
 
 
@@ -285,7 +285,7 @@ def test_log_html(repository: Path) -> None:
     assert "Baseline hit@5 50.0% of 2" in text
     assert "maria: New chunker" in text
     assert "unreadable: not valid JSON" in text
-    assert "20260104_000000 0.2500" in text
+    assert "20260104_000000 25.0%" in text
     output("log", "--html", "again.html")
     assert (repository / "again.html").read_bytes() == first
 

@@ -33,10 +33,10 @@ def test_text() -> None:
     """A version a row: date, commit, run, cases, then a column for every metric, with what changed marked."""
     assert text(FOUR).splitlines() == [
         "date        commit    run         cases  hit_at_5   miss_rate",
-        "2026-01-04  44444444  run-4          9*    0.9000▲     0.2000▼",
+        "2026-01-04  44444444  run-4          9*     90.0%▲      0.200▼",
         "2026-01-03  33333333  unreadable     –          –           –",
-        "2026-01-02  22222222  run-2         10     0.8000      0.1000▲",
-        "2026-01-01  11111111  run-1         10     0.8000      0.3000",
+        "2026-01-02  22222222  run-2         10      80.0%       0.100▲",
+        "2026-01-01  11111111  run-1         10      80.0%       0.300",
         "",
         "▲ better, ▼ worse than in the version before.",
         "* Another golden set than in the version before: the two were not asked the same.",
@@ -49,10 +49,10 @@ def test_markdown() -> None:
     assert markdown(FOUR).splitlines() == [
         "| date | commit | run | cases | hit_at_5 | miss_rate |",
         "|---|---|---|---:|---:|---:|",
-        r"| 2026-01-04 | `44444444` | run-4 | 9\* | 0.9000▲ | 0.2000▼ |",
+        r"| 2026-01-04 | `44444444` | run-4 | 9\* | 90.0%▲ | 0.200▼ |",
         "| 2026-01-03 | `33333333` | unreadable: not valid JSON | – | – | – |",
-        "| 2026-01-02 | `22222222` | run-2 | 10 | 0.8000 | 0.1000▲ |",
-        "| 2026-01-01 | `11111111` | run-1 | 10 | 0.8000 | 0.3000 |",
+        "| 2026-01-02 | `22222222` | run-2 | 10 | 80.0% | 0.100▲ |",
+        "| 2026-01-01 | `11111111` | run-1 | 10 | 80.0% | 0.300 |",
         "",
         "▲ better, ▼ worse than in the version before.  ",
         r"\* Another golden set than in the version before: the two were not asked the same.",
@@ -87,7 +87,7 @@ def test_what_has_no_room_follows_below(width: int) -> None:
     shown = text(history(revision(1, dict(values))), width)
     assert max(len(line) for line in shown.splitlines()) <= max(width, 60)
     for value in values.values():
-        assert f"{value:.4f}" in shown
+        assert f"{value:.3f}" in shown
     assert shown.count("2026-01-01") == shown.count("date ")
 
 

@@ -326,8 +326,8 @@ def test_values_are_those_of_the_file(name: str) -> None:
     }[name]()
     stored = baseline.read(found.data, "the new baseline", directions(CUTOFFS)).scorecard.slices["hybrid"]["overall"]
     rows = rows_of(KINDS[name]())
-    assert rows["hit_at_5"][3] == f"{stored['hit_at_5'].value:.4f}"
-    assert rows["mrr_at_10"][3] == f"{stored['mrr_at_10'].value:.4f}"
+    assert rows["hit_at_5"][3] == f"{stored['hit_at_5'].value:.1%}"
+    assert rows["mrr_at_10"][3] == f"{stored['mrr_at_10'].value:.3f}"
 
 
 @pytest.mark.parametrize("found", [over, other])

@@ -11,7 +11,7 @@ from raggate.reports import badge, history_table
 from raggate.reports.history_table import BETTER, Column, Mark
 from raggate.reports.page import frame, trends
 from raggate.reports.parts import figures
-from raggate.text.numbers import counted, written
+from raggate.text.numbers import counted
 
 _TONES: dict[Mark | None, str] = {None: "", BETTER: "good", history_table.WORSE: "bad"}
 
@@ -136,14 +136,14 @@ def _version(revision: Revision, marks: Mapping[Column, Mapping[str, Mark]], *, 
 
 def _value(revision: Revision, column: Column) -> str:
     value = history_table.value_of(revision, column)
-    return written(None if value is None else value.value)
+    return figures.amount(column.metric, None if value is None else value.value)
 
 
 def _run(point: TrendPoint, columns: Sequence[Column], newest: TrendPoint | None) -> Row:
-    values = (point.values.get(column.mode, {}).get(column.metric) for column in columns)
+    values = ((column.metric, point.values.get(column.mode, {}).get(column.metric)) for column in columns)
     return Row(
         date=point.stamp[:16].replace("T", " "),
         run=point.name,
         other=newest is None or not point.questions or point.questions != newest.questions,
-        cells=tuple(Cell(text=written(value)) for value in values),
+        cells=tuple(Cell(text=figures.amount(metric, value)) for metric, value in values),
     )

@@ -78,6 +78,13 @@ def change(delta: Delta) -> str:
     return f"{number} pt" if share else number
 
 
+def distance(metric: str, number: float) -> str:
+    """Write how far two values of a metric lie apart, without sign: percentage points for a share."""
+    share = is_share(metric)
+    text = _number(number, _digits((0.0, number), share=share), share=share)
+    return f"{text} pt" if share else text
+
+
 def course(delta: Delta) -> str:
     """Write both values: `87.4 → 78.7%`, of few cases `11 → 7 of 12`; one of them where they are the same."""
     before, now = delta.baseline, delta.current

@@ -142,21 +142,6 @@ def compared(comparison: Comparison) -> str:
     return f"{counted(comparison.compared, 'case')} compared"
 
 
-def figure(value: MetricValue, *, binary: bool) -> str:
-    """Write a metric value: 4 decimals, a count for few cases, a dash when it does not apply."""
-    if value.value is None:
-        return "–"
-    if binary and value.n <= SMALL:
-        return f"{round(value.value * value.n)}/{value.n}"
-    return written(value.value)
-
-
-def now(delta: Delta, *, binary: bool, gap: str = " ") -> str:
-    """Write the value that is compared, and the run's own over all its cases beside it where that is another."""
-    shown, whole = figure(delta.current, binary=binary), other_whole(delta)
-    return shown if whole is None else f"{shown}{gap}(all{gap}{whole.n}:{gap}{figure(whole, binary=False)})"
-
-
 def other_whole(delta: Delta) -> MetricValue | None:
     """Give the run's own value over all its questions, where it is another than the one that is compared."""
     whole = delta.full_run
@@ -167,13 +152,6 @@ def other_whole(delta: Delta) -> MetricValue | None:
 
 def _equal(first: MetricValue, second: MetricValue) -> bool:
     return abs((first.value or 0.0) - (second.value or 0.0)) <= EPSILON
-
-
-def change(delta: Delta) -> str:
-    """Write a delta with its sign, a plain zero when nothing changed, a dash when there is nothing to compare."""
-    if delta.delta is None:
-        return "–"
-    return written(delta.delta, sign=True) if _moved(delta) else "0"
 
 
 def interval(delta: Delta) -> str:

@@ -47,10 +47,10 @@ def test_versions_and_runs() -> None:
     )
     text = Elements(rendered(past, run(3, 0.25), run(2, 0.5, questions="h"))).visible
     assert "Baseline hit@5 50.0% of 10" in text
-    assert "2026-01-03 33333333 10 * 0.5000 ▼ , worse run-3 maria: New chunker" in text
+    assert "2026-01-03 33333333 10 * 50.0% ▼ , worse run-3 maria: New chunker" in text
     assert "2026-01-02 22222222 unreadable: not valid JSON" in text
-    assert "2026-01-01 11111111 10 0.7500 run-1 –" in text
-    assert "2026-01-03 12:00 stored-3 0.2500 the same 2026-01-02 12:00 stored-2 0.5000 other or unknown" in text
+    assert "2026-01-01 11111111 10 75.0% run-1 –" in text
+    assert "2026-01-03 12:00 stored-3 25.0% the same 2026-01-02 12:00 stored-2 50.0% other or unknown" in text
     assert "3 versions, 2026-01-01 to 2026-01-03" in text
     assert "Another golden set than in the version before" in text
 

@@ -107,6 +107,20 @@ def test_interval(metric: str, ends: tuple[float, float] | None, written: str) -
 
 
 @each_row(
+    ("metric", "number", "written"),
+    [
+        ("hit_at_5", 0.04, "4.0 pt"),
+        ("hit_at_5", 0.0004, "0.04 pt"),
+        ("mrr_at_10", 0.0743, "0.074"),
+        ("x", 0.0, "0.000"),
+    ],
+)
+def test_distance(metric: str, number: float, written: str) -> None:
+    """How far two values lie apart has the unit of a difference, and is not nothing where it is something."""
+    assert figures.distance(metric, number) == written
+
+
+@each_row(
     ("lost", "gained", "written"),
     [(None, None, "10"), (0, 0, "10"), (2, 0, "−2 of 10"), (0, 1, "+1 of 10"), (2, 1, "−2 +1 of 10")],
 )

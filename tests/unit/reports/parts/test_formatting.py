@@ -18,8 +18,7 @@ from builders import (
 )
 from raggate.config.schema import Gate
 from raggate.gate.row_status import classify_row
-from raggate.models.comparison import Delta
-from raggate.models.scorecard import MetricValue, Operations
+from raggate.models.scorecard import Operations
 from raggate.models.verdict import GatedMetric, Reason, Status
 from raggate.reports.parts import formatting
 from reviews import regression
@@ -29,40 +28,6 @@ from tables import each_row
 def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> GatedMetric:
     """Build a judged row."""
     return GatedMetric(delta=make_delta(metric=metric, **fields), status=status, allowed=0.05, floor=None, gated=gated)
-
-
-@each_row(
-    ("value", "binary", "written"),
-    [
-        pytest.param(make_metric(0.5, 20), True, "10/20", id="few-cases-as-a-count"),
-        pytest.param(make_metric(2 / 3, 3), True, "2/3", id="count-is-exact"),
-        pytest.param(make_metric(0.0, 1), True, "0/1", id="none-of-one"),
-        pytest.param(make_metric(0.5, 21), True, "0.5000", id="many-cases-as-a-rate"),
-        pytest.param(make_metric(0.5, 3), False, "0.5000", id="not-binary"),
-        pytest.param(make_metric(0.00005, 99), False, "0.0001", id="rounded-half-away-from-zero"),
-        pytest.param(make_metric(None, 0), True, "–", id="does-not-apply"),
-    ],
-)
-def test_figure(value: MetricValue, binary: bool, written: str) -> None:
-    """A value has four decimals, is a count for few cases of a 0/1 metric, and a dash where it does not apply."""
-    assert formatting.figure(value, binary=binary) == written
-
-
-@each_row(
-    ("delta", "written"),
-    [
-        pytest.param(make_delta(0.5, 0.75), "+0.2500", id="rise"),
-        pytest.param(make_delta(0.75, 0.5), "-0.2500", id="fall"),
-        pytest.param(make_delta(0.5, 0.5), "0", id="none"),
-        pytest.param(make_delta(0.3, 0.1 + 0.2), "0", id="float-noise"),
-        pytest.param(make_delta(0.5, 0.50001), "+0.0000", id="smaller-than-shown-keeps-its-sign"),
-        pytest.param(make_delta(None, 0.5), "–", id="nothing-before"),
-        pytest.param(make_delta(0.5, None), "–", id="nothing-now"),
-    ],
-)
-def test_change(delta: Delta, written: str) -> None:
-    """A change has its sign, no change is a plain 0, and what cannot be compared is a dash."""
-    assert formatting.change(delta) == written
 
 
 @each_row(
@@ -79,12 +44,6 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
     rules = {"mrr_at_5": {"tolerance": 0.02, "floor": 0.8}, "wrong_rate": {"tolerance": 0, "ceiling": 0.1}}
     gate = Gate.model_validate({"metrics": rules})
     assert formatting.allowed(classify_row(make_delta(metric=metric, direction=direction), gate)) == written
-
-
-@pytest.mark.parametrize(("value", "written"), [(0.4, "1.0000 (all 48: 0.4000)"), (1.0, "1.0000"), (None, "1.0000")])
-def test_value_over_all_stands_beside_the_compared_one(value: float | None, written: str) -> None:
-    """Where the run's own value over all its cases is another than the one compared, both are told."""
-    assert formatting.now(make_delta(1.0, 1.0, full_run=make_metric(value, 48)), binary=False) == written
 
 
 @each_row(
