@@ -109,6 +109,7 @@ class Step:
     runner: Runner
     head: str = HEAD
     event: str = "pull_request"
+    may: tuple[str, ...] = ("pull-requests", "checks")
     ends: dict[str, Callable[[], CheckResult]] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     state: StepState = field(default_factory=StepState)
@@ -142,8 +143,7 @@ class Step:
             open=True,
         )
         given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
-        token = self.fake.token({"contents": "read", "pull-requests": "write", "checks": "write"})
-        with self.fake.client(token) as github:
+        with self.fake.client(self.fake.token({"contents": "read", **dict.fromkeys(self.may, "write")})) as github:
             return suites.gate(given, event, GitHubRepository(github, "octo/notes"), self.runner, self.state)
 
     def comment(self) -> str:
@@ -216,6 +216,14 @@ def test_one_comment_and_a_check_run_for_each(step: Step) -> None:
     log = grammar.Log().feed("\n".join(step.state.suites.annotate(lenient=False)))
     assert log.annotations
     assert "3 suites: 1 regression, 2 pass" in visible(step.state.suites.summary(limit=1 << 20))
+
+
+def test_a_token_that_may_not_comment(step: Step, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be commented is said with the line of the workflow that allows it, and changes no verdict."""
+    step.may = ()
+    assert step.gate() == 1
+    told = capsys.readouterr()
+    assert "`pull-requests: write`" in told.out + told.err
 
 
 def test_the_comment_is_kept_up_to_date(step: Step) -> None:

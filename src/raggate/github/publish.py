@@ -277,12 +277,17 @@ class GitHubReporter:
 
     def _could_not(self, action: str, error: RaggateError | ValueError) -> None:
         self.failed = True
-        hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
-        self._say(f"could not {action}: {error}{hint}")
+        self._say(could_not(action, error))
 
     def _say(self, text: str) -> None:
         self.warnings += 1
         self.say(text)
+
+
+def could_not(action: str, error: RaggateError | ValueError) -> str:
+    """Say why something is not shown, and what would let it be."""
+    hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
+    return f"could not {action}: {error}{hint}"
 
 
 def log_commands(notes: Sequence[Annotation], *, lenient: bool, warnings: int) -> list[str]:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from raggate.errors import RaggateError
 from raggate.github import pull_comment
-from raggate.github.publish import GitHubReporter, Settings, StepOutcome, log_commands
+from raggate.github.publish import GitHubReporter, Settings, StepOutcome, could_not, log_commands
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.event import Event
 from raggate.models.publication import Links, Publication, Push, RunFailure
@@ -80,7 +80,7 @@ class SuitesReporter:
             return self._comment(self.repository, failure, code_name) or ""
         except (RaggateError, ValueError) as error:
             self.failed = True
-            self.warn(f"could not comment on the pull request: {error}")
+            self.warn(could_not("comment on the pull request", error))
             return ""
 
     def summary(self, *, limit: int) -> str:
