@@ -126,6 +126,12 @@ def test_what_the_how_tos_say_of_codes_and_defaults() -> None:
     assert f"`gate.tolerance` is {DEFAULT_TOLERANCE}:" in (DOCS / "tolerances.md").read_text(encoding="utf-8")
 
 
+def test_every_end_to_end_test_is_told() -> None:
+    """The page about tests says of each file of end-to-end tests what it tries."""
+    page = (DOCS / "testing.md").read_text(encoding="utf-8")
+    assert [file.name for file in (ROOT / "tests" / "e2e").glob("test_*.py") if file.name not in page] == []
+
+
 NUMBER_OF_KEY = re.compile(r"`([a-z]+(?:\.[a-z_]+)+)`(?: \(|, )(\d+(?:\.\d+)?)(?:\)| (?:[a-z]+ )?unless set)")
 """A key with its number beside it: `gate.min_cases` (10), or 90 days unless set."""
 
