@@ -60,6 +60,7 @@ def test_answers_of_one_shape_are_checked_once(flavour: str) -> None:
     assert {limit for limit in limits if limit > contract.SHORT} == {contract.LONG}
     assert max(int(limit) for limit in re.findall(r'"m(?:ax|in)imum": ?(\d+)', words)) < contract.GREAT
     assert not re.findall(r'"(?:exclusiveM\w+|multipleOf|uniqueItems|const)":|"pattern": ?"', words)
+    assert not re.findall(r'"enum": ?\[[^]]*"[^"]*(?:/[0-9]|[0-9a-f]{40}|T[0-9])', words)
     described = contract.load(flavour)
     found = described.find("POST", f"{R}/check-runs")
     assert found is not None
@@ -74,6 +75,33 @@ def test_answers_of_one_shape_are_checked_once(flavour: str) -> None:
     assert problems(text * 2, status="no such status") != []
     assert problems("word " * 20_000) != []
     assert problems(text, output=[]) != []
+    assert problems(text, started_at="2026-01-01T00:00:00Z") == problems(text, started_at="2026-01-01T00:00:59Z") == []
+    assert problems(text, started_at="2026-01-01T00:00:61Z") != []
+
+
+def test_addresses_of_one_shape_are_checked_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which comment or commit is asked for is looked at no second time, but whether its number is one at all."""
+    described = contract.Contract(contract.load("api.github.com")._whole)
+    checks = []
+    checked = described._request_problems
+
+    def counted(*given: Any, **named: Any) -> list[str]:
+        checks.append(given)
+        return checked(*given, **named)
+
+    monkeypatch.setattr(described, "_request_problems", counted)
+
+    def problems(path: str, *query: tuple[str, str]) -> list[str]:
+        found = described.find("GET", f"{R}/{path}")
+        assert found is not None
+        return described.request_problems(*found, query=[*query], body=None)
+
+    assert problems("issues/comments/1001") == problems("issues/comments/1002") == []
+    assert problems(f"git/trees/{'1' * 40}") == problems(f"git/trees/{'2' * 40}") == []
+    assert len(checks) == 2
+    assert problems("issues/comments/ten") != []
+    assert problems("issues/comments/1003", ("per_page", "ten")) != []
+    assert problems("issues/comments/1003") == []
 
 
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])

@@ -24,7 +24,9 @@ MULTI_SEGMENT = {"path", "ref", "branch", "basehead"}
 _MOMENT = "2026-01-01T00:00:00Z"
 _MISSING = object()
 _SPACE = re.compile(r"\s")
-_SHA = re.compile(r"[0-9a-f]{40}")
+_HASH, _NUMBER, _TIME = r"[0-9a-f]{40,64}", r"(?<=/)[0-9]{1,18}(?=/|$)", r"T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"
+_ALIKE = re.compile(f"{_HASH}|{_NUMBER}|{_TIME}")
+"""Parts of a string that no schema tells from others of their length."""
 SHORT, LONG = 40, 65_535
 """No limit of a string is between them, in characters."""
 GREAT = 100
@@ -173,7 +175,7 @@ class Contract:
         same = None if body is None else _PORT.sub(rb"\1:1", body)
         exact = (*key, None if same is None else hashlib.sha256(same).digest())
         if exact not in self._checked:
-            shape = (*key, _shape_of(same))
+            shape = (*map(_shape, key), _shape_of(same))
             # a problem is worded with the values that have it
             if self._checked.get(shape, (None,)):
                 self._checked[shape] = tuple(check(same))
@@ -259,19 +261,22 @@ def _shape_of(body: bytes | None) -> Hashable:
 
 
 def _shape(value: Any) -> Hashable:
-    """Leave out what no schema of GitHub looks at: which commit or number it is, and the words of a text.
+    """Leave out what no schema of GitHub looks at: which commit, number or time it is, and the words of a text.
 
-    What is short or has no space may be one of an enumeration, a moment or an address, and stays as it is.
+    What else is short or has no space may be one of an enumeration, a day or an address, and stays as it is.
     """
     match value:
         case dict():
             return ("object", *((name, _shape(part)) for name, part in sorted(value.items())))
         case list():
             return ("array", len(value), *dict.fromkeys(map(_shape, value)))
+        case tuple():
+            # a parameter is a part of an address
+            return value[0], _shape(f"/{value[1]}")
         case str() if len(value) > SHORT and _SPACE.search(value):
             return ("text", len(value) > LONG)
         case str():
-            return ("name", "" if _SHA.fullmatch(value) else value)
+            return ("name", _ALIKE.sub(lambda match: "0" * len(match[0]), value))
         case bool() | None:
             return (type(value).__name__, value)
         case _:
