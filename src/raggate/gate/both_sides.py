@@ -98,14 +98,17 @@ class Sides:
         means = self._whole.means()
         for at in order:
             mode, name, metric, stored = self._rows[at]
-            mean = means.get(mode, {}).get(OVERALL, {}).get(metric) if name == OVERALL else None
-            rows[at] = self._delta(self._rows[at], mean or self._without_value(mode, stored), min_slice)
+            whole = None
+            if name == OVERALL:
+                mean = means.get(mode, {}).get(OVERALL, {}).get(metric) or self._without_value(mode, stored)
+                whole = replace(mean, direction=stored.direction)
+            rows[at] = self._delta(self._rows[at], whole, min_slice)
         return (rows[at] for at in range(len(rows)))
 
     def _without_value(self, mode: str, like: MetricValue) -> MetricValue:
         return replace(like.without_cases(), unscored=self._whole.counts().get(mode, {}).get(OVERALL, 0))
 
-    def _delta(self, row: Row, mean: MetricValue, min_slice: int) -> Delta:
+    def _delta(self, row: Row, whole: MetricValue | None, min_slice: int) -> Delta:
         mode, name, metric, stored = row
         past = self._baseline.scorecard.slices
         delta = self._paired[mode].row((mode, name, metric), stored)
@@ -113,8 +116,8 @@ class Sides:
         if name not in self._scorecard.slices.get(mode, {}):
             # a slice or mode that is gone leaves no pair: the stored mean then shows what vanished
             changes["baseline"] = stored
-        if name == OVERALL:
-            changes |= _whole_run(delta, replace(mean, direction=stored.direction), past=mode in past)
+        if whole is not None:
+            changes |= _whole_run(delta, whole, past=mode in past)
         if left := self._others.get((mode, name)):
             stand, fell = uncompared(delta, left, past.get(mode, {}), min_slice)
             changes |= {"uncompared": stand, "fell": tuple(sorted({*delta.fell, *fell}))}

@@ -60,6 +60,13 @@ class _Column:
         """Say how many of some cases have a value before."""
         return len(places) if self.whole else sum(not isnan(self.before[at]) for at in places)
 
+    def mean(self, side: Values, places: Places, cases: int, like: MetricValue) -> MetricValue:
+        """Average what some cases, of a slice of so many, have on a side."""
+        known = _at(side, places)
+        if not self.whole:
+            known = array("d", (value for value in known if not isnan(value)))
+        return mean_of(known, cases - len(known), like)
+
 
 class PairedCases:
     """The cases of one mode that are the same on both sides, each with its past; they pass by once.
@@ -85,7 +92,7 @@ class PairedCases:
 
     def add(self, old: CaseScore, new: CaseScore) -> None:
         """Take one more case."""
-        place = len(self._names)
+        place = len(self._groups)
         before, after = self._numbers
         self._values.append([*before(old.values), *after(new.values)])
         self._names.append(new.case_id)
@@ -106,12 +113,12 @@ class PairedCases:
         places = self._slices.get(name, ())
         both = column.both(places)
         had = column.had(places)
-        fell, rose = (_within(places, moved, len(self._names)) for moved in (column.fell, column.rose))
+        fell, rose = (_within(places, moved, len(self._groups)) for moved in (column.fell, column.rose))
         binary = len(places) > 0 and not (column.graded and any(map(column.graded.__getitem__, places)))
-        before = _mean(_at(column.before, both or places), len(places), like)
+        before = column.mean(column.before, both or places, len(places), like)
         after = before
         if column.after is not column.before:
-            after = _mean(_at(column.after, both if had else places), len(places), like)
+            after = column.mean(column.after, both if had else places, len(places), like)
         return Delta(
             mode=mode,
             slice=name,
@@ -232,12 +239,6 @@ def _repeated(groups: Sequence[int | None]) -> bool:
 
 def _oriented(direction: Direction, gain: Interval | None) -> Interval | None:
     return gain if gain is None or direction == "higher" else (-gain[1], -gain[0])
-
-
-def _mean(values: Values, cases: int, like: MetricValue) -> MetricValue:
-    """Average some values of a slice of so many cases."""
-    known = array("d", (value for value in values if not isnan(value)))
-    return mean_of(known, cases - len(known), like)
 
 
 def mean_of(known: Sequence[float], unscored: int, like: MetricValue) -> MetricValue:
