@@ -17,7 +17,8 @@ from project import Project, make_project
 from raggate.action import suites
 from raggate.errors import CannotTell, UsageError
 from raggate.github import marker
-from raggate.github.publish import GitHubReporter
+from raggate.github.publish import GitHubReporter, Settings, StepOutcome
+from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
@@ -113,6 +114,7 @@ class Step:
     ends: dict[str, Callable[[], CheckResult]] = field(default_factory=dict)
     asked: list[Request] = field(default_factory=list)
     state: StepState = field(default_factory=StepState)
+    said: list[str] = field(default_factory=list)
 
     def check(self, request: Request) -> CheckResult:
         """Stand for the pipeline."""
@@ -125,7 +127,18 @@ class Step:
         """Run the step for a push to the pull request."""
         self.asked.clear()
         self.state = StepState()
-        event = Event(
+        given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
+        with self.client() as github:
+            there = GitHubRepository(github, "octo/notes")
+            return suites.gate(given, self.happened(number), there, self.runner, self.state)
+
+    def client(self) -> GitHub:
+        """Give a client that may write what the step may."""
+        return self.fake.client(self.fake.token({"contents": "read", **dict.fromkeys(self.may, "write")}))
+
+    def happened(self, number: int) -> Event:
+        """Give the push, in a workflow run."""
+        return Event(
             name=self.event,
             repository="octo/notes",
             run_id=number,
@@ -142,9 +155,6 @@ class Step:
             base_ref="main",
             open=True,
         )
-        given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
-        with self.fake.client(self.fake.token({"contents": "read", **dict.fromkeys(self.may, "write")})) as github:
-            return suites.gate(given, event, GitHubRepository(github, "octo/notes"), self.runner, self.state)
 
     def comment(self) -> str:
         """Give the text of the one comment."""
@@ -273,6 +283,40 @@ def test_what_a_suite_told_loudly_alone_is_folded_away(step: Step) -> None:
     assert step.gate() == 1
     folded = {one.id: one.minimized for one in step.repository.comments_of(7)}
     assert [folded[one.id] for one in loud] == ["outdated", None, None]
+
+
+def told_alone(step: Step, number: int, *, suite: str = "pay", first_run: bool = False) -> None:
+    """Let a step of one suite alone comment, in a workflow run of this number."""
+    shown = review("placed")
+    context = replace(shown.context, first_run=first_run)
+    outcome = StepOutcome(code=1, review=replace(shown, run=replace(shown.run, suite=suite), context=context))
+    with step.client() as github:
+        there = GitHubRepository(github, "octo/notes")
+        GitHubReporter(step.happened(number), there, Settings(comment="always"), step.said.append).finish(outcome)
+
+
+def test_what_a_list_told_is_outdated_by_one_of_its_suites(step: Step) -> None:
+    """After a move back from a list its comment says so and where to look; a suite that it did not have has no say."""
+    assert step.gate() == 1
+    (listed,) = (one for one in step.repository.comments_of(7) if one.login == BOT)
+    before = listed.body
+    told_alone(step, 6)
+    assert body_of(step, listed.id) == before
+    step.head = step.repository.pulls[7].head_sha = "3" * 40
+    told_alone(step, 7, suite="another")
+    told_alone(step, 8, first_run=True)
+    assert body_of(step, listed.id) == before
+    told_alone(step, 9)
+    text = body_of(step, listed.id)
+    assert marker.decode(text) == marker.decode(before)
+    assert f"Outdated: this told of several suites at {HEAD[:12]}." in visible(text)
+    own = next(one for one in step.repository.comments_of(7) if marker.comment_line("pay") in one.body)
+    assert f"issuecomment-{own.id}" in text
+    told_alone(step, 9, suite="web")
+    assert body_of(step, listed.id) == text
+    assert step.gate(number=10) == 1
+    assert "3 suites" in visible(body_of(step, listed.id))
+    assert "Outdated" not in visible(body_of(step, listed.id))
 
 
 @pytest.mark.parametrize(

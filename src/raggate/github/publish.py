@@ -248,7 +248,16 @@ class GitHubReporter:
             return self._clean(comment.render_failure_alert(outcome.reason, publication, sticky=url, rerun=rerun))
 
         words = pull_comment.Words(
-            key=outcome.suite, verdict=name_of(outcome.code), notable=outcome.notable, render=render, alert=alert
+            key=outcome.suite,
+            verdict=name_of(outcome.code),
+            notable=outcome.notable,
+            render=render,
+            alert=alert,
+            # a change may give a suite that it brings any name
+            leaves=review is not None and not review.context.first_run,
+            outdated=lambda url, _, push: self._clean(
+                comment.render_outdated(outcome.suite, push, publication.links, sticky=url)
+            ),
         )
         return pull_comment.publish(
             repository,

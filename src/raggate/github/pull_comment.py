@@ -28,6 +28,7 @@ class Words:
         alert: gives the text of the loud comment, as `sticky.Update.alert` does; it takes whether the very commit that
             passed was judged again.
         moved: as `sticky.Update.moved`.
+        leaves: as `sticky.Update.leaves`.
         outdated: as `sticky.Update.outdated`.
     """
 
@@ -37,6 +38,7 @@ class Words:
     render: Callable[[Sequence[Push]], str]
     alert: Callable[[str, bool], str]
     moved: Collection[str] = ()
+    leaves: bool = False
     outdated: Callable[[str, str, Push], str] = field(default=lambda _url, _suite, _push: "")
 
 
@@ -76,6 +78,7 @@ def publish(
         begins=when != "on-change" or words.notable,
         again=again,
         moved=words.moved,
+        leaves=words.leaves,
         outdated=words.outdated,
     )
     published = sticky.publish(repository, number=event.number, update=update, login=login)

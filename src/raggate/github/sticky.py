@@ -39,8 +39,9 @@ class Update:
         begins: whether a comment is begun where there is none yet.
         again: whether a push that is told already is told anew where verdict or text differ.
         moved: suites that had a comment of their own each, and are told of in this one now.
-        outdated: gives the text of such a comment; takes the address of this one, the suite, and the push that the
-            comment told of last.
+        leaves: whether the suite, if a comment of several told of it, has this one of its own now.
+        outdated: gives the text of such a comment; takes the address of this one, what that one was of, and the push
+            that it told of last.
     """
 
     suite: str
@@ -50,6 +51,7 @@ class Update:
     begins: bool = True
     again: bool = True
     moved: Collection[str] = ()
+    leaves: bool = False
     outdated: Callable[[str, str, Push], str] = field(default=lambda _url, _suite, _push: "")
 
 
@@ -131,6 +133,7 @@ class _Upsert:
         self._alert_made: Comment | None = None
         self._open: int | None = None
         self._recovered: tuple[Comment, ...] = ()
+        self._of_several: tuple[Comment, ...] = ()
         self._notes: list[str] = []
 
     def carry_out(self) -> Published:
@@ -164,6 +167,9 @@ class _Upsert:
             # a list may lag behind
             made = self._thread.read(self._made.id)
             comments += [made] if made else []
+        # no further request is spent on what most pull requests do not have
+        left = self._update.leaves and any(marker.tells_of(one.body, self._update.suite) for one in comments)
+        self._of_several = tuple(comments) if left else ()
         line = marker.comment_line(self._update.suite)
         of_suite = [comment for comment in comments if marker.first_line(comment.body) == line]
         alerts = [comment for comment in comments if marker.alert_order(comment.body, self._update.suite)]
@@ -284,15 +290,15 @@ class _Upsert:
             self._notes.append(f"the comment about the lost pass was not folded away: {error.message}")
 
     def _mark_outdated(self, url: str) -> None:
-        """Let comments of suites that are told of here by now say so, unless they are about this very commit.
+        """Let comments about what is told here by now say so, unless they are about this very commit.
 
         They keep what they know, so that a step of one of these suites alone goes on with its comment. The loud ones
         beside them are folded away: this one has loud ones of its own.
         """
-        own = self._thread.own() if self._update.moved else ()
+        own = self._thread.own() if self._update.moved else self._of_several
         for comment in own:
             state = marker.decode(comment.body)
-            if state is None or state.suite not in self._update.moved or not state.pushes:
+            if state is None or not state.pushes or not self._is_told_here(comment, state):
                 continue
             last = state.pushes[-1]
             if _order(state) > self._update.push.order or last.head == self._update.push.head:
@@ -309,8 +315,15 @@ class _Upsert:
                 if order is not None and order < self._update.push.order:
                     self._fold(alert, "OUTDATED")
 
+    def _is_told_here(self, comment: Comment, state: State) -> bool:
+        """Say whether a comment is of a suite that moved here, or one of several that told of this suite."""
+        left = self._update.leaves and marker.tells_of(comment.body, self._update.suite)
+        return state.suite != self._update.suite and (left or state.suite in self._update.moved)
+
     def _body(self, state: State) -> str:
-        return marker.encode(state) + self._update.render(state.pushes)
+        lines = marker.encode(state)
+        told = marker.told_line(self._update.moved, marker.MARKER_UNITS - len(lines))
+        return f"{lines}{told}{self._update.render(state.pushes)}"
 
 
 def _order(state: State | None) -> tuple[int, int]:

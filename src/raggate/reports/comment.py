@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from raggate.models.publication import Publication, RunFailure
+from raggate.models.publication import Links, Publication, Push, RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import failure
 from raggate.reports.parts import formatting, header, metric_tables, questions, sections
 from raggate.reports.parts.budget import COMMENT_LIMIT, fit, utf16_units
-from raggate.reports.parts.markup import live_link
+from raggate.reports.parts.markup import heading_alert, live_link
 from raggate.text.escape import markdown as safe
 
 TOP = 3
@@ -70,3 +70,10 @@ def _lost(verdict: str, suite: str, sentence: str, *, rerun: bool) -> str:
 def _paragraphs(head: str, *others: str) -> str:
     """Set paragraphs one below the other, without empty ones."""
     return "\n\n".join([head, *filter(None, others)]) + "\n"
+
+
+def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str) -> str:
+    """Render what is left of the comment about several suites once each has its own, by the one that told so first."""
+    where = live_link(f"the one about suite {safe(suite, limit=80)}", sticky, links)
+    told = f"Outdated: this told of several suites at `{push.head[:12]}`."
+    return heading_alert("NOTE", f"{told} They have comments of their own by now, such as {where}.") + "\n"
