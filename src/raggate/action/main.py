@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from raggate.action import kept_answers, steps
+from raggate.action import kept_answers, own_authority, steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -111,6 +111,11 @@ def _perform(runner: Runner, state: StepState) -> int:
     kept_answers.check(inputs)
     opted_in = inputs["allow-pull-request-target"] == "true"
     started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
+    with own_authority.trusted(inputs, started_by.name, runner.workspace, os.environ):
+        return _performed(inputs, started_by, runner, state)
+
+
+def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runner, state: StepState) -> int:
     gitea_limits.check(started_by, inputs)
     # the pages that it renders are not loaded for the other commands
     from raggate.action import suites
@@ -228,7 +233,11 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
 
     inputs = step_inputs.read(environment)
     started_by = event.read(environment, allow_pull_request_target=True)
-    with steps.opened_repository(inputs, started_by) as repository:
+    workspace = Runner.of(environment).workspace
+    with (
+        own_authority.trusted(inputs, started_by.name, workspace, os.environ),
+        steps.opened_repository(inputs, started_by) as repository,
+    ):
         name = environment.get("STATE_CHECK_NAME") or steps.check_name(inputs, started_by)
         settings = Settings(check_run=name)
         reporter = GitHubReporter(started_by, repository, settings, console.say)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 WORKING_TREE = "working-tree"
 """The value of `against` that keeps the trusted inputs of an event from being looked for elsewhere."""
 
-_OWN = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch", "release"))
+OWN_EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch", "release"))
 _BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
 # what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
 
@@ -238,7 +238,7 @@ def _contained(inputs: Mapping[str, str], event: Event) -> bool:
     """Say whether an API inside raggate's own container is refused: it is the code of a change nobody has read yet."""
     if inputs["allow-pull-request-target"] == "true" and event.number is not None:
         return True
-    return event.name not in _OWN and inputs["allow-command"] != "true"
+    return event.name not in OWN_EVENTS and inputs["allow-command"] != "true"
 
 
 @contextmanager
@@ -255,7 +255,6 @@ def opened_repository(inputs: Mapping[str, str], event: Event) -> Iterator[Repos
         api_url=event.api_url,
         graphql_url=event.graphql_url,
         token=inputs["github-token"],
-        ca_file=Path(inputs["ca-file"]) if inputs["ca-file"] else None,
         say=say,
     ) as github:
         yield Repository(github, event.repository)
@@ -269,13 +268,12 @@ def leave_artifact(inputs: Mapping[str, str], event: Event, runner: Runner, stat
     if not left or inputs["leave-artifact"] != "elsewhere" or not artifact_upload.is_needed(event.server_url):
         return
     service = artifact_upload.ArtifactService.of(runner.environment)
-    ca_file = Path(inputs["ca-file"]) if inputs["ca-file"] else None
     for name, directory in left.items():
         if service is None:
             say(f"no artifact {quoted(name)}: the runner offers no place for artifacts")
             continue
         try:
-            count = artifact_upload.upload(service, name, directory, ca_file=ca_file)
+            count = artifact_upload.upload(service, name, directory)
         except (RaggateError, OSError) as error:
             warn("no artifact", str(error))
         else:

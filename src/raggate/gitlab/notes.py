@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ssl
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -11,6 +10,7 @@ from urllib.parse import quote
 import httpx
 
 from raggate.errors import CannotTell, UsageError
+from raggate.text.certificates import authorities
 from raggate.text.jsonio import dumps, fields, loads
 from raggate.text.quote import cut
 
@@ -85,7 +85,7 @@ def write(request: MergeRequest, marker: str, body: str) -> tuple[int, bool]:
     Raises:
         CannotTell: when GitLab cannot be reached or refuses.
     """
-    verify = ssl.create_default_context(cafile=request.ca_file) if request.ca_file else True
+    verify = authorities(request.ca_file)
     headers = {"PRIVATE-TOKEN": request.token, "User-Agent": "raggate"}
     try:
         with httpx.Client(headers=headers, timeout=_SECONDS, verify=verify) as client:

@@ -13,10 +13,12 @@ from typing import Self
 import httpx
 
 from raggate.config.judge_settings import Judges
+from raggate.errors import UsageError
 from raggate.judges.budget import Budget
 from raggate.judges.hidden_key import KeyScrubber
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
+from raggate.text.certificates import checked_by
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, setting
 from raggate.text.quote import cut
@@ -102,7 +104,9 @@ class Client:
         async with self._free:
             try:
                 line = self._line(request.model)
-            except (OSError, ValueError, ImportError, httpx.InvalidURL) as error:
+            except UsageError as error:
+                return NotJudged(reason="connection", detail=error.message)
+            except (ValueError, ImportError, httpx.InvalidURL) as error:
                 return NotJudged(reason="connection", detail=_unusable(error))
             return line.scrub.outcome(await self._send(request, line))
 
@@ -196,8 +200,7 @@ class Client:
                 timeout=self._settings.call_timeout + 5,
                 # a server of one's own is not behind the proxy that leads out
                 trust_env=not local,
-                # plain HTTP needs no certificates, which take long to load; the others are those of the environment
-                verify=False if model.base_url.startswith("http:") else httpx.create_ssl_context(),
+                verify=checked_by(model.base_url),
                 headers={"User-Agent": "raggate"},
             )
             self._stack.push_async_callback(http.aclose)
@@ -207,8 +210,6 @@ class Client:
 
 def _unusable(error: Exception) -> str:
     """Say what of the environment keeps connections from being made. An address of a proxy may hold a password."""
-    if isinstance(error, OSError):
-        return f"the certificates of SSL_CERT_FILE or SSL_CERT_DIR cannot be read: {cut(error, limit=200)}"
     if isinstance(error, ImportError):
         return "HTTPS_PROXY, HTTP_PROXY or ALL_PROXY names a SOCKS proxy: expected one with http or https"
     return "HTTPS_PROXY, HTTP_PROXY, ALL_PROXY or NO_PROXY has no address: expected one such as http://proxy:3128"

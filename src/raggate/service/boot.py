@@ -19,7 +19,7 @@ from raggate.service.boot_hints import check_size, why_it_ended
 from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
-from raggate.text.certificates import checked_by
+from raggate.text.certificates import TRUST, checked_by, distrusted
 from raggate.text.numbers import fixed, setting
 from raggate.text.quote import cut
 
@@ -266,6 +266,8 @@ class _Wait:
         if self._last is None:
             return "it accepts connections but has not answered"
         exchange, state, error = self._last.exchange, self._last.state, self._last.error
+        if distrusted(error):
+            return f"the certificate of {cut(self._started.base_url)} is not trusted ({cut(error)})"
         if isinstance(error, (httpx.ConnectError, httpx.ConnectTimeout)):
             return f"it is not listening, no connection to {cut(self._started.base_url)} ({cut(error)})"
         if isinstance(error, httpx.TimeoutException):
@@ -309,6 +311,8 @@ class _Wait:
                 "Nothing can be found in an empty index. Does the API read the notes of this run, and does its log "
                 "name an error? A count of something else must not be returned as that of documents or chunks."
             )
+        if self._last is not None and distrusted(self._last.error):
+            return TRUST
         longer = f"If it only needs longer, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
         if self._api.url is not None:
             return (

@@ -10,6 +10,7 @@ import httpx
 
 from raggate.config.ask_settings import Ask
 from raggate.service.http_connection import Connection, Reply, Request
+from raggate.text.certificates import authorities
 
 _NEXT_ADDRESS_SECONDS = 0.25  # before a second address of a name is tried beside the first, as RFC 8305 has it
 
@@ -77,7 +78,7 @@ class Connections:
 
 
 def _authorities() -> ssl.SSLContext:
-    context = httpx.create_ssl_context(trust_env=False)
+    context = authorities()
     context.set_alpn_protocols(["http/1.1"])
     return context
 

@@ -1,14 +1,71 @@
-"""The address of a server -> what its certificate is checked by."""
+"""The address of a server -> what its certificate is checked by. There is no way to check none."""
 
 from __future__ import annotations
 
 import ssl
 
+from raggate.errors import UsageError
+from raggate.text.quote import cut
 
-def checked_by(base_url: str) -> ssl.SSLContext | bool:
-    """Give `verify` of an HTTP client: the usual authorities, and for plain HTTP a context that trusts nobody.
+FILE, DIRECTORY = "SSL_CERT_FILE", "SSL_CERT_DIR"
+"""The variables that name who is trusted in place of the usual authorities, as for other programs."""
 
-    The authorities take 20 to 50 ms to read, longer than a whole boot of a small API, so they are read only where they
-    are needed.
+
+def authorities(own: str = "") -> ssl.SSLContext:
+    """Give who vouches for a server: the usual authorities, or those that the environment names.
+
+    They take 20 to 50 ms to read.
+
+    Args:
+        own: a file of PEM certificates to trust beside them; empty for none.
+
+    Raises:
+        UsageError: naming the variable or file whose certificates cannot be read.
     """
-    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http:") else True
+    import httpx
+
+    try:
+        context = httpx.create_ssl_context()
+    except OSError as error:
+        raise _unreadable(f"{FILE} or {DIRECTORY}", error) from None
+    if own:
+        load(context, own, own)
+    return context
+
+
+def load(context: ssl.SSLContext, file: str, name: str) -> None:
+    """Trust the certificates of a file too, which messages call by a name; raises UsageError as `authorities`."""
+    try:
+        context.load_verify_locations(cafile=file)
+    except OSError as error:
+        raise _unreadable(name, error) from None
+
+
+def checked_by(base_url: str) -> ssl.SSLContext:
+    """Give `verify` of an HTTP client: see `authorities`; for plain HTTP a context that trusts nobody.
+
+    The authorities take longer to read than a whole boot of a small API, so they are read only where they are needed.
+
+    Raises:
+        UsageError: as `authorities`.
+    """
+    return ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT) if base_url.startswith("http:") else authorities()
+
+
+TRUST = f"Name a file with the certificate of its authority in {FILE}, or give it to the action as `ca-file`."
+"""What to do about a server that nobody vouches for who is trusted."""
+
+
+def distrusted(error: BaseException | None) -> bool:
+    """Say whether a connection came to nothing by the certificate of the server."""
+    while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
+        # clients of HTTP wrap it
+        error = error.__cause__ or error.__context__
+    return error is not None
+
+
+def _unreadable(name: str, error: OSError) -> UsageError:
+    return UsageError(
+        f"the certificates of {cut(name, limit=200)} cannot be read: {cut(error, limit=200)}",
+        hint="Expected a file of certificates in PEM: `-----BEGIN CERTIFICATE-----` and what follows.",
+    )

@@ -1,23 +1,59 @@
-"""What a server's certificate is checked by, for its address."""
+"""What a server's certificate is checked by: the usual authorities, and a company's own where that is given."""
 
 from __future__ import annotations
 
 import ssl
+from pathlib import Path
 
 import pytest
 
-from raggate.text.certificates import checked_by
+from raggate.errors import UsageError
+from raggate.text import certificates
+from raggate.text.certificates import authorities, checked_by
+
+OWN = Path(__file__).parents[2] / "data" / "loopback.pem"
+
+
+@pytest.fixture(autouse=True)
+def nobody_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the environment name no certificates."""
+    for name in (certificates.FILE, certificates.DIRECTORY):
+        monkeypatch.delenv(name, raising=False)
+
+
+def trusts(context: ssl.SSLContext) -> tuple[bool, bool]:
+    """Tell whether a context trusts the certificate of the tests, and whether it trusts many others."""
+    names = [dict(part[0] for part in one["subject"]).get("commonName") for one in context.get_ca_certs()]  # type: ignore[misc]
+    return "loopback" in names, len(names) > 50
 
 
 @pytest.mark.parametrize("address", ["https://api.example", "HTTPS://api.example"])
 def test_a_certificate_is_checked_by_the_usual_authorities(address: str) -> None:
-    """However HTTPS is spelled, the client's own authorities count."""
-    assert checked_by(address) is True
+    """However HTTPS is spelled, the client's own authorities count, and the name is checked."""
+    context = checked_by(address)
+    assert trusts(context) == (False, True)
+    assert (context.verify_mode, context.check_hostname) == (ssl.CERT_REQUIRED, True)
+
+
+def test_own_authority(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file is trusted beside the usual authorities; `SSL_CERT_FILE` stands in place of them, as elsewhere."""
+    assert trusts(authorities(str(OWN))) == (True, True)
+    monkeypatch.setenv("SSL_CERT_FILE", str(OWN))
+    assert trusts(checked_by("https://api.example")) == (True, False)
+
+
+@pytest.mark.parametrize("file", ["/nowhere/ca.pem", __file__])
+def test_what_holds_no_certificates(monkeypatch: pytest.MonkeyPatch, file: str) -> None:
+    """A file that is missing or holds none is a usage error that says which one it was."""
+    with pytest.raises(UsageError, match=f"{file} cannot be read"):
+        authorities(file)
+    monkeypatch.setenv("SSL_CERT_FILE", file)
+    with pytest.raises(UsageError, match="SSL_CERT_FILE or SSL_CERT_DIR cannot be read"):
+        checked_by("https://api.example")
 
 
 def test_plain_http_trusts_nobody() -> None:
     """For plain HTTP no authority is read; were there a certificate after all, nobody would vouch for it."""
     context = checked_by("http://127.0.0.1:1")
-    assert isinstance(context, ssl.SSLContext)
     assert context.cert_store_stats()["x509"] == 0
     assert context.verify_mode == ssl.CERT_REQUIRED

@@ -7,7 +7,6 @@ import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -15,6 +14,7 @@ import httpx
 from raggate import __version__
 from raggate.errors import UsageError
 from raggate.github.rest.failures import GitHubError
+from raggate.text.certificates import authorities
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 
@@ -105,7 +105,6 @@ class Connection:
         token: str,
         *,
         transport: httpx.BaseTransport | None,
-        ca_file: Path | None,
         clock: Callable[[], float],
     ) -> None:
         if not _TOKEN.fullmatch(token):
@@ -115,14 +114,14 @@ class Connection:
         self._token = token
         self._clock = clock
         try:
-            verify = _certificates(ca_file) if self.base.scheme == "https" and transport is None else _usual()
+            verify = authorities() if self.base.scheme == "https" and transport is None else _usual()
             self._client = httpx.Client(
                 transport=transport, timeout=_TIMEOUT, verify=verify, headers={"User-Agent": f"raggate/{__version__}"}
             )
-        except (OSError, ValueError, ImportError) as error:
+        except (OSError, ValueError, ImportError, UsageError) as error:
             raise UsageError(
                 f"no connection to GitHub can be made: {error}",
-                hint="Look at the CA file, SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY.",
+                hint="Look at `ca-file`, SSL_CERT_FILE, SSL_CERT_DIR, HTTPS_PROXY and ALL_PROXY.",
             ) from error
 
     def close(self) -> None:
@@ -220,14 +219,7 @@ def _origin(url: httpx.URL) -> tuple[str, str, int]:
 @lru_cache(maxsize=1)
 def _usual() -> ssl.SSLContext:
     """Give the usual certificates, which take long to load, for where an API without https may redirect to."""
-    return httpx.create_ssl_context()
-
-
-def _certificates(ca_file: Path | None) -> ssl.SSLContext:
-    context = httpx.create_ssl_context()
-    if ca_file is not None:
-        context.load_verify_locations(cafile=ca_file)
-    return context
+    return authorities()
 
 
 def address(value: object) -> str:

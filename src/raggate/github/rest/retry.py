@@ -12,7 +12,6 @@ import re
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from pathlib import Path
 
 import httpx
 
@@ -150,7 +149,6 @@ class RetryingClient:
         budget_s: the most seconds of waiting for retries and rate limits in all. The short pauses between writes,
             which GitHub asks every client to make, are not part of it.
         say: is told, in one harmless line, before a wait for a retry.
-        ca_file: certificates in PEM to trust beside the usual ones. Proxies are those of the environment.
 
     Raises:
         UsageError: when URLs, token, proxies or certificates cannot be used.
@@ -171,9 +169,8 @@ class RetryingClient:
         now: Callable[[], float] = time.time,
         budget_s: float = 120,
         say: Callable[[str], None] = lambda line: None,
-        ca_file: Path | None = None,
     ) -> None:
-        self._connection = Connection(api_url, token, transport=transport, ca_file=ca_file, clock=clock)
+        self._connection = Connection(api_url, token, transport=transport, clock=clock)
         self._base = str(self._connection.base).rstrip("/")
         self._graphql_url = graphql_url or f"{self._base.removesuffix('/v3')}/graphql"
         self._token = token

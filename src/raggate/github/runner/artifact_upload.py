@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import ssl
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -21,6 +20,7 @@ import httpx
 
 from raggate import __version__
 from raggate.errors import CannotTell
+from raggate.text.certificates import authorities
 from raggate.text.jsonio import dumps, fields, loads
 from raggate.text.quote import cut, quoted
 
@@ -69,7 +69,6 @@ def upload(
     directory: Path,
     *,
     transport: httpx.BaseTransport | None = None,
-    ca_file: Path | None = None,
 ) -> int:
     """Leave every file below a directory in one artifact, but empty ones and links. Returns how many those are.
 
@@ -78,7 +77,6 @@ def upload(
         name: of the artifact; one that this run has left already is added to.
         directory: what is left, of at most `MOST_FILES` files.
         transport: carries the requests instead of the network.
-        ca_file: certificates in PEM to trust beside the usual ones.
 
     Raises:
         CannotTell: when the name cannot be used, or the service refuses or does not answer.
@@ -89,11 +87,7 @@ def upload(
     files = [path for path in paths if path.stat().st_size]
     if len(files) > MOST_FILES:
         raise CannotTell(f"the artifact {quoted(name)} was not left: it has {len(files)} files, more than {MOST_FILES}")
-    verify: ssl.SSLContext | bool = True
-    if transport is None:
-        verify = httpx.create_ssl_context()
-        if ca_file is not None:
-            verify.load_verify_locations(cafile=ca_file)
+    verify = True if transport is not None else authorities()
     headers = {
         "Authorization": f"Bearer {service.token}",
         "Accept": f"application/json;api-version={_VERSION}",

@@ -1,0 +1,77 @@
+"""The certificates of a company's own authority, which every call of a step trusts beside the usual ones.
+
+They are the workflow's to give. A change could edit what lies in the workspace, and with it who may answer in place
+of the server that the token is sent to.
+"""
+
+from __future__ import annotations
+
+import ssl
+import tempfile
+from collections.abc import Iterator, Mapping, MutableMapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from raggate.action.steps import OWN_EVENTS
+from raggate.errors import UsageError
+from raggate.text import certificates
+from raggate.text.files import read_file
+from raggate.text.quote import quoted
+
+INPUT = "ca-file"
+
+MOST_BYTES = 4 << 20
+
+_BEGIN = "-----BEGIN "
+_GIVE = "Give the certificates themselves, such as `ca-file: ${{ vars.COMPANY_CA }}`, or a file outside the workspace."
+
+
+@contextmanager
+def trusted(
+    inputs: Mapping[str, str], event: str, workspace: Path, environment: MutableMapping[str, str]
+) -> Iterator[None]:
+    """Trust the certificates of the input, beside the usual ones, in everything this process asks.
+
+    Args:
+        inputs: the action's inputs; `ca-file` holds certificates, or names a file of them.
+        event: the name of the event that started the step.
+        workspace: where the checkout is.
+        environment: that of the process, which HTTP clients take the authorities from.
+
+    Raises:
+        UsageError: for a file that a change could have written, and for certificates that cannot be read.
+    """
+    given = inputs[INPUT].strip()
+    text = given.startswith(_BEGIN)
+    named = {name: environment.get(name, "") for name in (certificates.FILE, certificates.DIRECTORY)}
+    for name, path in {**named, f"input {INPUT!r}": "" if text else given}.items():
+        _refuse_of_a_change(name, path, event, workspace)
+    if not given:
+        yield
+        return
+    if named[certificates.DIRECTORY] and not named[certificates.FILE]:
+        raise UsageError(f"input {INPUT!r} and {certificates.DIRECTORY} exclude each other", hint=_GIVE)
+    data = given.encode() if text else read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES)
+    with tempfile.TemporaryDirectory(prefix="raggate-ca-") as folder:
+        # a copy: what is measured may run beside raggate, and change the file before the last call
+        file = Path(folder, "authorities.pem")
+        file.write_bytes(data)
+        certificates.load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), str(file), f"input {INPUT!r}")
+        usual = certificates.authorities().get_ca_certs(binary_form=True)
+        file.write_bytes(b"\n".join([data, *(ssl.DER_cert_to_PEM_cert(one).encode() for one in usual)]))
+        environment[certificates.FILE] = str(file)
+        try:
+            yield
+        finally:
+            environment.pop(certificates.FILE)
+            environment.update({name: path for name, path in named.items() if path})
+
+
+def _refuse_of_a_change(name: str, file: str, event: str, workspace: Path) -> None:
+    """Refuse a file in the workspace where what is checked out may be a change that nobody has read."""
+    if not file or event in OWN_EVENTS or not (workspace / file).resolve().is_relative_to(workspace.resolve()):
+        return
+    raise UsageError(
+        f"{name}: {quoted(file)} lies in the workspace, where a change could say whose certificates are trusted",
+        hint=_GIVE,
+    )

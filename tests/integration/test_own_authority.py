@@ -1,0 +1,162 @@
+"""A server whose certificate is by an authority of its own: trusted where the workflow says so, and nowhere else."""
+
+from __future__ import annotations
+
+import json
+import os
+import ssl
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import httpx
+import pytest
+
+from project import Project, make_project
+from raggate.action import own_authority
+from raggate.errors import UsageError
+from raggate.github.rest.client import GitHub
+from raggate.github.runner import step_inputs
+from raggate.text.certificates import authorities
+
+CERTIFICATE = Path(__file__).parents[1] / "data" / "loopback.pem"
+PUBLIC = ssl.DER_cert_to_PEM_cert(
+    ssl.PEM_cert_to_DER_cert(CERTIFICATE.read_text()[CERTIFICATE.read_text().index("-----BEGIN CERT") :])
+)
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers everything with an empty object, and counts."""
+
+    asked = 0
+
+    def do_GET(self) -> None:
+        """Answer."""
+        type(self).asked += 1
+        self.send_response(200)
+        self.send_header("Content-Length", "2")
+        self.end_headers()
+        self.wfile.write(b"{}")
+
+    do_POST = do_GET  # noqa: N815 - the names that the library looks for
+
+    def log_message(self, *_: object) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture
+def server() -> Iterator[str]:
+    """Serve over TLS with a certificate that no usual authority vouches for, and give the address."""
+    _Handler.asked = 0
+    serving = ThreadingHTTPServer(("127.0.0.1", 0), _Handler)
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(CERTIFICATE)
+    serving.socket = context.wrap_socket(serving.socket, server_side=True)
+    thread = Thread(target=serving.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
+    thread.start()
+    yield f"https://127.0.0.1:{serving.server_address[1]}"
+    serving.shutdown()
+    serving.server_close()
+    thread.join()
+
+
+@pytest.fixture(autouse=True)
+def nobody_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the environment name no certificates."""
+    for name in ("SSL_CERT_FILE", "SSL_CERT_DIR"):
+        monkeypatch.delenv(name, raising=False)
+
+
+def inputs(ca_file: str) -> dict[str, str]:
+    """Give the inputs of a step."""
+    return {**step_inputs.DEFAULTS, "ca-file": ca_file}
+
+
+def status(url: str) -> int:
+    """Ask as everything of raggate asks."""
+    with httpx.Client(verify=authorities(), trust_env=False) as client:
+        return client.get(url).status_code
+
+
+@pytest.mark.parametrize("as_text", [True, False])
+def test_the_workflow_s_authority_is_trusted_beside_the_usual_ones(server: str, tmp_path: Path, as_text: bool) -> None:
+    """With `ca-file`, as text or as a file, the server is asked; before and after it is refused."""
+    workspace, file = tmp_path / "workspace", tmp_path / "ca.pem"
+    workspace.mkdir()
+    file.write_text(PUBLIC)
+    usual = len(authorities().get_ca_certs())
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        status(server)
+    assert _Handler.asked == 0
+    given = inputs(PUBLIC if as_text else str(file))
+    with own_authority.trusted(given, "pull_request", workspace, os.environ):
+        # what it was is trusted, whatever stands there by now
+        file.write_text("")
+        assert status(server) == 200
+        assert len(authorities().get_ca_certs()) == usual + 1
+        with GitHub(api_url=f"{server}/api/v3", token="t" * 40) as github:
+            assert github.get("/repos/octo/notes") == {}
+    assert "SSL_CERT_FILE" not in os.environ
+    with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
+        status(server)
+
+
+@pytest.mark.parametrize(
+    "event", ["pull_request", "pull_request_target", "merge_group", "workflow_run", "issue_comment"]
+)
+@pytest.mark.parametrize("name", ["ca-file", "SSL_CERT_FILE", "SSL_CERT_DIR"])
+def test_a_change_does_not_say_who_is_trusted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, event: str, name: str
+) -> None:
+    """A file of the workspace is refused where a change may be checked out, also through a link from elsewhere."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (workspace / "ca.pem").write_text(PUBLIC)
+    (tmp_path / "link.pem").symlink_to(workspace / "ca.pem")
+    for file in (str(workspace / "ca.pem"), str(tmp_path / "link.pem"), "ca.pem"):
+        if name != "ca-file":
+            monkeypatch.setenv(name, file)
+        given = inputs(file if name == "ca-file" else "")
+        with (
+            pytest.raises(UsageError, match="lies in the workspace") as refused,
+            own_authority.trusted(given, event, workspace, os.environ),
+        ):
+            raise AssertionError("it was trusted")
+        assert "vars." in refused.value.hint
+
+
+def test_merged_code_may_hold_the_certificates(server: str, tmp_path: Path) -> None:
+    """Where what is checked out is the repository's own, its file is taken."""
+    (tmp_path / "ca.pem").write_text(PUBLIC)
+    with own_authority.trusted(inputs("ca.pem"), "push", tmp_path, os.environ):
+        assert status(server) == 200
+
+
+@pytest.mark.parametrize("given", ["-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----", "nowhere.pem"])
+def test_what_holds_no_certificates(tmp_path: Path, given: str) -> None:
+    """What cannot be read is a usage error, and nothing is trusted by it."""
+    with (
+        pytest.raises(UsageError, match=r"cannot be read|No such file"),
+        own_authority.trusted(inputs(given), "push", tmp_path, os.environ),
+    ):
+        raise AssertionError("it was trusted")
+    assert "SSL_CERT_FILE" not in os.environ
+
+
+@pytest.fixture(scope="module")
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a project that is asked by an address."""
+    return make_project(tmp_path_factory.mktemp("project"))
+
+
+@pytest.mark.parametrize("own", [True, False])
+def test_the_service_under_test(server: str, project: Project, tmp_path: Path, own: bool) -> None:
+    """`SSL_CERT_FILE` vouches for the service on a laptop; without it no question is asked, and the reason is told."""
+    (tmp_path / "ca.pem").write_text(PUBLIC)
+    environment = {"SSL_CERT_FILE": str(tmp_path / "ca.pem")} if own else {}
+    done = project.raggate("probe", "--api-url", server, "--json", **environment)
+    assert (_Handler.asked > 0) is own
+    assert ("is not trusted ([SSL: CERTIFICATE_VERIFY_FAILED]" in done.err) is not own
+    assert ("in SSL_CERT_FILE, or give it to the action as `ca-file`" in done.err) is not own
+    assert json.loads(done.out)["exit_code"] == done.code != 0
