@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import groupby
 
 from raggate.models.scorecard import OVERALL, MetricValue
@@ -12,15 +11,12 @@ from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.reports.parts import figures, formatting
 from raggate.reports.plot import MAX_VALUE
-from raggate.text.numbers import rounded, setting, written
+from raggate.text.numbers import rounded, setting
 
 WIDTH, HEIGHT = 240.0, 64.0
 _EDGE = 7.0
 _LEAST_SPAN = 0.02
 """A line that hardly moves should look like one."""
-
-Write = Callable[[float | None], str]
-"""How the page that plots stand on writes a value."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -67,12 +63,10 @@ def _trend(review: Review, mode: str, metric: str, now: MetricValue | None) -> T
     values = {mode: {metric: now.value}}
     this = TrendPoint(kind="run", stamp=run.started, name=run.run_id, questions=run.golden.hash, values=values)
     points = (*review.context.trend, this)
-    return trend_of(mode, metric, points, newest=this, write=partial(figures.amount, metric))
+    return trend_of(mode, metric, points, newest=this)
 
 
-def trend_of(
-    mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint, write: Write = written
-) -> Trend | None:
+def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: TrendPoint) -> Trend | None:
     """Plot what was measured at several times, from old to new; None with a value at fewer than two of them.
 
     Args:
@@ -80,20 +74,19 @@ def trend_of(
         metric: the metric.
         points: what was measured; values that are no numbers are left out.
         newest: the point that the others are looked at from, the last or the last but some runs.
-        write: makes text of a value, as other parts of the page do.
     """
     valued = [(point, point.values.get(mode, {}).get(metric)) for point in points]
     measured = [(point, value) for point, value in valued if value is not None and abs(value) <= MAX_VALUE]
     values = [value for _, value in measured]
     if len(measured) < 2:
         return None
-    dots = tuple(_dot(place, measured, newest, write) for place in range(len(measured)))
+    dots = tuple(_dot(place, measured, newest, metric) for place in range(len(measured)))
     return Trend(
         metric=metric,
         mode=mode,
-        newest=write(newest.values.get(mode, {}).get(metric)),
-        low=write(min(values)),
-        high=write(max(values)),
+        newest=figures.amount(metric, newest.values.get(mode, {}).get(metric)),
+        low=figures.amount(metric, min(values)),
+        high=figures.amount(metric, max(values)),
         dots=dots,
         lines=tuple(_lines([(point, dot) for (point, _), dot in zip(measured, dots, strict=True)])),
     )
@@ -108,7 +101,7 @@ def _lines(drawn: Sequence[tuple[TrendPoint, Dot]]) -> Iterator[str]:
             yield " ".join(corners)
 
 
-def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], newest: TrendPoint, write: Write) -> Dot:
+def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], newest: TrendPoint, metric: str) -> Dot:
     point, value = points[place]
     ends = min(value for _, value in points), max(value for _, value in points)
     middle, half = (ends[0] + ends[1]) / 2, max(ends[1] - ends[0], _LEAST_SPAN) / 2
@@ -116,7 +109,8 @@ def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], newest: TrendPo
     this = point is newest and point.kind == "run"
     asked = "" if point.questions == newest.questions else "other questions"
     asked = asked if point.questions else "nobody knows over which questions"
-    words = [point.stamp[:16].replace("T", " "), "this run" if this else f"{point.kind} {point.name}", write(value)]
+    name = "this run" if this else f"{point.kind} {point.name}"
+    words = [point.stamp[:16].replace("T", " "), name, figures.amount(metric, value)]
     return Dot(
         x=rounded(_EDGE + (WIDTH - 2 * _EDGE) * place / (len(points) - 1), 1),
         y=rounded(HEIGHT / 2 - (HEIGHT / 2 - _EDGE) * (value - middle) / half, 1),

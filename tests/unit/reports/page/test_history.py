@@ -79,6 +79,9 @@ def test_lines_join_only_what_asked_the_same() -> None:
     assert plot is not None
     assert [len(line.split()) for line in plot.lines] == [2, 2]
     assert [dot.other for dot in plot.dots] == [False, False, True, True, True, True, False]
+    # as the tables of the page write it
+    assert (plot.newest, plot.low, plot.high) == ("50.0%", "50.0%", "50.0%")
+    assert all("50.0%" in dot.words for dot in plot.dots)
     assert plot.dots[2].words.endswith("other questions")
     assert plot.dots[4].words.endswith("nobody knows over which questions")
 
