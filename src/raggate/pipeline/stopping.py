@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from raggate.config.schema import Config
 from raggate.errors import UsageError
@@ -40,12 +40,14 @@ class Stopping:
         watch: what the answers show so far.
         scored: labels and scores an answer.
         say: takes a line that says why nothing more is asked.
+        time: how long labelling may take, all answers together.
     """
 
     questions: Drawn
     watch: early_stop.Watch
     scored: Callable[[Result], CaseScore]
     say: Callable[[str], None]
+    time: deadlines.WhileAsking = field(default_factory=deadlines.WhileAsking)
 
     @property
     def stop(self) -> EarlyStop | None:
@@ -60,7 +62,7 @@ class Stopping:
             CannotTell: when labelling it takes without end.
         """
         # signals wait meanwhile, so nothing else would end it
-        with deadlines.after_asking(1):
+        with self.time.next_answer():
             score_of_it = self.scored(result)
         self.watch.hear(score_of_it)
         if self.stop is not None:
