@@ -46,7 +46,7 @@ def plan_of(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
     """
     with load_inputs(request) as inputs:
         stopping.refuse(inputs.config, "raggate plan")
-        latencies = _latencies(request.root / inputs.config.out, inputs.config.suite) if by_latency else None
+        latencies = _latencies(request.runs(inputs.config.out), inputs.config.suite) if by_latency else None
         return plan(request, inputs, shards, latencies=latencies, nonce=token_hex(8))
 
 
