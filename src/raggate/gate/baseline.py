@@ -27,7 +27,7 @@ from raggate.text.shapes import Shape
 
 SCHEMA = "raggate/baseline/1"
 _fixed = partial(rounded_or_none, decimals=STORED_DECIMALS)
-MAX_BYTES = 256 << 20
+MAX_BYTES = 64 << 20
 """Bytes of a file that is read as a whole, as it does not stand as raggate writes it."""
 SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""

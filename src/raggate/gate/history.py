@@ -26,6 +26,9 @@ from raggate.text.dates import stamp
 from raggate.text.long_bytes import LongBytes
 from raggate.text.quote import cut
 
+MAX_BYTES = 256 << 20
+"""Bytes of a version."""
+
 MAX_RENAMES = 20
 """A file that was renamed more often is followed no further."""
 MAX_CUTOFF = 1000
@@ -172,11 +175,11 @@ def _content(objects: LocalObjects, commit: str, path: str) -> bytes:
     try:
         entry = find(objects, objects.tree_of(commit), path)
         file = entry if entry is not None and entry.kind in {"file", "link"} else None
-        content = None if file is None else objects.blob(file, limit=baseline.MAX_BYTES)
+        content = None if file is None else objects.blob(file, limit=MAX_BYTES)
     except Missing:
         raise FileError(path, "its content is not in this clone") from None
     except TooLarge:
-        raise FileError(path, f"larger than {baseline.MAX_BYTES} bytes") from None
+        raise FileError(path, f"larger than {MAX_BYTES} bytes") from None
     except UsageError as error:
         raise FileError(path, error.message) from None
     if content is None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field
 
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode
@@ -21,6 +21,9 @@ from raggate.text.jsonio import fields, loads
 
 SCRATCH = "raggate-"
 """How temporary directories are named."""
+
+MOST_VERDICT_BYTES = 4 << 20
+"""Of a `verdict.json` that is looked at, which is one of a run that measured nothing: a headline and lines of a log."""
 
 _MEASURED_NOTHING = {
     int(ExitCode.USAGE): ("usage error", "The untrusted run reports a usage error and measured nothing."),
@@ -87,10 +90,17 @@ def _claimed_suite(files: Mapping[str, bytes]) -> str:
     """Give the name of a suite that a run directory gives itself; empty for none."""
     for name in ("config.json", "verdict.json"):
         with contextlib.suppress(ValueError):
-            claimed = fields(loads(files.get(name, b"{}"))).get("suite")
+            claimed = fields(loads(_small(files.get(name, b"{}"), name))).get("suite")
             if isinstance(claimed, str) and claimed:
                 return claimed
     return ""
+
+
+def _small(content: bytes, name: str) -> bytes:
+    """Give what is parsed as a whole; raises ValueError where it is a verdict of more bytes than are looked at."""
+    if name == "verdict.json" and len(content) > MOST_VERDICT_BYTES:
+        raise ValueError(f"{name}: larger than {MOST_VERDICT_BYTES} bytes")
+    return content
 
 
 def without_results(verdict: bytes | None, suite: str) -> RunFailure:
@@ -101,8 +111,8 @@ def without_results(verdict: bytes | None, suite: str) -> RunFailure:
         suite: whose run it is, by the trusted configuration.
     """
     try:
-        claim = _Claim.model_validate_json(verdict or b"{}")
-    except ValidationError:
+        claim = _Claim.model_validate_json(_small(verdict or b"{}", "verdict.json"))
+    except ValueError:  # pydantic's is one, too
         claim = _Claim(exit_code=int(ExitCode.CANNOT_TELL), headline="")
         label, message = _NO_RESULTS
     else:

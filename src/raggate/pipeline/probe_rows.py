@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
-from raggate.pipeline.result_rows import check_result, labels_fit, shortened
+from raggate.pipeline.result_rows import check_result, labels_fit, parse_row, shortened
 from raggate.text.dataclass_fields import as_dict
-from raggate.text.jsonio import dump_line, parse_object
+from raggate.text.jsonio import dump_line
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
 
@@ -25,18 +26,18 @@ def write(answers: tuple[ProbeAnswer, ...], *, full_text: bool) -> bytes:
     return b"".join(dump_line(_row(answer, full_text=full_text)) for answer in answers)
 
 
-def read(data: bytes, name: str) -> tuple[ProbeAnswer, ...]:
-    """Read the content of a `probes.jsonl`. Nothing in it is trusted.
+def read(lines: Iterable[bytes], name: str) -> tuple[ProbeAnswer, ...]:
+    """Read the lines of a `probes.jsonl`. Nothing in it is trusted.
 
     Args:
-        data: the content.
+        lines: the lines.
         name: what messages call the file.
 
     Raises:
         UsageError: naming file and line, for a row that does not hold what it should.
     """
-    lines = enumerate(data.split(b"\n"), 1)
-    return tuple(_answer(parse_object(line, f"{name}:{at}"), f"{name}:{at}") for at, line in lines if line.strip())
+    rows = enumerate(lines, 1)
+    return tuple(_answer(parse_row(line, f"{name}:{at}"), f"{name}:{at}") for at, line in rows if line.strip())
 
 
 def _answer(row: dict[str, Any], place: str) -> ProbeAnswer:

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -31,6 +32,9 @@ from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
 from raggate.text.shapes import Shape
+
+MOST_LINE_BYTES = 32 << 20
+"""Bytes of a line; a whole answer of the API has 8 MiB at most, unless the configuration allows for more."""
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
@@ -100,7 +104,7 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
 
 def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int, LabelledResult]:
     """Read a row. Returns the position of its case, too."""
-    row = parse_object(line, place)
+    row = parse_row(line, place)
     if (named := cases.find(str(row.get("test_case_id")))) is None:
         raise UsageError(f"{place}: no case {quoted(row.get('test_case_id'))} in golden.jsonl")
     position, case = named
@@ -127,6 +131,17 @@ def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int,
         raise UsageError(f"{place}: the labels name gold supports the case does not have")
     item = LabelledResult(case=case, result=result, labels=labels, judgements=_judgements(row, place))
     return position, item
+
+
+def parse_row(line: bytes, place: str) -> dict[str, Any]:
+    """Parse a row that was read, of at most `MOST_LINE_BYTES`: parsed, hostile JSON takes twenty times its size.
+
+    Raises:
+        UsageError: naming the place.
+    """
+    if len(line) > MOST_LINE_BYTES:
+        raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
+    return parse_object(line, place)
 
 
 def check_result(result: Result, place: str) -> None:

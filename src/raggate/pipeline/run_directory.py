@@ -287,7 +287,7 @@ def _named(cases: Golden, stored: JsonObject) -> Golden:
 
 def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:
     path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
-    return probe_rows.read(_stored(path, shown), str(shown)) if path.exists() else ()
+    return probe_rows.read(stored_lines(path, HINT, name=shown), str(shown)) if path.exists() else ()
 
 
 def _fingerprint(stored: JsonObject) -> Fingerprint:

@@ -189,7 +189,7 @@ def test_without_its_questions(git: Git, root: Path) -> None:
 def test_too_large(git: Git, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A version that is too large is not even read."""
     commit(git, root, stored("a"))
-    monkeypatch.setattr(baseline, "MAX_BYTES", 100)
+    monkeypatch.setattr(history, "MAX_BYTES", 100)
     assert runs(told(root)) == ["larger than 100 bytes"]
 
 

@@ -33,6 +33,16 @@ def test_no_claim_passes_or_speaks(verdict: bytes | None) -> None:
     assert ended.log == () or ended.log[0] == ITS_WORDS
 
 
+def test_a_verdict_larger_than_one_of_a_run_that_measured_nothing() -> None:
+    """It is not parsed: it claims nothing, and names no suite."""
+    verdict = b'{"suite": "small", "exit_code": 2, "headline": ""' + b" " * untrusted_run.MOST_VERDICT_BYTES + b"}"
+    assert untrusted_run.without_results(verdict, "small").label == "cannot tell"
+    assert "small" not in untrusted_run.UntrustedRuns([{"verdict.json": verdict}])
+    shorter = verdict.replace(b"  ", b"", 30)
+    assert untrusted_run.without_results(shorter, "small").label == "usage error"
+    assert "small" in untrusted_run.UntrustedRuns([{"verdict.json": shorter}])
+
+
 WHATS = ("a usage error", "that it cannot tell", "an internal error", "an interruption")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 from dataclasses import replace
 
@@ -10,10 +11,15 @@ import pytest
 from builders import make_chunk
 from probed import make_probe
 from raggate.errors import UsageError
-from raggate.models.run import Leak
+from raggate.models.run import Leak, ProbeAnswer
 from raggate.pipeline import probe_rows
 from raggate.service.answer_limits import MAX_NAME
 from tables import each_row
+
+
+def read(data: bytes) -> tuple[ProbeAnswer, ...]:
+    """Read the content of a file."""
+    return probe_rows.read(io.BytesIO(data), "probes.jsonl")
 
 
 def test_what_is_written_is_read() -> None:
@@ -24,7 +30,7 @@ def test_what_is_written_is_read() -> None:
         make_probe("principal", failed=True, principal="anna"),
     )
     stored = probe_rows.write(answers, full_text=False)
-    assert probe_rows.read(stored, "probes.jsonl") == answers
+    assert read(stored) == answers
     assert len(stored.splitlines()) == 3
     assert b"\x1b" not in stored
 
@@ -32,11 +38,11 @@ def test_what_is_written_is_read() -> None:
 def test_long_texts_are_cut_as_those_of_the_suite() -> None:
     """A chunk's text is kept to 200 characters and a hash, or whole where that is asked for."""
     (answer,) = answers = (make_probe("heading", make_chunk(text="x" * 201)),)
-    (again,) = probe_rows.read(probe_rows.write(answers, full_text=False), "probes.jsonl")
+    (again,) = read(probe_rows.write(answers, full_text=False))
     assert again.result.response is not None
     (chunk,) = again.result.response.chunks
     assert (chunk.text, len(chunk.text_hash or "")) == ("x" * 200 + "...", 32)
-    assert probe_rows.read(probe_rows.write(answers, full_text=True), "probes.jsonl") == (answer,)
+    assert read(probe_rows.write(answers, full_text=True)) == (answer,)
 
 
 @each_row(
@@ -56,7 +62,7 @@ def test_what_is_no_probe_is_refused(old: bytes, new: bytes, words: str) -> None
     stored = probe_rows.write((make_probe("heading", make_chunk()),), full_text=False)
     assert old in stored
     with pytest.raises(UsageError) as caught:
-        probe_rows.read(stored.replace(old, new, 1), "probes.jsonl")
+        read(stored.replace(old, new, 1))
     assert words in caught.value.message
 
 
@@ -65,7 +71,7 @@ def test_a_row_from_before_texts_were_looked_up() -> None:
     answers = (make_probe("heading", make_chunk()),)
     row = json.loads(probe_rows.write(answers, full_text=True))
     del row["strange_texts"], row["leaks"]
-    assert probe_rows.read(json.dumps(row).encode(), "probes.jsonl") == answers
+    assert read(json.dumps(row).encode()) == answers
 
 
 def test_neither_a_response_nor_a_failure_is_none() -> None:
@@ -73,4 +79,4 @@ def test_neither_a_response_nor_a_failure_is_none() -> None:
     answer = make_probe("heading", make_chunk())
     neither = replace(answer, result=replace(answer.result, response=None))
     with pytest.raises(UsageError, match="either a response or a failure"):
-        probe_rows.read(probe_rows.write((neither,), full_text=True), "probes.jsonl")
+        read(probe_rows.write((neither,), full_text=True))

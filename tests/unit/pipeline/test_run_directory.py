@@ -325,6 +325,15 @@ def test_hostile_results(tmp_path: Path, number: int, path: tuple[str | int, ...
     assert "\n" not in caught.value.message
 
 
+def test_a_line_longer_than_any_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A line that is longer than any answer is not parsed, and named."""
+    monkeypatch.setattr(result_rows, "MOST_LINE_BYTES", 100)
+    run_directory.write(tmp_path, stored_run())
+    plain_rows(tmp_path).write_bytes(b"[" * 101)
+    with pytest.raises(UsageError, match=r"results\.jsonl:1: a line of more than 100 bytes"):
+        run_directory.read(tmp_path)
+
+
 @pytest.mark.parametrize(
     ("line", "message"),
     [

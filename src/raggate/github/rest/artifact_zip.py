@@ -25,19 +25,23 @@ FILES = (
     RESULTS,
     PACKED_RESULTS,
     "probes.jsonl",
-    "baseline.json",
-    "aside.json",
-    "metrics.json",
     "verdict.json",
-    "summary.md",
 )
 """The names that are taken; nothing else in an artifact is even unpacked."""
+
+MOST_CONFIG_BYTES = 16 << 20
+"""Of `config.json`, which is parsed as a whole: it names each note of the run, at some 150 bytes each."""
+
+MOST_PROBES_BYTES = 64 << 20
+"""Of `probes.jsonl`, whose answers are held in memory: some 6 KiB each."""
 
 MOST_BYTES = 256 << 20
 MOST_ENTRIES = 5000
 MOST_RATIO = 200
 """The most unpacked bytes for each packed one, in an entry of more than 1 MiB."""
 
+MOST = {"config.json": MOST_CONFIG_BYTES, "probes.jsonl": MOST_PROBES_BYTES}
+"""Bytes of files of which less than `MOST_BYTES` is taken."""
 _RATIO_FROM_BYTES = 1 << 20
 _LOCAL_HEADER = struct.Struct("<4s22xHH")
 _LOCAL_MARK, _CENTRAL_MARK, _EMPTY_MARK = b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06"
@@ -202,6 +206,8 @@ def _read(archive: zipfile.ZipFile, runs: Sequence[Mapping[str, zipfile.ZipInfo]
     for chosen in runs:
         files: dict[str, bytes] = {}
         for name, entry in chosen.items():
+            if entry.file_size > (most := MOST.get(name, MOST_BYTES)):
+                raise _refusal(f"entry {name!r}: larger than {most} bytes")
             # one byte more than there may be tells whether the archive lies
             with archive.open(entry) as stream:
                 content = stream.read(min(entry.file_size, room) + 1)

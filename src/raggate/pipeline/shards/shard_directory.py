@@ -7,6 +7,7 @@ receipt.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -254,7 +255,7 @@ def read(directory: Path, receipt: Receipt) -> ShardAnswers:
         receipt=receipt,
         results=LongSequence(run_packing.RESULTS, rows(content[RESULTS], str(directory / RESULTS))),
         again=tuple(rows(content[AGAIN], str(directory / AGAIN))),
-        probes=probe_rows.read(content[PROBES], str(directory / PROBES)),
+        probes=probe_rows.read(io.BytesIO(content[PROBES]), str(directory / PROBES)),
     )
 
 

@@ -155,6 +155,16 @@ def test_hostile(data: bytes, reason: str, monkeypatch: pytest.MonkeyPatch) -> N
         unpack(data)
 
 
+@each_row("name", ["config.json", "probes.jsonl"])
+@each_row("folder", ["", "run/"])
+def test_a_file_larger_than_it_can_be(name: str, folder: str) -> None:
+    """What is parsed, or held in memory, as a whole has a bound of its own."""
+    with mock.patch.dict(artifact_zip.MOST, {name: 100}):
+        assert unpack(packed({f"{folder}{name}": b"x" * 100})) == {name: b"x" * 100}
+        with pytest.raises(CannotTell, match=f"entry '{name}': larger than 100 bytes"):
+            unpack(packed({f"{folder}{name}": b"x" * 101}))
+
+
 def test_overlap_is_what_is_refused() -> None:
     """Entries that share bytes are refused for that, before any of them is unpacked."""
     with pytest.raises(CannotTell, match="overlap"):
