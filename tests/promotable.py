@@ -15,6 +15,7 @@ from typing import Any
 from fakes.github_api import FakeGitHub, Repository
 from project import Project, make_project
 from raggate.github.rest.client import GitHub
+from raggate.github.runner.event import Event
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.trusted_inputs import check_names
 from stored_rows import files_of
@@ -103,6 +104,23 @@ def worse(files: dict[str, bytes]) -> dict[str, bytes]:
     row["result"]["response"]["chunks"] = []
     row["labels"] |= {name: [] for name, value in row["labels"].items() if isinstance(value, list)}
     return {**files, "results.jsonl": b"\n".join([json.dumps(row).encode(), *lines[1:]]) + b"\n"}
+
+
+def dispatched(fake: FakeGitHub, commit: str) -> Event:
+    """Describe a dispatch on main, which is at a commit."""
+    return Event(
+        name="workflow_dispatch",
+        repository=NAME,
+        run_id=90,
+        attempt=1,
+        server_url=fake.server_url,
+        api_url=fake.api_url,
+        graphql_url=fake.graphql_url,
+        triggering_actor="octocat",
+        default_branch="main",
+        head=commit,
+        head_ref="main",
+    )
 
 
 def client(fake: FakeGitHub, permissions: dict[str, str] | None = None) -> GitHub:

@@ -16,7 +16,7 @@ from hypothesis import given, strategies as st
 
 from e2e import grammar
 from fakes.github_api import FakeGitHub, Pull, Repository
-from promotable import NAME, NOW, Measured, client, edited, git, measure, packed, worse
+from promotable import NAME, NOW, Measured, client, dispatched, edited, git, measure, packed, worse
 from raggate.action import main
 from raggate.action.promote import promote_baseline
 from raggate.action.promote_inputs import PromoteInputs
@@ -81,19 +81,7 @@ class Stage:
     @property
     def event(self) -> Event:
         """Describe a dispatch on main."""
-        return Event(
-            name="workflow_dispatch",
-            repository=NAME,
-            run_id=90,
-            attempt=1,
-            server_url=self.fake.server_url,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor="octocat",
-            default_branch="main",
-            head=self.measured.commit,
-            head_ref="main",
-        )
+        return dispatched(self.fake, self.measured.commit)
 
     def ran(self, files: dict[str, bytes] | None = None, **fields: Any) -> str:
         """Put a workflow run with an artifact onto the fake, and give its number."""

@@ -13,13 +13,12 @@ from typing import Any
 import pytest
 
 from fakes.github_api import FakeGitHub, Pull, Repository
-from promotable import NAME, NOW, Measured, client, edited, measure, packed, worse
+from promotable import NAME, NOW, Measured, client, dispatched, edited, measure, packed, worse
 from raggate.action.promote import promote_baseline
 from raggate.errors import ExitCode, UsageError
 from raggate.github.promotion import branch_of_several
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import step_inputs
-from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from rendered import problems
 
@@ -63,19 +62,7 @@ class Stage:
         )
         given = {**step_inputs.DEFAULTS, "command": "promote", "reason": "New chunks.", "config": LIST, "suite": "*"}
         given |= {name.replace("_", "-"): value for name, value in inputs.items()}
-        event = Event(
-            name="workflow_dispatch",
-            repository=NAME,
-            run_id=90,
-            attempt=1,
-            server_url=self.fake.server_url,
-            api_url=self.fake.api_url,
-            graphql_url=self.fake.graphql_url,
-            triggering_actor="octocat",
-            default_branch="main",
-            head=self.measured.commit,
-            head_ref="main",
-        )
+        event = dispatched(self.fake, self.measured.commit)
         with client(self.fake, None) as github:
             there = GitHubRepository(github, NAME)
             return promote_baseline(given, event, there, runner, self.state, now=lambda: datetime.fromisoformat(NOW))
