@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -16,6 +16,9 @@ from raggate.config.mapped_settings import (
 )
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Text
+
+if TYPE_CHECKING:
+    from raggate.config.schema import Config
 
 ToolName = Annotated[Text, Field(min_length=1, max_length=200)]
 Mark = Annotated[Text, Field(min_length=1, max_length=1000)]
@@ -99,3 +102,27 @@ class Mcp(SettingsModel):
         if not any("question" in names(leaf) for leaf in leaves(self.arguments) if isinstance(leaf, str)):
             raise ValueError("expected {question} in 'arguments'")
         return self
+
+
+def check(config: Config) -> None:
+    """Refuse what cannot be done over standard input and output.
+
+    Raises:
+        ValueError: naming the key, and what it expects.
+    """
+    if config.api.command is None or not config.api.command.stdio:
+        return
+    mcp = config.ask.mcp
+    if mcp is None:
+        raise ValueError("expected ask.adapter 'mcp' with api.command.stdio, as the others speak HTTP alone")
+    for key in ("path", "headers", "pass_env"):
+        if getattr(mcp, key) != type(mcp).model_fields[key].default:
+            raise ValueError(
+                f"expected no ask.mcp.{key} with api.command.stdio, which has no HTTP; use api.command.env"
+            )
+    if any(principal.headers for principal in config.ask.probes.principals.values()):
+        raise ValueError("expected no headers of ask.probes.principals with api.command.stdio, which has no HTTP")
+    if config.ask.probes.reindex is not None:
+        raise ValueError(
+            "expected no ask.probes.reindex with api.command.stdio, which has no HTTP: the server is started anew"
+        )

@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from raggate.config import config_problems, early_stop_settings, judge_places, mcp_rules, probe_rules
+from raggate.config import config_problems, early_stop_settings, judge_places, mcp_settings, probe_settings
 from raggate.config.answer_settings import Answers
 from raggate.config.ask_settings import Ask
 from raggate.config.early_stop_settings import EarlyStopping
@@ -254,7 +254,7 @@ class Config(SettingsModel):
 
     @model_validator(mode="after")
     def _probes_can_be_asked(self) -> Config:
-        probe_rules.check(self)
+        probe_settings.check(self)
         return self
 
     @model_validator(mode="after")
@@ -264,7 +264,7 @@ class Config(SettingsModel):
 
     @model_validator(mode="after")
     def _stdio_can_be_spoken(self) -> Config:
-        mcp_rules.check(self)
+        mcp_settings.check(self)
         return self
 
     def asking_once(self) -> Config:
