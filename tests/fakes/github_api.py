@@ -16,7 +16,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Self
 
@@ -36,7 +36,7 @@ from fakes.github.faults import (
     slow,
     status,
 )
-from fakes.github.nouns import Artifact, Comment, Content, Pull, Submodule, Symlink, Token
+from fakes.github.nouns import Artifact, Comment, Pull, Submodule, Symlink, Token
 from fakes.github.permissions import authorise
 from fakes.github.transport import Listener, encoded
 from fakes.github.world import BOT, Repository, World
@@ -94,6 +94,7 @@ class FakeGitHub:
         advertised: the host name in addresses the fake gives, if it is not `host`.
 
     Attributes:
+        add_repository, token: see `World`.
         requests: everything that came in at the API, in order; `storage_requests` is the same for downloads.
         violations: what did not fit; `assert_clean` fails on them.
     """
@@ -119,6 +120,7 @@ class FakeGitHub:
         self._script = Script()
         self.world = World(self._lock)
         self.world.server_url = self.server_url
+        self.add_repository, self.token = self.world.add_repository, self.world.token
         self.requests: list[Request] = []
         self.storage_requests: list[Request] = []
         self.violations: list[Violation] = []
@@ -157,30 +159,6 @@ class FakeGitHub:
     def storage_url(self) -> str:
         """Tell where downloads are redirected to: another port, so another host to any client."""
         return f"http://{self._host}:{self._storage.port}"
-
-    def add_repository(
-        self,
-        full_name: str,
-        *,
-        private: bool = True,
-        default_branch: str = "main",
-        files: Mapping[str, Content] | None = None,
-        fork_of: Repository | None = None,
-    ) -> Repository:
-        """Create a repository; see `World.add_repository`."""
-        return self.world.add_repository(
-            full_name, private=private, default_branch=default_branch, files=files, fork_of=fork_of
-        )
-
-    def token(
-        self,
-        permissions: Mapping[str, str] | None = None,
-        *,
-        login: str = BOT,
-        repositories: Iterable[str] | None = None,
-    ) -> str:
-        """Make a token; see `World.token`."""
-        return self.world.token(permissions, login=login, repositories=repositories)
 
     def fail_next(self, match: Match, *faults: Fault) -> None:
         """Let the next requests that match meet these faults, one each, in this order."""
