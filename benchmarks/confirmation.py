@@ -138,7 +138,7 @@ def outcomes(change: Change, n: int, rng: Random) -> dict[tuple[str, bool], tupl
             base=base if both else (),
             again=again,
         )
-        last = confirmation.rejudged(first, asked, comparison, GATE, decide)
+        last = confirmation.decided_again(first, asked, comparison, GATE, decide)
         ends[known, both] = first.outcome, last.outcome
     return ends
 
