@@ -1,4 +1,4 @@
-"""How to start an API. A backend is one module with `start`; add its file and one line to BACKENDS.
+"""How to start an API. A backend is one module with `start`; add its file, what loads it, and one line to BACKENDS.
 
 An API that already runs needs no backend.
 """
