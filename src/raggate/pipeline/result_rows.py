@@ -134,7 +134,7 @@ def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int,
 
 
 def parse_row(line: bytes, place: str) -> dict[str, Any]:
-    """Parse a row that was read, of at most `MOST_LINE_BYTES`: parsed, hostile JSON takes twenty times its size.
+    """Parse a row that was read, of at most `MOST_LINE_BYTES`: parsed, hostile JSON takes up to thirty times its size.
 
     Raises:
         UsageError: naming the place.
