@@ -69,7 +69,7 @@ class Sides:
             if key in self._waived:
                 continue
             # of the slice of all cases alone the means are needed
-            self._whole.add(replace(new, slices=(OVERALL,)))
+            self._whole.add(new, (OVERALL,))
             if old is not None and same:
                 self._paired[new.mode].add(old, new) if new.mode in self._paired else None
             else:

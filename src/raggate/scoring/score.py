@@ -167,7 +167,7 @@ def score_answers(
 def means(cases: Sequence[CaseScore], cutoffs: Iterable[int]) -> dict[str, MetricValue]:
     """Average every metric over the cases it applies to; those of judges only where there are any."""
     sums = Sums()
-    sums.add(cases)
+    sums.add([case.values for case in cases])
     return sums.means(directions(cutoffs))
 
 

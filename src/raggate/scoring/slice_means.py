@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from raggate.models.metric_values import columns
+from raggate.models.metric_values import Values, columns
 from raggate.models.scorecard import CaseScore, Direction, MetricValue
 from raggate.scoring.metrics import METRICS
 
@@ -21,23 +21,24 @@ class SliceMeans:
 
     def __init__(self, directions: Mapping[str, Direction]) -> None:
         self._directions = directions
-        self._waiting: list[CaseScore] = []
+        # without their lists, which take ten times as much
+        self._waiting: list[tuple[str, Sequence[str], Values]] = []
         self._slices: dict[str, dict[str, Sums]] = {}
 
-    def add(self, case: CaseScore) -> None:
-        """Take one more question."""
-        self._waiting.append(case)
+    def add(self, case: CaseScore, slices: Sequence[str] | None = None) -> None:
+        """Take one more question: in its slices, or in these alone."""
+        self._waiting.append((case.mode, case.slices if slices is None else slices, case.values))
         if len(self._waiting) >= _TOGETHER:
             self._sum()
 
     def _sum(self) -> None:
-        members: dict[tuple[str, str], list[CaseScore]] = {}
-        for case in self._waiting:
-            for name in case.slices:
-                members.setdefault((case.mode, name), []).append(case)
-            self._slices.setdefault(case.mode, {})
-        for (mode, name), cases in members.items():
-            self._slices[mode].setdefault(name, Sums()).add(cases)
+        members: dict[tuple[str, str], list[Values]] = {}
+        for mode, slices, values in self._waiting:
+            for name in slices:
+                members.setdefault((mode, name), []).append(values)
+            self._slices.setdefault(mode, {})
+        for (mode, name), rows in members.items():
+            self._slices[mode].setdefault(name, Sums()).add(rows)
         self._waiting = []
 
     def means(self) -> dict[str, dict[str, dict[str, MetricValue]]]:
@@ -65,10 +66,10 @@ class Sums:
         self.count = 0
         self._sums: dict[str, tuple[float, int]] = {}
 
-    def add(self, cases: Sequence[CaseScore]) -> None:
-        """Take further questions."""
-        self.count += len(cases)
-        for name, values in _columns(cases).items():
+    def add(self, rows: Sequence[Values]) -> None:
+        """Take the values of further questions."""
+        self.count += len(rows)
+        for name, values in _columns(rows).items():
             total, number = self._sums.get(name, (0, 0))
             self._sums[name] = sum(values, total), number + len(values)
 
@@ -85,9 +86,9 @@ class Sums:
         return averaged
 
 
-def _columns(cases: Sequence[CaseScore]) -> dict[str, list[float]]:
+def _columns(rows: Sequence[Values]) -> dict[str, list[float]]:
     """Give metric by metric the values there are; an empty list where there is none."""
-    if (together := columns([case.values for case in cases])) is not None:
+    if (together := columns(rows)) is not None:
         return together
-    names = dict.fromkeys(name for case in cases for name in case.values)
-    return {name: [value for case in cases if (value := case.values.get(name)) is not None] for name in names}
+    names = dict.fromkeys(name for values in rows for name in values)
+    return {name: [value for values in rows if (value := values.get(name)) is not None] for name in names}
