@@ -23,6 +23,8 @@ def first_answers(
         if (score.mode, score.case_id) in left and _key(item := run.results[place]) == (score.mode, score.case_id):
             left.discard(_key(item))
             yield item
+            if not left:
+                return
     yield from (item for item in (run.results if left else ()) if _key(item) in left)
 
 

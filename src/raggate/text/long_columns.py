@@ -29,7 +29,11 @@ class LongColumns:
         Raises:
             OSError: when there is no space left for it.
         """
-        self._last.extend(row)
+        self.extend(row)
+
+    def extend(self, numbers: Iterable[float]) -> None:
+        """Add the numbers of some rows, one row after the other; it raises as `append`."""
+        self._last.extend(numbers)
         if len(self._last) >= self._width * _TOGETHER:
             for at in range(self._width):
                 self._pieces.append(self._last[at :: self._width].tobytes())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from builders import make_case, make_case_score, make_labelled, make_result, make_run
 from raggate.models.run import LabelledResult
+from raggate.models.scorecard import CaseScore
 from raggate.scoring.first_answers import first_answers
 
 NAMES = ("q1", "q2", "q3")
@@ -41,5 +43,15 @@ def test_looks_at_no_others() -> None:
     """Where scores and results stand in one order, only what is wanted is looked at."""
     places.clear()
     run = replace(make_run(*ITEMS), results=Looked(ITEMS))
-    assert [*first_answers(run, {("hybrid", "q2")}, SCORES)] == [ITEMS[1]]
+    scores = iter(SCORES)
+
+    class Passing(tuple[CaseScore, ...]):
+        __slots__ = ()
+
+        def __iter__(self) -> Iterator[CaseScore]:
+            return scores
+
+    assert [*first_answers(run, {("hybrid", "q2")}, Passing(SCORES))] == [ITEMS[1]]
     assert places == [1]
+    # and no score after the last that is wanted
+    assert [*scores] == [SCORES[2]]

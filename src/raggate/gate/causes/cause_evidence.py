@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from heapq import nsmallest
 from itertools import pairwise
 
 from raggate.gate.by_question import by_question
 from raggate.gate.causes.index_change import IndexChange
-from raggate.gate.causes.score_weights import fitted_weights
-from raggate.gate.causes.shared_chunks import SharedScores, renumbered, same_questions, shared
+from raggate.gate.causes.score_weights import ScoreParts, fitted_weights
+from raggate.gate.causes.shared_chunks import Renumbered, SharedScores, same_questions, shared
 from raggate.gate.overview import Overview
 from raggate.models.cause import CauseEvidence, ListEvidence, Range, same_score
 from raggate.models.comparison import NoteChange
@@ -84,23 +85,23 @@ def list_evidence(before: Sequence[CaseScore], now: Sequence[CaseScore], least: 
         now: those of the run.
         least: the lowest score of any chunk of the run, those further down than lists are kept too.
     """
-    anew = renumbered(_entries(before), _entries(now))
-    shared_scores, lengths = _of_both(before, now, by_note=anew)
-    old, new = (_Lists(side) for side in (before, now))
+    numbered = Renumbered()
+    old, new = (_Lists(cases, partial(numbered.add, side)) for side, cases in enumerate((before, now)))
+    shared_scores, lengths = _of_both(before, now, by_note=numbered.anew)
     size = ListEvidence(
         longest=new.longest,
         filled=(old.filled, new.filled),
         lengths=lengths,
-        renumbered=anew,
+        renumbered=numbered.anew,
         overtaking=shared_scores.overtaking,
     )
     if not (old.scored and new.scored):
         return replace(size, scored=False)
     return replace(
         size,
-        weights=(fitted_weights(_entries(before)), fitted_weights(_entries(now))),
+        weights=(fitted_weights(old.parts), fitted_weights(new.parts)),
         thresholds=(old.best.threshold, new.best.threshold),
-        floors=_floors(before, least),
+        floors=_floors(old.lowest, least),
         rescored=shared_scores.rescored,
         shift=shared_scores.shift,
         answered=new.best.answered,
@@ -134,27 +135,39 @@ class _Lists:
         filled: to how many questions anything came back.
         unordered: whether some list does not fall by its final scores.
         best: the best scores of lists.
+        parts: what scores are made of.
+        lowest: the least final scores, as many as floors need, the lowest first.
+
+    Args:
+        cases: the questions.
+        number: takes the places of each list.
     """
 
-    def __init__(self, cases: Iterable[CaseScore]) -> None:
+    def __init__(self, cases: Iterable[CaseScore], number: Callable[[Sequence[ListEntry]], None]) -> None:
         self.longest = self.filled = 0
         self.unordered = False
         self.best = BestScores()
+        self.parts = ScoreParts()
+        self.lowest: list[float] = []
         self._largest: float | None = None
         self._several, self._varied = 0, False
         self._by_rank: dict[int, float | None] = {}
         for case in cases:
             self._add(case)
+            number(case.entries)
 
     def _add(self, case: CaseScore) -> None:
         finals = [entry.final for entry in case.entries]
         self.longest = max(self.longest, len(finals))
         self.filled += bool(finals)
         self.best.add(case)
+        self.parts.add(case.entries)
         scores = [final for final in finals if final is not None]
         self.unordered = self.unordered or any(
             lower > upper and not same_score(lower, upper) for upper, lower in pairwise(scores)
         )
+        if scores and (len(self.lowest) < FEWEST_BELOW or min(scores) < self.lowest[-1]):
+            self.lowest = nsmallest(FEWEST_BELOW, (*self.lowest, *scores))
         if len(finals) > 1:
             self._several += 1
             if scores:
@@ -211,12 +224,7 @@ def _abstained(case: CaseScore) -> bool:
     return 1 in (case.values.get(ABSTENTION_ACCURACY), case.values.get(FALSE_ABSTENTION_RATE))
 
 
-def _entries(cases: Iterable[CaseScore]) -> Iterator[ListEntry]:
-    return (entry for case in cases for entry in case.entries)
-
-
-def _floors(before: Iterable[CaseScore], least: float | None) -> tuple[float | None, float | None]:
-    lowest = nsmallest(FEWEST_BELOW, (entry.final for entry in _entries(before) if entry.final is not None))
+def _floors(lowest: Sequence[float], least: float | None) -> tuple[float | None, float | None]:
     enough = least is not None and len(lowest) == FEWEST_BELOW and lowest[-1] < least
     limited = enough and least is not None and not same_score(lowest[-1], least)
     return (lowest[0], least) if limited else (None, None)

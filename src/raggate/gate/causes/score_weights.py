@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from math import fsum, inf, isnan, nan, sqrt
+from operator import attrgetter
 
 from raggate.models.scorecard import ListEntry
 from raggate.text.long_columns import LongColumns
@@ -29,18 +30,46 @@ APART = 1e-3
 
 Weights = Mapping[str, float]
 
+_SCORES = attrgetter(*PARTS, "final")
 
-def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
+
+class ScoreParts:
+    """The parts and the final score of all places of lists that have one, which pass by.
+
+    Attributes:
+        table: a row for each place: its parts, and the final score.
+        scored: how many places that are.
+        known: which parts are not 0 in all.
+    """
+
+    def __init__(self) -> None:
+        self.table = LongColumns(len(PARTS) + 1)
+        self.scored = 0
+        self.known = [False] * len(PARTS)
+
+    def add(self, entries: Iterable[ListEntry]) -> None:
+        """Take the places of a list."""
+        rows = [row for row in map(_SCORES, entries) if row[-1] is not None]
+        self.table.extend([_number(score) for row in rows for score in row])
+        self.known = [has or any(row[at] for row in rows) for at, has in enumerate(self.known)]
+        self.scored += len(rows)
+
+
+def _number(score: float | None) -> float:
+    # what is no number agrees with nothing, as infinity does; what is not told has no say
+    return nan if score is None else inf if isnan(score) else score
+
+
+def fitted_weights(scores: ScoreParts) -> Weights | None:
     """Give the weight of each part of the score in the final one; None where the chunks do not agree on them exactly.
 
     Parts that no chunk has, or that are 0 in all, have no weight and are left out. Formula: the least-squares solution
     of final = sum of weight x part, by the normal equations of the parts scaled to length 1.
     """
-    table, scored, known = _table(entries)
-    parts = tuple(part for part, any_of_it in zip(PARTS, known, strict=True) if any_of_it)
-    rows, count = _whole_rows(table, [*map(PARTS.index, parts), len(PARTS)])
+    parts = tuple(part for part, any_of_it in zip(PARTS, scores.known, strict=True) if any_of_it)
+    rows, count = _whole_rows(scores.table, [*map(PARTS.index, parts), len(PARTS)])
     fit = all(abs(value) <= LARGEST for row in rows for value in row)
-    if not parts or count < FEWEST or 2 * count < scored or not fit:
+    if not parts or count < FEWEST or 2 * count < scores.scored or not fit:
         return None
     places, finals = range(len(parts)), len(parts)
     lengths = [sqrt(fsum(row[at] * row[at] for row in rows)) for at in places]
@@ -59,19 +88,6 @@ def fitted_weights(entries: Iterable[ListEntry]) -> Weights | None:
     allowed = EXACT * max(abs(row[-1]) for row in rows)
     exact = all(abs(_dot(weights, row[:-1]) - row[-1]) <= allowed for row in rows)
     return dict(zip(parts, weights, strict=True)) if exact and allowed else None
-
-
-def _table(entries: Iterable[ListEntry]) -> tuple[LongColumns, int, list[bool]]:
-    """Give the parts and the final score of what has one, how many that are, and which parts are not 0 in all."""
-    table, scored, known = LongColumns(len(PARTS) + 1), 0, [False] * len(PARTS)
-    for entry in entries:
-        if entry.final is not None:
-            parts = [getattr(entry, part) for part in PARTS]
-            # what is no number agrees with nothing, as infinity does; what is not told has no say
-            table.append(nan if part is None else inf if isnan(part) else part for part in (*parts, entry.final))
-            known = [has or bool(part) for has, part in zip(known, parts, strict=True)]
-            scored += 1
-    return table, scored, known
 
 
 def _whole_rows(table: LongColumns, columns: Sequence[int]) -> tuple[LongColumns, int]:

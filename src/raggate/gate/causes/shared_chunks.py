@@ -24,14 +24,6 @@ Pair = tuple[int, int, ListEntry, ListEntry]
 """The ranks of a chunk in the baseline's list and in this one, and its places there."""
 
 
-def renumbered(before: Iterable[ListEntry], now: Iterable[ListEntry]) -> bool:
-    """Say whether ids of chunks are given anew: one that the baseline has stands for a chunk of another note now."""
-    numbered = Renumbered()
-    for side, entries in enumerate((before, now)):
-        numbered.add(side, entries)
-    return numbered.anew
-
-
 class Renumbered:
     """The notes that the chunks of both sides are of, by their ids."""
 

@@ -81,9 +81,13 @@ class _Lists:
         before, now = self._chunks
         same = before & now - {""}
         self._key = "chunk" if same and not numbered.anew else "note"
+        # most lists are what they were, and overlap wholly by whichever name
         self._overlaps = array(
             "d",
-            (rank_biased_overlap(_ranking(a, self._key), _ranking(b, self._key)) for _, a, b in self._pairs()),
+            (
+                1.0 if a == b else rank_biased_overlap(_ranking(a, self._key), _ranking(b, self._key))
+                for _, a, b in self._pairs()
+            ),
         )
         self._mean = sum(sorted(self._overlaps)) / self.count if self.count else 1.0
 

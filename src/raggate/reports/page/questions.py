@@ -93,7 +93,8 @@ def _listed_of(review: Review, flips: Mapping[Key, Flip]) -> AbstractSet[Key] | 
 
 def _scores(cases: Iterable[CaseScore], listed: AbstractSet[Key] | None) -> dict[Key, CaseScore]:
     keyed = (((case.mode, case.case_id), case) for case in cases)
-    return {key: case for key, case in keyed if listed is None or key in listed}
+    wanted = ((key, case) for key, case in keyed if listed is None or key in listed)
+    return dict(wanted if listed is None else islice(wanted, len(listed)))
 
 
 def rows(review: Review, sides: Sides, slices: Mapping[str, int]) -> list[object]:

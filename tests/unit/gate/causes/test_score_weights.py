@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
 from hypothesis import assume, given, strategies as st
 
-from raggate.gate.causes.score_weights import FEWEST, fitted_weights
+from raggate.gate.causes.score_weights import FEWEST, ScoreParts, Weights, fitted_weights
 from raggate.models.scorecard import ListEntry
 from tables import each_row
 
@@ -20,6 +21,14 @@ def entry(final: float | None, vector: float | None, lexical: float | None) -> L
     return ListEntry(note="00000000", chunk="00000000", final=final, vector=vector, lexical=lexical)
 
 
+def weights_of(entries: Iterable[ListEntry]) -> Weights | None:
+    """Give the weights that the places of lists tell."""
+    scores = ScoreParts()
+    for place in entries:
+        scores.add([place])
+    return fitted_weights(scores)
+
+
 def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry]:
     """Build entries whose final score is this sum of its parts."""
     return [entry(vector * one + lexical * other, one, other) for one, other in pairs]
@@ -28,14 +37,14 @@ def weighed(vector: float, lexical: float, pairs: Any = PAIRS) -> list[ListEntry
 @each_row(("vector", "lexical"), [(0.7, 0.3), (1.0, 0.0), (0.4, 0.6), (0.0, 1.0), (2.0, -0.5)])
 def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
     """Where the final score is a sum of weighed parts, the weights are found, also one of 0."""
-    assert fitted_weights(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
+    assert weights_of(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
 
 
 @pytest.mark.parametrize("dropped", [None, 0.0])
 def test_a_part_that_no_chunk_has_has_no_weight(dropped: float | None) -> None:
     """A part that is never told, or always 0, is left out: nothing says what it would weigh."""
     entries = [entry(vector, vector, dropped) for vector, _ in PAIRS]
-    assert fitted_weights(entries) == pytest.approx({"vector": 1.0})
+    assert weights_of(entries) == pytest.approx({"vector": 1.0})
 
 
 def test_rounded_scores_still_agree() -> None:
@@ -43,7 +52,7 @@ def test_rounded_scores_still_agree() -> None:
     rounded = [
         entry(round(0.7 * vector + 0.3 * lexical, 4), round(vector, 4), round(lexical, 4)) for vector, lexical in PAIRS
     ]
-    assert fitted_weights(rounded) == pytest.approx({"vector": 0.7, "lexical": 0.3}, abs=1e-3)
+    assert weights_of(rounded) == pytest.approx({"vector": 0.7, "lexical": 0.3}, abs=1e-3)
 
 
 @each_row(
@@ -65,7 +74,7 @@ def test_rounded_scores_still_agree() -> None:
 )
 def test_nothing_is_said_where_chunks_do_not_agree(entries: list[ListEntry]) -> None:
     """No weights are given where they are not exact, cannot be told apart, or too few chunks say so."""
-    assert fitted_weights(entries) is None
+    assert weights_of(entries) is None
 
 
 SCORE = st.floats(0, 1)
@@ -75,7 +84,7 @@ SCORE = st.floats(0, 1)
 def test_what_is_said_holds_for_every_chunk(pairs: list[tuple[float, float]], vector: float, lexical: float) -> None:
     """Whatever the scores are, weights that are given make each final score of its parts."""
     entries = weighed(vector, lexical, pairs)
-    weights = fitted_weights(entries)
+    weights = weights_of(entries)
     assume(weights is not None)
     largest = max(abs(item.final or 0.0) for item in entries)
     for item in entries:
@@ -86,5 +95,5 @@ def test_what_is_said_holds_for_every_chunk(pairs: list[tuple[float, float]], ve
 @given(st.lists(st.tuples(*[st.none() | st.floats(allow_nan=True, allow_infinity=True)] * 3), max_size=30))
 def test_any_scores_can_be_looked_at(scores: list[tuple[float | None, ...]]) -> None:
     """Scores of any size, or none, end in weights of the parts there are, or in nothing."""
-    weights = fitted_weights(entry(*item) for item in scores)
+    weights = weights_of(entry(*item) for item in scores)
     assert weights is None or set(weights) <= {"vector", "lexical"}

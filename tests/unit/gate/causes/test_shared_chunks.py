@@ -10,8 +10,8 @@ from builders import make_case_score
 from raggate.gate.causes.shared_chunks import (
     FEWEST_SHARED,
     Pair,
+    Renumbered,
     SharedScores,
-    renumbered,
     same_questions,
     shared,
 )
@@ -47,7 +47,10 @@ def scores_of(questions: Sequence[Sequence[Pair]], *, by_note: bool = False) -> 
 )
 def test_ids_that_are_given_anew(before: tuple[str, ...], now: tuple[str, ...], *, anew: bool) -> None:
     """Ids are others where one of the baseline's stands for chunks of none of the notes that it stood for."""
-    assert renumbered(entries(*before), entries(*now)) is anew
+    numbered = Renumbered()
+    for side, chunks in enumerate((before, now)):
+        numbered.add(side, entries(*chunks))
+    assert numbered.anew is anew
 
 
 def test_what_is_on_both_lists() -> None:
