@@ -112,7 +112,7 @@ class PairedCases:
         column = self._column_of(metric, like.direction)
         places = self._slices.get(name, ())
         both = column.both(places)
-        had = column.had(places)
+        had = len(both) if column.after is column.before else column.had(places)
         fell, rose = (_within(places, moved, len(self._groups)) for moved in (column.fell, column.rose))
         binary = len(places) > 0 and not (column.graded and any(map(column.graded.__getitem__, places)))
         before = column.mean(column.before, both or places, len(places), like)
@@ -208,7 +208,7 @@ def _graded(was: float, now: float) -> bool:
 
 def _within(places: Places, moved: Places, of: int) -> Places:
     """Give those of some cases that are among others, of which both are ascending."""
-    if len(places) == of:
+    if len(places) == of or len(moved) == 0:
         return moved
     return array("I", (at for at in moved if (place := bisect_left(places, at)) < len(places) and places[place] == at))
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from operator import eq
 
@@ -81,11 +81,10 @@ def is_end_of(gold: str, cited: str, same: Same) -> bool:
     return 0 < len(last) <= len(wanted) and all(map(same, wanted[-len(last) :], last))
 
 
-def _with_spaced_marks(gold: str) -> Iterator[str]:
-    yield gold
+@lru_cache(maxsize=4096)
+def _with_spaced_marks(gold: str) -> tuple[str, ...]:
     spaced = _CLOSE_MARK.sub(r"\1\2 ", fold(gold)) if "#" in gold else gold
-    if spaced != gold:
-        yield spaced
+    return (gold,) if spaced == gold else (gold, spaced)
 
 
 def _begins(gold: str, retrieved: str, same: Same) -> bool:
