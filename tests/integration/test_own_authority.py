@@ -144,6 +144,16 @@ def test_what_holds_no_certificates(tmp_path: Path, given: str) -> None:
     assert "SSL_CERT_FILE" not in os.environ
 
 
+def test_a_file_larger_than_any_of_certificates(tmp_path: Path) -> None:
+    """It is not even read."""
+    (tmp_path / "ca.pem").write_bytes(b" " * (own_authority.MOST_BYTES + 1))
+    with (
+        pytest.raises(UsageError, match=f"larger than {own_authority.MOST_BYTES} bytes"),
+        own_authority.trusted(inputs("ca.pem"), "push", tmp_path, os.environ),
+    ):
+        raise AssertionError("it was trusted")
+
+
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Give a project that is asked by an address."""
