@@ -26,7 +26,7 @@ from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.scorecard import OVERALL
-from raggate.reports.parts import formatting
+from raggate.reports.parts import figures
 from tables import each_row
 
 TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
@@ -639,13 +639,11 @@ def test_interrupted_run_stays_interrupted() -> None:
     assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]
 
 
-def test_numbers_are_the_same_everywhere() -> None:
-    """The sentence of a change has the very numbers that stand in the table."""
+def test_a_sentence_and_the_table_round_alike() -> None:
+    """A sentence writes shares of one, the table percent and points: of both every half is rounded away from zero."""
     row = classify_row(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
-    sentence = wording.change(row)
-    assert formatting.change(row.delta) == "-0.0313"
-    assert "-0.0313" in sentence
-    assert all(formatting.figure(value, binary=False) in sentence for value in (row.delta.baseline, row.delta.current))
+    assert wording.change(row) == "hit_at_5 (hybrid) went from 0.5000 to 0.4688 (-0.0313, allowed 0.01)"
+    assert (figures.course(row.delta), figures.change(row.delta)) == ("50.0 → 46.9%", "\N{MINUS SIGN}3.1 pt")
 
 
 def test_an_added_question_says_whether_it_was_found() -> None:
