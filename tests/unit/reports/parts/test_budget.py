@@ -105,7 +105,7 @@ def test_any_review_fits_any_limit(text: str, flips: int, findings: int, limit: 
         assert size(page) <= limit
         assert list(problems(page, links=OURS)) == []
         shown = visible(page).replace("\xa0", " ")
-        headline = plain(review.verdict.headline)
+        headline = plain(review.verdict.headline, limit=100_000)
         # one that has to be short has lost its middle
         for part in [headline] if len(headline) <= 300 else [headline[:140], headline[-140:]]:
             assert part.strip("…. ") in shown
