@@ -85,11 +85,19 @@ def _regression(review: Review) -> str:
     if first is None:
         return f"{command}. {end}"
     if review.run.provenance.reproduce and _PLAIN.fullmatch(first.case_id):
-        alone = f"with `--case {first.case_id}` the command below asks it alone"
-        return f"start with question {first.case_id}: {alone}. {end}"
+        return f"start with question {first.case_id}: {_alone(review.run, first.case_id)}. {end}"
     # a backtick in an id would begin or end a key
     name = cut(first.case_id, limit=80).replace("`", "'")
     return f"start with question {name}; {command}. {end}"
+
+
+def _alone(run: Run, case_id: str) -> str:
+    """Say how the command that a report shows asks one question alone: further ids would add to those that it has."""
+    chosen = () if run.selection is None or run.selection.early else run.selection.asked
+    if len(chosen) == 1:
+        return "the command below asks it alone"
+    only = " as its only choice" if chosen else ""
+    return f"with `--case {case_id}`{only} the command below asks it alone"
 
 
 def first_red(review: Review) -> Flip | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from parts import failed_in_part
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import advice, formatting, numbers, reasons
@@ -69,6 +70,18 @@ def test_numbers_of_a_pass() -> None:
         "hit@5 96.0 → 92.0% (−4.0 pt) · MRR@10 0.960 → 0.920 (−0.040) · nDCG@10 0.960 → 0.920 (−0.040) · 26 questions"
     ]
     assert numbers.lines(review("first-run")) == ["hit@5 96.0% · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
+
+
+def test_advice_asks_one_question_of_a_partial_run() -> None:
+    """The command of a partial run has a choice already, to which a further id would add."""
+    found = failed_in_part()
+    only = "with `--case q03` as its only choice the command below asks it alone"
+    assert advice.next_step(found).startswith(f"start with question q03: {only}. A loss")
+    assert found.run.selection is not None
+    alone = replace(found, run=replace(found.run, selection=replace(found.run.selection, asked=("q03",))))
+    assert advice.next_step(alone).startswith("start with question q03: the command below asks it alone. A loss")
+    early = replace(found, run=replace(found.run, selection=replace(found.run.selection, early=True)))
+    assert "with `--case q03` the command below asks it alone" in advice.next_step(early)
 
 
 def test_advice_names_the_first_question_inert() -> None:
