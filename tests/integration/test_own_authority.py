@@ -26,6 +26,22 @@ PUBLIC = ssl.DER_cert_to_PEM_cert(
 )
 
 
+OF_A_SERVER = """\
+-----BEGIN CERTIFICATE-----
+MIIBfTCCASOgAwIBAgIUH1SMwUyMLi/monXxrHp4x2aij/kwCgYIKoZIzj0EAwIw
+DDEKMAgGA1UEAwwBeDAgFw0yNjExMjMwNTUyNTdaGA8yMTI2MTAzMDA1NTI1N1ow
+DDEKMAgGA1UEAwwBeDBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABG9YcyfadvE2
+pJO9TsFL0k/NpZ7oYksXLHxDchrQu3PoQOmqAh7xk38NfwmOgYW94aW58ETdHxFj
+n3GNYIOp7RujYTBfMB0GA1UdDgQWBBSVOSL5HerIzLyMzLiM5c1/LAjdgjAfBgNV
+HSMEGDAWgBSVOSL5HerIzLyMzLiM5c1/LAjdgjAMBgNVHRMBAf8EAjAAMA8GA1Ud
+EQQIMAaHBH8AAAEwCgYIKoZIzj0EAwIDSAAwRQIhAM0el74/6u1pCE0wnvcz79kz
+pSfwaGNRxjCvTvb9dG68AiB5lpuDdmpffQ53v1ATqDWylc+cymVk30LNFAe/L8Hk
+hA==
+-----END CERTIFICATE-----
+"""
+"""It says that it is no authority."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     """Answers everything with an empty object, and counts."""
 
@@ -124,6 +140,54 @@ def test_a_change_does_not_say_who_is_trusted(
         ):
             raise AssertionError("it was trusted")
         assert "vars." in refused.value.hint
+
+
+@pytest.mark.parametrize("file", ["link.pem", "folder/ca.pem", "../back.pem", "loop.pem"])
+def test_a_change_does_not_lead_elsewhere(tmp_path: Path, file: str) -> None:
+    """A link of the workspace is refused wherever it leads: the change says where that is."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (tmp_path / "ca.pem").write_text(PUBLIC)
+    (workspace / "link.pem").symlink_to(tmp_path / "ca.pem")
+    (workspace / "folder").symlink_to(tmp_path)
+    (tmp_path / "back.pem").symlink_to(workspace / "link.pem")
+    (workspace / "loop.pem").symlink_to("loop.pem")
+    with (
+        pytest.raises(UsageError, match="lies in the workspace"),
+        own_authority.trusted(inputs(file), "pull_request", workspace, os.environ),
+    ):
+        raise AssertionError("it was trusted")
+
+
+@pytest.mark.parametrize("folder", ["certs", "../link"])
+def test_each_of_several_directories_is_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: str) -> None:
+    """`SSL_CERT_DIR` names several directories as `PATH` does, and one of the change is refused wherever it stands."""
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    (tmp_path / "link").symlink_to(workspace)
+    monkeypatch.setenv("SSL_CERT_DIR", f"/etc/ssl/certs:{workspace / folder}")
+    with (
+        pytest.raises(UsageError, match=f"SSL_CERT_DIR: .*{folder}' lies in the workspace"),
+        own_authority.trusted(inputs(""), "pull_request", workspace, os.environ),
+    ):
+        raise AssertionError("it was trusted")
+
+
+@pytest.mark.parametrize("before", ["# Example Ltd\n", "\ufeff", "Subject: CN=Example\r\n"])
+def test_certificates_below_a_line_of_text(server: str, tmp_path: Path, before: str) -> None:
+    """What tools and editors put before the first certificate is no name of a file, and may stand in one."""
+    (tmp_path / "ca.pem").write_text(before + PUBLIC, encoding="utf-8")
+    for given in (before + PUBLIC, "ca.pem"):
+        with own_authority.trusted(inputs(given), "push", tmp_path, os.environ):
+            assert status(server) == 200
+
+
+def test_a_server_s_own_certificate_stays_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `SSL_CERT_FILE` names counts beside `ca-file`, also a certificate that is no authority's."""
+    (tmp_path / "named.pem").write_text(OF_A_SERVER)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "named.pem"))
+    with own_authority.trusted(inputs(PUBLIC), "push", tmp_path, os.environ):
+        assert authorities().cert_store_stats() == {"x509": 2, "crl": 0, "x509_ca": 1}
 
 
 def test_merged_code_may_hold_the_certificates(server: str, tmp_path: Path) -> None:

@@ -6,6 +6,8 @@ of the server that the token is sent to.
 
 from __future__ import annotations
 
+import codecs
+import os
 import ssl
 import tempfile
 from collections.abc import Iterator, Mapping, MutableMapping
@@ -23,6 +25,8 @@ INPUT = "ca-file"
 MOST_BYTES = 4 << 20
 
 _BEGIN = "-----BEGIN "
+_MOST_LINKS = 40
+"""Links that the system follows for one file."""
 _GIVE = "Give the certificates themselves, such as `ca-file: ${{ vars.COMPANY_CA }}`, or a file outside the workspace."
 
 
@@ -42,7 +46,8 @@ def trusted(
         UsageError: for a file that a change could have written, and for certificates that cannot be read.
     """
     given = inputs[INPUT].strip()
-    text = given.startswith(_BEGIN)
+    # what stands before a certificate says whose it is
+    text = _BEGIN in given
     named = {name: environment.get(name, "") for name in (certificates.FILE, certificates.DIRECTORY)}
     for name, path in {**named, f"input {INPUT!r}": "" if text else given}.items():
         _refuse_of_a_change(name, path, event, workspace)
@@ -51,14 +56,13 @@ def trusted(
         return
     if named[certificates.DIRECTORY] and not named[certificates.FILE]:
         raise UsageError(f"input {INPUT!r} and {certificates.DIRECTORY} exclude each other", hint=_GIVE)
-    data = given.encode() if text else read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES)
+    data = _certificates(given, workspace, text=text)
     with tempfile.TemporaryDirectory(prefix="raggate-ca-") as folder:
         # a copy: what is measured may run beside raggate, and change the file before the last call
         file = Path(folder, "authorities.pem")
         file.write_bytes(data)
         certificates.load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), str(file), f"input {INPUT!r}")
-        usual = certificates.authorities().get_ca_certs(binary_form=True)
-        file.write_bytes(b"\n".join([data, *(ssl.DER_cert_to_PEM_cert(one).encode() for one in usual)]))
+        file.write_bytes(b"\n".join([data, *_usual(named[certificates.FILE])]))
         environment[certificates.FILE] = str(file)
         try:
             yield
@@ -67,11 +71,50 @@ def trusted(
             environment.update({name: path for name, path in named.items() if path})
 
 
-def _refuse_of_a_change(name: str, file: str, event: str, workspace: Path) -> None:
-    """Refuse a file in the workspace where what is checked out may be a change that nobody has read."""
-    if not file or event in OWN_EVENTS or not (workspace / file).resolve().is_relative_to(workspace.resolve()):
+def _certificates(given: str, workspace: Path, *, text: bool) -> bytes:
+    """Give what the input holds, or the file that it names, without the mark that editors of Windows put first."""
+    if text:
+        data = given.encode(errors="surrogateescape")
+    else:
+        data = read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES, stored=True)
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def _usual(named: str) -> Iterator[bytes]:
+    """Give what is trusted anyway: the certificates of the file that the environment names, or the usual ones."""
+    context = certificates.authorities()
+    if named:
+        # as it stands: of a server's own certificate, which is no authority's, the context tells nothing
+        yield read_file(Path(named), stored=True)
         return
-    raise UsageError(
-        f"{name}: {quoted(file)} lies in the workspace, where a change could say whose certificates are trusted",
-        hint=_GIVE,
-    )
+    for certificate in context.get_ca_certs(binary_form=True):
+        yield ssl.DER_cert_to_PEM_cert(certificate).encode()
+
+
+def _refuse_of_a_change(name: str, files: str, event: str, workspace: Path) -> None:
+    """Refuse a file in the workspace where what is checked out may be a change that nobody has read."""
+    if event in OWN_EVENTS:
+        return
+    inside = workspace.resolve()
+    # OpenSSL takes several directories, as PATH does
+    for file in filter(None, files.split(os.pathsep) if name == certificates.DIRECTORY else [files]):
+        if any(place.is_relative_to(inside) for place in _places(workspace / file)):
+            raise UsageError(
+                f"{name}: {quoted(file)} lies in the workspace, "
+                "where a change could say whose certificates are trusted",
+                hint=_GIVE,
+            )
+
+
+def _places(path: Path) -> Iterator[Path]:
+    """Give every link on the way to a file, and where it leads in the end."""
+    here, left, links = Path("/"), [*reversed(path.absolute().parts)], 0
+    while left:
+        there = Path(os.path.normpath(here / left.pop()))
+        if links < _MOST_LINKS and there.is_symlink():
+            links += 1
+            yield there
+            left.extend(reversed(there.readlink().parts))
+        else:
+            here = there
+    yield here
