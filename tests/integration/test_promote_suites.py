@@ -92,13 +92,48 @@ def test_nothing_is_written_where_one_is_refused(mono: Project) -> None:
         config.write_bytes(before)
     assert done.code == 3
     assert "of 3 suites, 1 cannot be promoted: three." in done.err
-    assert "name these: one, two" in done.err
+    others = " ".join(run_of(mono, suite).relative_to(mono.root).as_posix() for suite in ("one", "two"))
+    assert done.err.strip().endswith(f"name these: {others}")
     told = json.loads(done.out)["result"]
     assert (told["written"], {one["suite"]: one["exit_code"] for one in told["suites"]}) == (
         False,
         {"one": 0, "two": 0, "three": 3},
     )
     assert written(mono) == set()
+
+
+def test_what_a_refusal_names_can_be_promoted(mono: Project) -> None:
+    """The others are named as the command takes them: by their runs, with a blank between."""
+    broken = mono.root / "services/three/raggate.yml"
+    before = broken.read_text()
+    try:
+        broken.write_text(f"{before}\nno_such_key: 1\n")
+        runs = [str(run_of(mono, suite).relative_to(mono.root)) for suite in SUITES]
+        refused = promote(mono, *runs)
+    finally:
+        broken.write_text(before)
+    assert refused.code == 2
+    named = refused.err.strip().rpartition("name these: ")[2].split(" ")
+    done = promote(mono, *named)
+    assert (done.code, written(mono)) == (0, {"one", "two"}), done.err
+
+
+def test_one_of_a_list_alone(mono: Project) -> None:
+    """One baseline is written, and is not spoken of as several."""
+    done = promote(mono, str(run_of(mono, "two")))
+    assert "1 baseline written. Review with `git status` and commit it." in done.out
+
+
+def test_the_newest_run_of_a_configuration_that_is_not_right(mono: Project) -> None:
+    """What is wrong with it is said: which suite it is of, and where its runs lie, is not known."""
+    broken = mono.root / "services/one/raggate.yml"
+    before = broken.read_text()
+    try:
+        broken.write_text(before.replace("suite: one", "suitee: one"))
+        done = promote(mono, "latest")
+    finally:
+        broken.write_text(before)
+    assert (done.code, "services/one/raggate.yml:" in done.err, "unknown key 'suitee'" in done.err) == (2, True, True)
 
 
 def test_a_dry_run(mono: Project) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -58,7 +59,9 @@ def promote(
     outcomes = suites.check_each(tuple(chosen), check_one, console.say)
     refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
     if refused:
-        console.say(promoted_suites.refusal(refused, list(made)))
+        # a workflow is given the names of suites, this command their runs
+        runs = [shlex.quote(str(run)) for suite, run in chosen.items() if suite.suite in made]
+        console.say(promoted_suites.refusal(refused, runs, between=" "))
     elif not dry_run:
         write_together({target: proposal.data.whole() for target, proposal in made.values()})
     return _answer(outcomes, made, written=not refused and not dry_run)
@@ -88,16 +91,21 @@ def _chosen(names: Sequence[str], runs: Sequence[str]) -> dict[SuiteFile, Path]:
 
 
 def _newest(suite: SuiteFile) -> Path:
+    from raggate.config import schema
     from raggate.pipeline.stored_runs import stored_runs
+    from raggate.text.files import read_file
 
     out = out_of(Path(suite.config))
     # suites may share a directory, and what `raggate diff` asked of another build says nothing of this one
     own = (run for run in stored_runs(out) if run.measured and not run.build and run.suite == suite.suite)
     newest = next(own, None)
     if newest is None:
+        # of a file that is not right neither the suite nor the place of its runs is known
+        schema.load(read_file(Path(suite.config)), suite.config)
+        command = f"raggate check --config {shlex.quote(suite.config)}"
         raise UsageError(
             f"latest: there is no run of suite {suite.suite} in {out}",
-            hint="Make one with `raggate check`, or name the runs of the suites that are to be promoted.",
+            hint=f"Make one with `{command}`, or name the runs of the suites that are to be promoted.",
         )
     return newest.directory
 
@@ -151,6 +159,7 @@ def _answer(
             click.echo(f"\n{console.short_path(target)}: {console.made_of(proposal)}")
             click.echo("\n".join(table(proposal)))
         rows.append(SuitePromoted(suite=outcome.suite, config=outcome.config, exit_code=outcome.code, result=result))
-    review = f"\n{counted(len(rows), 'baseline')} written. Review them with `git status` and commit them together."
+    review = f"\n{counted(len(rows), 'baseline')} written. Review with `git status` and commit "
+    review += "them together." if len(rows) > 1 else "it."
     click.echo(review if written else "\nNothing was written.")
     return Answer(SuitesPromoted(written=written, suites=tuple(rows)), worst(one.code for one in outcomes))

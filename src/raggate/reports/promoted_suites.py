@@ -100,15 +100,15 @@ def render_refused(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> st
     return "## 📌 raggate: no new baseline\n\n" + head + "\n\n" + table(["suite", "refused as", "why"], rows) + "\n"
 
 
-def refusal(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> str:
-    """Say the same for a log, in one line that is not escaped."""
-    return " ".join(_why(refused, passed))
+def refusal(refused: Sequence[SuiteOutcome], passed: Sequence[str], *, between: str = ", ") -> str:
+    """Say the same for a log, in one line that is not escaped; `between` the others is what sets them apart there."""
+    return " ".join(_why(refused, passed, between))
 
 
-def _why(refused: Sequence[SuiteOutcome], passed: Sequence[str]) -> list[str]:
+def _why(refused: Sequence[SuiteOutcome], passed: Sequence[str], between: str = ", ") -> list[str]:
     of = counted(len(refused) + len(passed), "suite")
     names = ", ".join(one.suite for one in refused)
     lines = [f"Nothing was written: of {of}, {len(refused)} cannot be promoted: {names}."]
     if passed:
-        lines.append(f"The others pass their checks. To promote them alone, name these: {', '.join(passed)}")
+        lines.append(f"The others pass their checks. To promote them alone, name these: {between.join(passed)}")
     return lines
