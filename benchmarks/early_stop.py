@@ -15,7 +15,7 @@ from random import Random
 from benchmarks import raggate_rule
 from benchmarks.rank_model import CHANGES, Change, scores, simulate
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.drawn_order import Drawn
 from raggate.gate.early_stop import Watch
 from raggate.gate.evidence import composite_tests

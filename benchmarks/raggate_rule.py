@@ -8,7 +8,7 @@ from functools import cache
 from math import fsum
 from typing import Literal
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.complaints import find_complaints
 from raggate.gate.evidence import composite_tests
 from raggate.gate.policies import with_evidence

@@ -11,7 +11,7 @@ from __future__ import annotations
 from random import Random
 from time import perf_counter
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import paired_rows, policies
 from raggate.gate.paired_rows import PairedCases
 from raggate.gate.statistics.mcnemar import unconditional

@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from builders import make_delta
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import OVERALL
 

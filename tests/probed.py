@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from builders import make_case, make_config, make_failure, make_labelled, make_response, make_result, make_run
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Gate
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
 from raggate.models.probe import Probe, ProbeKind

@@ -20,8 +20,8 @@ from builders import (
     make_run,
     make_support,
 )
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Gate
 from raggate.gate import baseline
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.gate.comparability import obstacles

@@ -18,8 +18,9 @@ from tools import output_schema
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
 from raggate.cli import main as cli
+from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.json_schema import json_schema
-from raggate.config.schema import DEFAULT_GATED, Config
+from raggate.config.schema import Config
 from raggate.config.service_settings import described
 from raggate.labels.metrics import LABEL_METRICS, LabelMetric
 from raggate.models.judging_quality import highest

@@ -10,7 +10,8 @@ import pytest
 
 from commanded import NAME, Conversation
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, status
-from raggate.config.schema import Config, Waiver, load
+from raggate.config.schema import Config, load
+from raggate.config.waiver_settings import Waiver
 from raggate.github.waive import branch_of
 from rendered import problems, visible
 from tables import each_row

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from raggate.cli import main
-from raggate.config.schema import DEFAULT_TOLERANCE
+from raggate.config.gate_settings import DEFAULT_TOLERANCE
 from raggate.errors import ExitCode
 
 ROOT = Path(__file__).parents[2]

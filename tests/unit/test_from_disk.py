@@ -19,8 +19,8 @@ from builders import (
     make_result,
     make_run,
 )
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Gate
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants.invariants import check_answers
 from raggate.inputs import golden

@@ -184,7 +184,7 @@ def _settings(config_file: Path) -> Config:
 
 
 def _cutoffs(settings: Config | None) -> Sequence[int]:
-    from raggate.config.schema import Score
+    from raggate.config.score_settings import Score
 
     return (settings.score if settings else Score()).k
 

@@ -285,7 +285,7 @@ def _doubts(current: Joined, before: Joined | None = None, deltas: Sequence[Labe
 
 def _failing(joined: Joined) -> str:
     """Say that more calls of labelled queries failed than a gate lets pass; empty when not."""
-    from raggate.config.schema import Gate
+    from raggate.config.gate_settings import Gate
     from raggate.models.scorecard import EPSILON
 
     asked, limit = len(joined.values["ndcg_at_k"]), Gate().max_error_rate

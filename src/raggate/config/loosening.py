@@ -13,11 +13,13 @@ from operator import gt, lt, ne
 from typing import Any
 
 from raggate.config.early_stop_settings import readiness
+from raggate.config.gate_settings import Rule
 from raggate.config.judge_loosening import looser_judges
 from raggate.config.probe_settings import bare_tag, marking
 from raggate.config.question_settings import QuestionChoice
-from raggate.config.schema import Config, Rule, Waiver
+from raggate.config.schema import Config
 from raggate.config.service_settings import DEFAULT_USER
+from raggate.config.waiver_settings import Waiver
 from raggate.text.anchors import inside_place
 
 _STRICT = ("off", "warn", "error", "fail", "refuse")

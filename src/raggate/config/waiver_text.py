@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from raggate.config import schema
-from raggate.config.schema import Waiver
+from raggate.config.waiver_settings import Waiver
 from raggate.errors import UsageError
 from raggate.text.yaml_insertion import with_items
 from raggate.text.yamlio import parse

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import permutations
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import compare, promote, verdict
 from raggate.gate.simulated_changes import POLICIES
 from raggate.models.baseline import Baseline

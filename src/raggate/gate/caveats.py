@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import completeness, wording
 from raggate.gate.causes import index_losses
 from raggate.models.comparison import Comparison

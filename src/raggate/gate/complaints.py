@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import policies, ratchet, waivers, wording
 from raggate.gate.judged_metrics import is_judged
 from raggate.gate.must_pass import lacking

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
-from raggate.config.schema import Gate
 from raggate.gate import judged_metrics, wording
 from raggate.gate.causes import index_losses
 from raggate.gate.overview import AnswerCounts

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import fsum
 from typing import Self
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
 from raggate.gate.by_question import by_question
 from raggate.models.comparison import Comparison

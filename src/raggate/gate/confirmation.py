@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
 from dataclasses import replace
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import noise_allowance, recheck
 from raggate.gate.composite import same_questions
 from raggate.gate.must_pass import lacking

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from math import fsum, isfinite
 
-from raggate.config.schema import Config, Gate
+from raggate.config.gate_settings import Gate
+from raggate.config.schema import Config
 from raggate.gate import waivers
 from raggate.gate.by_question import by_question
 from raggate.gate.drawn_order import Drawn, seed_of

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
+from raggate.config.gate_settings import Gate
 from raggate.config.imported import RunConfig
-from raggate.config.schema import Gate
 from raggate.gate import (
     comparability,
     compare,

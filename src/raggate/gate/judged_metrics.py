@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.composite import same_questions
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.loosening import loosened, remeasured
-from raggate.config.schema import DEFAULT_GATED
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline
 from raggate.gate.compare import note_changes

@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
-from raggate.config.schema import Gate
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import (
     baseline,

@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
 from raggate.models.promotion import MetricChange

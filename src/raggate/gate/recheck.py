@@ -12,7 +12,7 @@ from dataclasses import replace
 from functools import partial
 from sys import maxsize
 
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import wording
 from raggate.gate.judged_metrics import is_judged
 from raggate.gate.must_pass import lacking

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import completeness, judged_metrics, ratchet, slice_losses, wording
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.promotion import MetricChange

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import completeness
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import EPSILON, OVERALL, improvement

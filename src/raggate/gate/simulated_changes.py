@@ -15,7 +15,7 @@ from functools import cache
 from math import fsum
 from random import Random
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.composite import paired_values
 from raggate.gate.evidence import ALPHA_BEYOND_TOLERANCE, chances_alone, holm, significant, supported
 from raggate.gate.policies import Metric, small_metrics, unproven

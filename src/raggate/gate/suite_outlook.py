@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
-from raggate.config.schema import Config, Gate
+from raggate.config.schema import Config
 from raggate.gate.evidence import ALPHA
 from raggate.gate.policies import small_metrics
 from raggate.gate.simulated_changes import gated_sizes, policy_odds

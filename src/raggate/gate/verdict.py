@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import (
     behaviour,
     caveats,

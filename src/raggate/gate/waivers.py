@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from raggate.config.schema import Config, Gate, Waiver
+from raggate.config.gate_settings import Gate
+from raggate.config.schema import Config
+from raggate.config.waiver_settings import Waiver
 from raggate.errors import UsageError
 from raggate.models.comparison import Comparison
 from raggate.models.golden import Golden

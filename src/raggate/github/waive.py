@@ -15,7 +15,8 @@ from pathlib import Path
 
 from raggate.config import schema
 from raggate.config.retrieval_modes import asked_in
-from raggate.config.schema import Config, Waiver
+from raggate.config.schema import Config
+from raggate.config.waiver_settings import Waiver
 from raggate.config.waiver_text import with_waivers
 from raggate.github import bases, proposal, waiver_request
 from raggate.github.comment_commands import Unclear

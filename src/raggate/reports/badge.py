@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
 
-from raggate.config.schema import DEFAULT_COMPOSITE
+from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.history import History
 from raggate.reports import history_table
 from raggate.reports.history_table import Column

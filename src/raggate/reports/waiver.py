@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from raggate.config.schema import Waiver
+from raggate.config.waiver_settings import Waiver
 from raggate.models.publication import Links
 from raggate.reports.parts.markup import bullets, heading_alert, inert, link
 from raggate.reports.parts.opened import CHECKS, pull_title, title_text, unsigned_warning

@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.config import schema as config
+from raggate.config.gate_settings import DEFAULT_GATED, Rule
 from raggate.config.json_schema import FILE
-from raggate.config.schema import DEFAULT_GATED, Config, Rule
+from raggate.config.schema import Config
 from raggate.errors import UsageError
 from tables import each_row
 

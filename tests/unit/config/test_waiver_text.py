@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.config import schema
-from raggate.config.schema import Waiver
+from raggate.config.waiver_settings import Waiver
 from raggate.config.waiver_text import with_waivers
 from raggate.errors import UsageError
 from tables import each_row

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import make_case, make_chunk, make_config, make_labelled, make_result, make_run
-from raggate.config.schema import DEFAULT_GATED, Gate
+from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.gate.calibration import alarms, alarms_by_policy, separate
 from raggate.models.run import LabelledResult, Run
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from builders import make_case_score, make_comparison, make_operations, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import caveats
 from raggate.models.comparison import GoldenChanges
 from raggate.models.provenance import KeptFrom

@@ -20,7 +20,7 @@ from builders import (
     make_run,
     make_scorecard,
 )
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import caveats, completeness
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison, Delta, GoldenChanges, NoteChange

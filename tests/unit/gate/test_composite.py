@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
 from raggate.gate.composite import ScoredPair, check_names, paired_scores
 from raggate.models.comparison import Comparison

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import compare, confirmation, recheck
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from builders import make_baseline, make_case, make_case_score, make_run, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.both_sides import Sides
 from raggate.gate.by_question import by_question
 from raggate.gate.drawn_order import Drawn

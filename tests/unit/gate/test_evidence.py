@@ -20,7 +20,7 @@ from builders import (
     make_run,
     make_scorecard,
 )
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
 from raggate.gate.evidence import composite_tests, holm, large, metric_chances, significant
 from raggate.gate.statistics.mcnemar import unconditional

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
 from raggate.gate import judged_metrics, promote, replacements
 from raggate.gate.compare import compare

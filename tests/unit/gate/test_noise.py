@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import make_baseline, make_case_score, make_comparison, make_delta, make_finding, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.noise import inside, kept, unsteady
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from builders import make_golden
-from raggate.config.schema import Gate, Rule, Waiver
+from raggate.config.gate_settings import Gate, Rule
+from raggate.config.waiver_settings import Waiver
 from raggate.errors import CannotTell, ExitCode
 from raggate.gate import promote
 from raggate.gate.evaluation import evaluate_run

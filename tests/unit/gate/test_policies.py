@@ -23,7 +23,8 @@ from builders import (
     make_run,
     make_support,
 )
-from raggate.config.schema import Gate, Waiver
+from raggate.config.gate_settings import Gate
+from raggate.config.waiver_settings import Waiver
 from raggate.gate.compare import compare
 from raggate.gate.verdict import decide
 from raggate.gate.waivers import excused, waiver_statuses

@@ -18,7 +18,7 @@ from builders import (
     make_result,
     make_run,
 )
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import baseline
 from raggate.gate.promote import MEND_FIRST, Terms, propose, provenance, refuse_unmeasured, table

@@ -22,7 +22,8 @@ from builders import (
     make_run,
     make_scorecard,
 )
-from raggate.config.schema import Config, Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
+from raggate.config.schema import Config
 from raggate.gate import baseline, promote, replacements
 from raggate.gate.comparability import obstacles
 from raggate.gate.evaluation import evaluate_run

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, strategies as st
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import compare, recheck
 from raggate.gate.verdict import decide
 from raggate.models.baseline import Baseline

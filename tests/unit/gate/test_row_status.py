@@ -10,7 +10,7 @@ from hypothesis import given
 
 from builders import make_delta, make_metric
 from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from tables import each_row

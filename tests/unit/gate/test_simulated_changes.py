@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from builders import make_baseline, make_ranked_run
-from raggate.config.schema import DEFAULT_GATED, Gate
+from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.gate import simulated_changes
 from raggate.gate.compare import compare
 from raggate.gate.simulated_changes import POLICIES, policy_odds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders import make_delta, make_metric
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import slice_losses
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta

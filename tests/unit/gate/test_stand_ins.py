@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_result, make_run, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import compare
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
 from raggate.gate.overview import Overview
 from raggate.gate.untold_headings import untold_headings, warnings

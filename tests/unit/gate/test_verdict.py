@@ -20,7 +20,7 @@ from builders import (
     make_scorecard,
 )
 from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import wording
 from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide

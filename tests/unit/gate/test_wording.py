@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from builders import make_comparison, make_delta, make_flip, make_metric, make_operations
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import wording
 from raggate.gate.row_status import classify_row
 from raggate.models.verdict import Reason

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from builders import make_case, make_chunk, make_chunks, make_failure, make_labelled, make_result, make_run
-from raggate.config.schema import Gate, Rule
+from raggate.config.gate_settings import Gate, Rule
 from raggate.errors import UsageError
 from raggate.gate import baseline, compare, promote, verdict
 from raggate.interop.systems import SYSTEMS

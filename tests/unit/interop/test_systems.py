@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from raggate.config.schema import Compat
+from raggate.config.score_settings import Compat
 from raggate.interop.systems import SYSTEMS
 
 

@@ -20,7 +20,7 @@ from builders import (
     make_scorecard,
     make_support,
 )
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import compare
 from raggate.gate.verdict import decide
 from raggate.models.case_hash import SCORED_KEYS, with_hash

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from raggate.config.schema import Rule
+from raggate.config.gate_settings import Rule
 from raggate.models.scorecard import Direction, improvement, oriented
 from tables import each_row
 

@@ -23,7 +23,8 @@ from builders import (
 )
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Config, Score
+from raggate.config.schema import Config
+from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.models.judging import Judgement, Judging, Spending, Usage

@@ -12,7 +12,7 @@ from hypothesis import example, given, strategies as st
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_delta, make_flip, make_labelled
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import baseline
 from raggate.gate.promote import Terms, propose
 from raggate.models.baseline import AcceptedDrop, RatchetEntry

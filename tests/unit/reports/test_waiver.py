@@ -7,7 +7,7 @@ from dataclasses import replace
 from hypothesis import given, strategies as st
 from syrupy.assertion import SnapshotAssertion
 
-from raggate.config.schema import Waiver
+from raggate.config.waiver_settings import Waiver
 from raggate.models.publication import Links
 from raggate.reports import waiver
 from raggate.reports.parts.budget import COMMENT_LIMIT, utf16_units

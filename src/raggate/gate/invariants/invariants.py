@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants, sentences
-from raggate.config.schema import Gate
 from raggate.gate.invariants import answer_rules, probe_coverage
 from raggate.gate.invariants.answer_invariants import CHECKS
 from raggate.models.comparison import Finding

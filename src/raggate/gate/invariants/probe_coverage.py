@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal
 
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Config, Gate
+from raggate.config.schema import Config
 from raggate.gate.invariants import isolation, metamorphic
 from raggate.gate.invariants.answer_rules import Suite
 from raggate.models.probe import ProbeKind

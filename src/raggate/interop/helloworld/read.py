@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from raggate.config.imported import ImportedConfig
-from raggate.config.schema import Score
+from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.interop.helloworld.shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
 from raggate.interop.json_shapes import check

@@ -14,7 +14,7 @@ from typing import Any
 
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Score
+from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.interop.kebab.metrics import CUTOFFS
 from raggate.interop.kebab.rows import StoredRun

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate.config.schema import DEFAULT_GATED
+from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
 from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard

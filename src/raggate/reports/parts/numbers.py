@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from raggate.config.schema import DEFAULT_COMPOSITE
+from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.parts import figures, metric_words, sparkline

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate import completeness
 from raggate.gate.causes import index_losses
 from raggate.models.comparison import Comparison

@@ -22,8 +22,8 @@ from builders import (
     make_run,
 )
 from probed import make_probe
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import PROBES_OFF, Invariants, sentences
-from raggate.config.schema import Gate
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
 from raggate.models.provenance import Provenance

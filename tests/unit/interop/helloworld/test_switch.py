@@ -22,8 +22,8 @@ from builders import (
 )
 from helloworld_files import CASES, CONFIG, FLAT, OPERATIONAL, ROWS, make_chunk_row, make_row, write_golden, write_run
 from raggate.config.ask_settings import Ask
+from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Gate
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.invariants import invariants

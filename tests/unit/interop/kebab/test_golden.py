@@ -26,7 +26,7 @@ from kebab_builders import SCHEMA, SNAPSHOT, answer, hit, jsonl, query, row, thr
 from kebab_reader import QueryResult
 from raggate.config.imported import ImportedConfig
 from raggate.config.invariant_settings import Invariants
-from raggate.config.schema import Score
+from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.inputs import golden as raggate_golden
 from raggate.interop.kebab import golden as kebab_golden, metrics, spans

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import make_baseline, make_ranked_run, make_run
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.models.run import Run
 from raggate.models.verdict import Review
 from raggate.reports.parts import evidence

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from builders import make_delta, make_metric
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
 from raggate.reports.parts import figures

@@ -16,7 +16,7 @@ from builders import (
     make_operations,
     make_scorecard,
 )
-from raggate.config.schema import Gate
+from raggate.config.gate_settings import Gate
 from raggate.gate.row_status import classify_row
 from raggate.models.scorecard import Operations
 from raggate.models.verdict import GatedMetric, Reason, Status

@@ -1,0 +1,26 @@
+"""What is computed from the answers: the section `score`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import Field, model_validator
+
+from raggate.config.service_settings import SettingsModel
+
+Compat = Literal["helloworld"]
+
+
+class Score(SettingsModel):
+    """What is computed from the answers."""
+
+    k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
+    """Cut-offs of the ranked metrics."""
+    compat: list[Compat] = []  # noqa: RUF012
+    """Other systems whose numbers are written to metrics.json too, under `compat`. They are never gated."""
+
+    @model_validator(mode="after")
+    def _distinct(self) -> Score:
+        if sorted(set(self.k)) != self.k:
+            raise ValueError("expected distinct cut-offs in ascending order")
+        return self
