@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from project import Done, Project, make_project
 from raggate.cli import promote_suites
+from raggate.errors import UsageError
 
 PATTERN = "services/*/raggate.yml"
 SUITES = ("one", "three", "two")
@@ -159,12 +161,41 @@ def test_what_is_no_run_of_each(mono: Project) -> None:
     assert written(mono) == set()
 
 
+def test_two_suites_of_one_baseline_file(tmp_path: Path) -> None:
+    """The second would replace the first: nothing is written, and nobody is told of two baselines."""
+    project = make_project(tmp_path)
+    (config := tmp_path / "raggate.yml").write_text(f"{config.read_text()}baseline: shared.json\n")
+    for name in ("one", "two"):
+        (tmp_path / f"{name}.yml").write_text(config.read_text().replace("suite: small", f"suite: {name}"))
+        assert project.command("run", "-c", f"{name}.yml").code == 0
+    done = project.command("promote", "latest", "-c", "one.yml", "-c", "two.yml")
+    assert done.code == 2
+    assert "suites one and two have the same baseline file" in done.err
+    assert "2 baselines" not in done.out
+    assert not (tmp_path / "shared.json").exists()
+
+
+@pytest.mark.parametrize("names", [PATTERN, "services/one/raggate.yml"])
+def test_a_place_that_cannot_be_written(mono: Project, names: str) -> None:
+    """A file where a directory is needed is a usage error that names the place, of one suite and of several."""
+    shutil.rmtree(place := mono.root / "services/one/baselines", ignore_errors=True)
+    place.write_text("")
+    try:
+        done = mono.command("promote", "latest", "-c", names)
+    finally:
+        place.unlink()
+    assert done.code == 2, done.err
+    assert "cannot write " in done.err
+    assert "services/one/baselines" in done.err
+    assert written(mono) == set()
+
+
 def test_what_was_written_before_a_failure_is_put_back(tmp_path: Path) -> None:
     """A file that cannot be written leaves those before it as they were, or away."""
     (tmp_path / "old").write_bytes(b"old")
     (tmp_path / "file").write_bytes(b"")
     files = {tmp_path / "old": b"new", tmp_path / "fresh": b"new", tmp_path / "file" / "below": b"new"}
-    with pytest.raises(OSError, match="below"):
+    with pytest.raises(UsageError, match=r"cannot write .*below"):
         promote_suites.write_together(files)
     assert (tmp_path / "old").read_bytes() == b"old"
     assert not (tmp_path / "fresh").exists()

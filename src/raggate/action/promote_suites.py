@@ -9,7 +9,7 @@ from raggate.action import steps
 from raggate.action.promote_inputs import PromoteInputs
 from raggate.action.promotion_step import Prepared, PromotionStep
 from raggate.cli import console
-from raggate.errors import ExitCode, UsageError
+from raggate.errors import ExitCode
 from raggate.github.earlier_run import Downloaded
 from raggate.github.runner import artifact_upload, results
 from raggate.inputs.suite_list import SuiteFile
@@ -18,7 +18,6 @@ from raggate.pipeline import suites
 from raggate.reports import promoted_suites
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
-from raggate.text.quote import cut
 
 
 def prepare(
@@ -82,12 +81,7 @@ class _Suites:
     def _prepared(self, suite: SuiteFile) -> Prepared:
         adopted = self._adopted
         one = self._step.of_suite(suite).prepare(self._asked, None if adopted is None else lambda: adopted)
-        same = next((other for other in self.prepared if other.file.path == one.file.path), None)
-        if same is not None:
-            raise UsageError(
-                f"suites {same.suite} and {one.suite} have the same baseline file: {cut(one.file.path)}",
-                hint="Give each configuration a `suite:` of its own, or another `baseline:`.",
-            )
+        suites.check_baseline(one.suite, one.file.path, {other.suite: other.file.path for other in self.prepared})
         return one
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -51,7 +52,10 @@ def promote(
         own = suites.request_of(request, suite)
 
         def propose() -> SuiteOutcome:
-            made[suite.suite] = rerun.promote_directory(own, chosen[suite], dry_run=True, **terms)
+            target, proposal = rerun.promote_directory(own, chosen[suite], dry_run=True, **terms)
+            others = {name: realpath(other) for name, (other, _) in made.items()}
+            suites.check_baseline(suite.suite, realpath(target), others)
+            made[suite.suite] = target, proposal
             return suites.passed(suite)
 
         return console.of_suite(suite, propose, request.environment)
@@ -114,9 +118,10 @@ def write_together(files: Mapping[Path, bytes]) -> None:
     """Write files, all of them or none: what was written before one that cannot be is put back.
 
     Raises:
-        OSError: when one cannot be written.
+        UsageError: when one cannot be written.
+        CannotTell: when there is no space left for it.
     """
-    from raggate.text.jsonio import write_atomic
+    from raggate.text.files import write_file
 
     before = {path: path.read_bytes() if path.exists() else None for path in files}
     done: list[Path] = []
@@ -124,7 +129,7 @@ def write_together(files: Mapping[Path, bytes]) -> None:
         for path, data in files.items():
             # before it is written: a signal may come between
             done.append(path)
-            write_atomic(path, data)
+            write_file(path, data)
     except BaseException:
         _put_back((path, before[path]) for path in done)
         raise
@@ -135,7 +140,8 @@ def _put_back(files: Iterable[tuple[Path, bytes | None]]) -> None:
 
     for path, data in files:
         if data is None:
-            path.unlink(missing_ok=True)
+            # below what is no directory there is nothing, and an error would hide the first one
+            path.unlink() if path.exists() else None
         elif path.read_bytes() != data:
             write_atomic(path, data)
 

@@ -36,7 +36,7 @@ from raggate.pipeline.request import USUAL, Request
 from raggate.reports import OF_REVIEW, OF_RUN, MeasuredRun, encoded
 from raggate.scoring import repeats, score as scoring
 from raggate.scoring.judged_places import judged_places
-from raggate.text.files import long_file, read_file
+from raggate.text.files import long_file, read_file, write_file
 from raggate.text.jsonio import parse_object, write_atomic
 from raggate.text.quote import cut, quoted
 from raggate.text.titles import rule
@@ -196,7 +196,8 @@ def promote_directory(
         dry_run: whether nothing is written.
 
     Raises:
-        UsageError: for a directory or a baseline that cannot be read, or a run that is worse and not accepted as that.
+        UsageError: for a directory or a baseline that cannot be read, a run that is worse and not accepted as that, or
+            a file that cannot be written.
         CannotTell: for a run that was not measured well enough to be a baseline.
     """
     terms = promote.Terms.of(reason, by, allow_regression=allow_regression, allow_no_match=allow_no_match)
@@ -212,7 +213,7 @@ def promote_directory(
 
     proposal = check.propose(measured, settings, terms, read)
     if not dry_run:
-        write_atomic(target, proposal.data.pieces())
+        write_file(target, proposal.data.pieces())
     return target, proposal
 
 

@@ -15,7 +15,7 @@ from raggate.pipeline import concern, report_files
 from raggate.pipeline.report_files import Files
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
-from raggate.text.quote import quoted
+from raggate.text.quote import cut, quoted
 
 SUITE = "{suite}"
 """What stands for the name of a suite in the name of a report."""
@@ -70,6 +70,25 @@ def reports_of(wanted: Sequence[str], suites: Sequence[SuiteFile], name: str) ->
         suite: report_files.parsed([text.replace(SUITE, slug) for text in wanted], name)
         for suite, slug in slugs.items()
     }
+
+
+def check_baseline(suite: str, file: str, others: Mapping[str, str]) -> None:
+    """Refuse the baseline file of a suite that is another's, too.
+
+    Args:
+        suite: its name.
+        file: its baseline.
+        others: those of the other suites, each by its name.
+
+    Raises:
+        UsageError: naming both, and the file.
+    """
+    same = next((other for other, its in others.items() if its == file), None)
+    if same is not None:
+        raise UsageError(
+            f"suites {same} and {suite} have the same baseline file: {cut(file)}",
+            hint="Give each configuration a `suite:` of its own, or another `baseline:`.",
+        )
 
 
 def unconcerned(request: Request, suite: SuiteFile) -> SuiteOutcome | None:
