@@ -73,13 +73,13 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
     assert "hit@5 100.0% (=; 50.0% over all 60)" in done.out
-    over = "over the 30 questions relabelled since the baseline, where 1.0000 stands in for them"
-    assert f"hit_at_5 (hybrid) is 0.0000 {over}: with the compared ones that is -0.5000, allowed 0.05" in done.out
+    over = "over the 30 questions relabelled since the baseline, where 100.0% stands in for them"
+    assert f"hit_at_5 (hybrid) is 0.0% {over}: with the compared ones that is −50.0 pt, allowed 5 pt" in done.out
     assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:30]}
     assert "rank 1 → not found, relabelled since the baseline" in done.out
     refused = promote(project)
     assert refused.code == 2
-    assert "hit_at_5 (hybrid) 1.0000 → 0.5000 over all questions of each side" in refused.err
+    assert "hit_at_5 (hybrid) 100.0 → 50.0% over all questions of each side" in refused.err
     assert stored(project) == 1
     assert promote(project, *ALLOWED).code == 0
     assert stored(project) == 0.5
@@ -120,7 +120,7 @@ def test_losing_the_reworded_questions_of_a_slice(project: Project) -> None:
     reword(project, slice(5))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1
-    assert "hit_at_5 (hybrid) for tag=few is 0.0000 over the 5 questions relabelled" in done.out
+    assert "hit_at_5 (hybrid) for tag=few is 0.0% over the 5 questions relabelled" in done.out
     assert len(project.verdict()["fallen"]) == 5
 
 
@@ -146,10 +146,10 @@ def test_three_at_a_time_is_seen_by_the_ratchet(project: Project) -> None:
     reword(project, slice(3, 6))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1
-    assert "hit_at_5 (hybrid) has crept down 0.1000" in done.out
+    assert "hit_at_5 (hybrid) has crept down 10.0 pt" in done.out
     refused = promote(project)
     assert refused.code == 2
-    assert "hit_at_5 (hybrid) 0.9500 → 0.9000 over all questions of each side" in refused.err
+    assert "hit_at_5 (hybrid) 95.0 → 90.0% over all questions of each side" in refused.err
 
 
 def test_one_at_a_time_is_not_free_for_ever(project: Project) -> None:
@@ -181,5 +181,5 @@ def test_an_added_question_that_is_not_found_is_no_regression(promoted_once: Pro
     project.write_cases([*cases, {**cases[0], "id": "new", "question": f"{cases[0]['question']} kindly"}])
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 0
-    assert "hit_at_5 (hybrid) is 0.0000 over the 1 question added since the baseline" in done.out
+    assert "hit_at_5 (hybrid) is 0.0% over the 1 question added since the baseline" in done.out
     assert "by so few it may be chance" in done.out

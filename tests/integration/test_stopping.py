@@ -46,7 +46,7 @@ def test_a_run_that_is_lost_stops(stopping: Project) -> None:
     done = stopping.command("check", FAKE_BEHAVIOUR="worse")
     assert done.code == 1, done.err
     assert asked(stopping) == 2
-    cause = "hit_at_1 (hybrid) falls by at least 0.0833 in the end, allowed 0.05"
+    cause = "hit_at_1 (hybrid) falls by at least 8.3 pt in the end, allowed 5 pt"
     assert f"raggate: asking no further: asking the rest cannot make it a pass: {cause}\n" in done.err
     assert "· partial: stopped early, after 2 of 24 questions ·" in done.out
     assert f"Asking the rest cannot make it a pass: {cause}." in " ".join(done.out.split())

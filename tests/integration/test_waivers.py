@@ -96,7 +96,7 @@ def test_promoting_a_loss(promoted: Project) -> None:
     directory = str(promoted.last_run())
     refused = promoted.command("promote", directory)
     assert refused.code == 2
-    assert "hit_at_1 (hybrid) 1.0000 → " in refused.err
+    assert "hit_at_1 (hybrid) 100.0 → " in refused.err
     assert "--allow-regression --reason" in refused.err
     terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada", "--allow-no-match", "hybrid")
     shown = promoted.command("promote", directory, *terms, "--dry-run")
@@ -122,7 +122,7 @@ def test_promoting_what_a_loose_configuration_measured(promoted: Project) -> Non
     directory = str(promoted.last_run())
     refused = promoted.command("promote", directory)
     assert refused.code == 2
-    assert "hit_at_1 (hybrid) 1.0000 → " in refused.err
+    assert "hit_at_1 (hybrid) 100.0 → " in refused.err
     (promoted.root / "other.yml").write_text(strict.replace("suite: small", "suite: other"))
     other = promoted.command("promote", directory, "-c", "other.yml")
     assert other.code == 2
@@ -170,12 +170,12 @@ def test_promoting_a_loss_that_cannot_be_paired(promoted: Project, other: str) -
     for terms in ((), ("--reason", "smaller model"), ("--allow-regression",)):
         refused = promoted.command("promote", directory, *terms)
         assert refused.code == 2
-        assert "hit_at_5 (hybrid) 1.0000 → 0.0000" in refused.err
+        assert "hit_at_5 (hybrid) 100.0 → 0.0%" in refused.err
     assert path.read_bytes() == before
     terms = ("--allow-regression", "--reason", "smaller model", "--by", "ada", "--allow-no-match", "hybrid")
     done = promoted.command("promote", directory, *terms)
     assert done.code == 0, done.err
-    assert "accepted: hit_at_5 (hybrid) 1.0000 → 0.0000" in done.out
+    assert "accepted: hit_at_5 (hybrid) 100.0 → 0.0%" in done.out
     entry = json.loads(path.read_bytes())["accepted"]["hybrid"]["hit_at_5"]
     assert (entry["best"], entry["drops"]) == (0.0, 0.0)
     low = entry["lowered"]

@@ -42,6 +42,7 @@ ROOMS = {
     "cli": {
         *GROUND,
         "__init__",
+        "scoring",
         "labels",
         "reports",
         "inputs",

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from raggate.reports.parts.figures import is_share, title
+from raggate.scoring.figures import is_share, title
 from raggate.text.numbers import fixed
 
 ROOT = Path(__file__).parents[2]

@@ -306,7 +306,7 @@ def _ago(days: float) -> str:
 
 def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
     from raggate.models.scorecard import OVERALL
-    from raggate.reports.parts import figures
+    from raggate.scoring import figures
 
     for mode, parts in baseline.scorecard.slices.items():
         for name in sorted(parts, key=lambda name: (name != OVERALL, name)):
@@ -321,7 +321,7 @@ def _values(baseline: Baseline, *, slices: bool) -> Iterator[str]:
 
 
 def _accepted(baseline: Baseline) -> Iterator[str]:
-    from raggate.reports.parts import figures
+    from raggate.scoring import figures
 
     for mode, metrics in baseline.accepted.items():
         yield f"\n{log_line(mode)}, accepted values (ratchet)"

@@ -86,11 +86,11 @@ def judge(
         return _measure_bias(environment, directory, config_file, overrides, bias_n or _BIAS_N, answered_by)
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
-    from raggate.text.numbers import written
+    from raggate.scoring import figures
 
     values = rejudge.judge_directory(directory, config_file, overrides, environment, console.say, SYSTEMS)
     for mode, name, value in values:
-        click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}")
+        click.echo(f"{log_line(mode)}  {name:32} {figures.value(name, value):>7}  n={value.n}")
     return Answer(Judged(run_directory=directory, metrics=console.metrics_of(values)))
 
 

@@ -194,7 +194,7 @@ def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
     from raggate.cli.results.stored import Scored
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
-    from raggate.text.numbers import written
+    from raggate.scoring import figures
 
     scored, scorecard = rerun.score(directory, golden_file, SYSTEMS)
     values = [
@@ -205,7 +205,8 @@ def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
     if scored.shortfall:
         click.echo(log_line(scored.shortfall))
     for mode, name, value in values:
-        click.echo(f"{log_line(mode)}  {name:32} {written(value.value):>7}  n={value.n}  unscored={value.unscored}")
+        mean = figures.value(name, value)
+        click.echo(f"{log_line(mode)}  {name:32} {mean:>7}  n={value.n}  unscored={value.unscored}")
     metrics = console.metrics_of(values)
     return Answer(Scored(run_directory=directory, complete=not scored.shortfall, metrics=metrics))
 

@@ -12,7 +12,8 @@ from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.provenance import KeptFrom, commit_words
 from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Operations, mostly
 from raggate.models.verdict import GatedMetric, Reason
-from raggate.text.numbers import counted, setting
+from raggate.scoring import figures
+from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 
@@ -104,9 +105,8 @@ def thinner(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) -> 
         if others is None or row.allowed is None or row.delta.slice != OVERALL:
             continue
         if row.status not in {"worse", "below floor"} and others.drop > row.allowed + EPSILON:
-            message = (
-                f"{wording.shortfall(row.delta, others)}, allowed {setting(row.allowed)}; by so few it may be chance"
-            )
+            allowed = figures.tolerated(row.delta.metric, row.allowed)
+            message = f"{wording.shortfall(row.delta, others)}, allowed {allowed}; by so few it may be chance"
             yield Reason.of_row("uncompared", message, row.delta)
     new = [
         wording.name(row.delta)

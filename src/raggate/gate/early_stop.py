@@ -26,8 +26,8 @@ from raggate.models.questions import Question
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, Scorecard, improvement
 from raggate.models.waiver import WaiverStatus
-from raggate.scoring import repeats
-from raggate.text.numbers import rounded, setting, written
+from raggate.scoring import figures, repeats
+from raggate.text.numbers import rounded, setting
 
 Metric = tuple[str, str]
 """A metric by its mode and name."""
@@ -147,7 +147,9 @@ class Watch:
         for key, rule in self._rules.items():
             if rule.total.certain:
                 fall = rule.allowed - rule.total.highest / rule.total.count
-                cause = f"{_name(key)} falls by at least {written(fall)} in the end, allowed {setting(rule.allowed)}"
+                lost = figures.distance(key[1], fall, beside=rule.allowed)
+                allowed = figures.tolerated(key[1], rule.allowed)
+                cause = f"{_name(key)} falls by at least {lost} in the end, allowed {allowed}"
                 return self._stopped(cause, certain=True, key=key)
         return None
 

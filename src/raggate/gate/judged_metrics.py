@@ -19,6 +19,7 @@ from raggate.models.judging import NOT_ASKED
 from raggate.models.judging_quality import JUDGES, CanaryAgreement, Coverage, JudgingSummary
 from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Scorecard, improvement
 from raggate.models.verdict import GatedMetric, Reason
+from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
 from raggate.text.jsonio import JsonObject
 from raggate.text.numbers import counted, percent, setting, written
@@ -264,7 +265,7 @@ def warnings(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Re
         return
     for metric, problem in unfit(comparison).items():
         worse = [
-            f"{row.delta.mode} {written(row.delta.baseline.value)} -> {written(row.delta.current.value)}"
+            f"{row.delta.mode} {figures.both(metric, row.delta.baseline.value, row.delta.current.value)}"
             for row in rows
             if row.delta.metric == metric and row.delta.slice == OVERALL and row.status == "advisory" and _fell(row)
         ]

@@ -10,11 +10,11 @@ from raggate.models.fingerprint import Fingerprint
 from raggate.models.metric_names import counted_metrics
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import GatedMetric, Reason
-from raggate.scoring import repeats
+from raggate.scoring import figures, repeats
 from raggate.scoring.noise import Band, Noise
 from raggate.scoring.repeats import Repeated
 from raggate.text.dates import day
-from raggate.text.numbers import counted, fixed, often, written
+from raggate.text.numbers import counted, fixed, often
 
 
 def noisy(comparison: Comparison) -> bool:
@@ -63,7 +63,7 @@ def inside(comparison: Comparison, rows: Sequence[GatedMetric]) -> Iterator[Reas
         band = noise.bands.get(row.delta.mode, {}).get(row.delta.metric)
         if row.gated and row.delta.slice == OVERALL and band is not None and _inside(row.delta.delta, band):
             red = red or row.status == "worse"
-            change = f"{written(row.delta.delta, sign=True)}, noise {written(band.spread)}"
+            change = f"{figures.change(row.delta)}, noise {figures.distance(row.delta.metric, band.spread)}"
             changes.append(f"{wording.name(row.delta)} {change}")
             places.append((row.delta.metric, row.delta.mode, row.delta.slice))
     if changes:
@@ -84,7 +84,7 @@ def largest(fingerprint: Fingerprint) -> str:
         return ""
     bands = ((name, band) for metrics in noise.bands.values() for name, band in metrics.items())
     name, widest = max(bands, key=lambda item: item[1].spread)
-    where = f"largest in {name}: {written(widest.spread)}" if widest.spread else "none seen"
+    where = f"largest in {name}: {figures.distance(name, widest.spread)}" if widest.spread else "none seen"
     return f"{noise.runs} equal runs{_on(noise)}, {where}"
 
 

@@ -21,9 +21,10 @@ from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.selection import Selection
 from raggate.models.verdict import GatedMetric, Reason, Status, Verdict
 from raggate.models.waiver import WaiverStatus
+from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
 from raggate.scoring.score import means
-from raggate.text.numbers import counted, written
+from raggate.text.numbers import counted
 
 NO_QUESTIONS = "the baseline has no single questions, and a part of them cannot be held against means of all"
 """Why a partial run cannot be compared with a bare metrics file."""
@@ -162,7 +163,7 @@ def _worse(comparison: Comparison, key: tuple[str, str], metric: str) -> Reason:
         for side in sides
         if side is not None
     ]
-    change = " → ".join(written(value) for value in values)
+    change = figures.both(metric, *values) if len(values) == 2 else figures.amount(metric, values[0])
     return Reason(
         "question-worse", f"question {case} ({mode}): {metric} {change}", case_id=case, mode=mode, metric=metric
     )

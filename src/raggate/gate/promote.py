@@ -29,9 +29,10 @@ from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
 from raggate.models.verdict import Reason
+from raggate.scoring import figures
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
-from raggate.text.numbers import counted, setting, written
+from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
 ALLOW = '--allow-regression --reason "..."'
@@ -199,9 +200,10 @@ def table(proposed: BaselineCandidate) -> list[str]:
     width = max((len(name) for name in names), default=0)
     lines = []
     for name, row in zip(names, proposed.rows, strict=True):
-        delta = row.change.delta
-        change = "" if delta is None else f"  {written(delta, sign=True)}{replacements.over(row, proposed.comparison)}"
-        lines.append(f"{name:{width}}  {written(row.before.value):>7} → {written(row.after.value):>7}{change}".rstrip())
+        over = replacements.over(row, proposed.comparison)
+        change = "" if row.change.delta is None else f"  {figures.change(row.change)}{over}"
+        before, after = (figures.value(row.change.metric, side) for side in (row.before, row.after))
+        lines.append(f"{name:{width}}  {before:>7} → {after:>7}{change}".rstrip())
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
         questions = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
         if questions:
@@ -251,6 +253,7 @@ def _beyond_limits(rows: Sequence[MetricChange], gate: Gate) -> Iterator[Reason]
         direction = row.after.direction
         limit = None if rule is None else rule.limit(direction)
         if limit is not None and value is not None and not improvement(direction, limit, value) >= -EPSILON:
-            bound = f"its {wording.limit_name(direction)} {setting(limit)}"
-            sentence = f"{wording.name(row.change)} is {written(row.after.value)}, beyond {bound}"
+            metric = row.change.metric
+            bound = f"its {wording.limit_name(direction)} {figures.limit_of(metric, limit, unit='%')}"
+            sentence = f"{wording.name(row.change)} is {figures.amount(metric, value, beside=limit)}, beyond {bound}"
             yield Reason("beyond-limit", f"{sentence}, which the next check fails for")

@@ -12,7 +12,8 @@ from raggate.models.promotion import MetricChange
 from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import Reason
-from raggate.text.numbers import counted, written
+from raggate.scoring import figures
+from raggate.text.numbers import counted
 
 
 def of(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
@@ -66,11 +67,11 @@ def worse(run: Run, rows: Sequence[MetricChange], comparison: Comparison, gate: 
 def _down(rows: Sequence[MetricChange], comparison: Comparison) -> Iterator[Reason]:
     for row in rows:
         if row.down:
-            values = f"{written(row.change.baseline.value)} → {written(row.change.current.value)}"
+            values = figures.both(row.change.metric, row.change.baseline.value, row.change.current.value)
             yield Reason("metric-down", f"{wording.name(row.change)} {values}{over(row, comparison)}")
         elif row.sunk:
-            others, means = row.change.uncompared, f"{written(row.before.value)} → {written(row.after.value)}"
-            why = f"; {wording.beside(others)}" if others is not None and others.n else ""
+            others, means = row.change.uncompared, figures.both(row.change.metric, row.before.value, row.after.value)
+            why = f"; {wording.beside(row.change.metric, others)}" if others is not None and others.n else ""
             yield Reason("mean-down", f"{wording.name(row.change)} {means} over all questions of each side{why}")
     retired = {case for row in rows if row.change.uncompared is not None for case in row.change.uncompared.retired}
     if retired:

@@ -10,6 +10,7 @@ from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import OVERALL, Direction, Operations, oriented
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
+from raggate.scoring import figures
 from raggate.text.numbers import chance, counted, points, rounded, setting, written
 from raggate.text.quote import cut, enumerated
 
@@ -23,32 +24,31 @@ def change(row: GatedMetric) -> str:
     """Say how a metric went from one value to another, and what was allowed."""
     before, after = row.delta.baseline.value or 0.0, row.delta.current.value or 0.0
     if row.by_others and row.delta.uncompared is not None:
-        return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {setting(row.allowed or 0.0)}"
+        return f"{shortfall(row.delta, row.delta.uncompared)}, allowed {_allowed(row)}"
     proven = "" if row.own_p is None else f", and by a test of it alone not by chance: {chance(row.own_p)}"
-    fell = _beyond_tolerance(row.delta.delta or 0.0, row.allowed or 0.0)
-    return (
-        f"{name(row.delta)} went from {written(before, beside=after)} to {written(after, beside=before)} "
-        f"({fell}, allowed {setting(row.allowed or 0.0)}){proven}"
-    )
+    metric, fell, allowed = row.delta.metric, row.delta.delta or 0.0, row.allowed or 0.0
+    beyond = figures.difference(metric, fell, beside=allowed if fell > 0 else -allowed)
+    values = [figures.amount(metric, before, beside=after), figures.amount(metric, after, beside=before)]
+    return f"{name(row.delta)} went from {' to '.join(values)} ({beyond}, allowed {_allowed(row)}){proven}"
 
 
-def _beyond_tolerance(change: float, allowed: float) -> str:
-    return written(change, sign=True, beside=allowed if change > 0 else -allowed)
+def _allowed(row: GatedMetric) -> str:
+    return figures.tolerated(row.delta.metric, row.allowed or 0.0)
 
 
 def shortfall(delta: Delta, others: Uncompared) -> str:
     """Say how a metric stands over the cases that could not be compared, and what that makes of the whole."""
-    worse = written(oriented(delta.current.direction, -others.drop), sign=True)
-    return f"{name(delta)} is {beside(others)}: with the compared ones that is {worse}"
+    worse = figures.difference(delta.metric, oriented(delta.current.direction, -others.drop))
+    return f"{name(delta)} is {beside(delta.metric, others)}: with the compared ones that is {worse}"
 
 
-def beside(others: Uncompared) -> str:
+def beside(metric: str, others: Uncompared) -> str:
     """Set the mean of the cases that could not be compared beside that of their stand-ins."""
     new = others.n - others.relabelled
     kinds = [f"{counted(others.relabelled, 'question')} relabelled"] if others.relabelled else []
     kinds += [f"{new if kinds else counted(new, 'question')} added"] if new else []
-    over = f"{written(others.value)} over the {' and '.join(kinds)} since the baseline"
-    return f"{over}, where {written(others.expected)} stands in for them"
+    over = f"{figures.amount(metric, others.value)} over the {' and '.join(kinds)} since the baseline"
+    return f"{over}, where {figures.amount(metric, others.expected)} stands in for them"
 
 
 def beyond(row: GatedMetric) -> str:
@@ -56,8 +56,9 @@ def beyond(row: GatedMetric) -> str:
     limit = limit_name(row.delta.current.direction)
     whole = row.delta.full_run
     over = "" if whole is None else f" over all {counted(whole.n, 'case')}, compared or not"
-    value = written(row.delta.run_value.value, beside=row.floor)
-    return f"{name(row.delta)} is {value}{over}, beyond its {limit} {setting(row.floor or 0.0)}"
+    value = figures.amount(row.delta.metric, row.delta.run_value.value, beside=row.floor)
+    bound = figures.limit_of(row.delta.metric, row.floor or 0.0, unit="%")
+    return f"{name(row.delta)} is {value}{over}, beyond its {limit} {bound}"
 
 
 def few_cases(row: GatedMetric, least: int) -> str:
@@ -137,9 +138,10 @@ def failing(message: str) -> str:
 def crept(row: GatedMetric, total: float, since: str) -> str:
     """Say by how much a metric got worse in steps that were each small enough to be accepted."""
     way = "down" if row.delta.current.direction == "higher" else "up"
-    allowed, begun = setting(row.allowed or 0.0), f" since {since}" if since else ""
+    allowed, begun = _allowed(row), f" since {since}" if since else ""
+    lost = figures.distance(row.delta.metric, total, beside=row.allowed or 0.0)
     return (
-        f"{name(row.delta)} has crept {way} {written(total, beside=row.allowed)}{begun} in accepted steps of at most "
+        f"{name(row.delta)} has crept {way} {lost}{begun} in accepted steps of at most "
         f"{allowed} each, more than the allowed {allowed}"
     )
 

@@ -10,7 +10,7 @@ from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.history import History
 from raggate.reports import history_table
 from raggate.reports.history_table import Column
-from raggate.reports.parts import figures
+from raggate.scoring import figures
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import fixed

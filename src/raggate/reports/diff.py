@@ -9,9 +9,9 @@ from raggate.models.scorecard import OVERALL
 from raggate.models.side_by_side import DiffDocument, MatrixCell, Side, SideBySide, SideRow
 from raggate.models.verdict import GatedMetric
 from raggate.reports import markdown as summary
-from raggate.reports.parts import figures
 from raggate.reports.parts.markup import inert, table
 from raggate.reports.public_verdict import verdict_of
+from raggate.scoring import figures
 from raggate.text.escape import log_line, markdown as safe, plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted, rounded_or_none

@@ -9,8 +9,9 @@ from typing import Literal
 
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
-from raggate.reports.parts import figures, markup
+from raggate.reports.parts import markup
 from raggate.reports.plot import MAX_SERIES, Moment, Plot, Series
+from raggate.scoring import figures
 from raggate.text.escape import log_line, plain
 
 Mark = Literal["▲", "▼"]

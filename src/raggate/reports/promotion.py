@@ -13,10 +13,11 @@ from raggate.models.provenance import Evidence
 from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
-from raggate.reports.parts import figures, formatting, ranks
+from raggate.reports.parts import formatting, ranks
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
 from raggate.reports.parts.opened import CHECKS, unsigned_warning
+from raggate.scoring import figures
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted
 

@@ -10,7 +10,6 @@ from raggate.reports.parts import (
     advice,
     causes,
     evidence,
-    figures,
     formatting,
     invariants,
     judging,
@@ -22,6 +21,7 @@ from raggate.reports.parts import (
     traces,
 )
 from raggate.reports.parts.screen import Screen
+from raggate.scoring import figures
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 

@@ -108,7 +108,7 @@ def test_a_loss_that_nothing_can_bring_back() -> None:
     assert stop is not None
     assert (stop.after, stop.of, stop.certain, stop.metric, stop.mode) == (3, 40, True, "hit_at_5", "hybrid")
     assert stop.message == (
-        "asking the rest cannot make it a pass: hit_at_5 (hybrid) falls by at least 0.0750 in the end, allowed 0.05"
+        "asking the rest cannot make it a pass: hit_at_5 (hybrid) falls by at least 7.5 pt in the end, allowed 5 pt"
     )
 
 

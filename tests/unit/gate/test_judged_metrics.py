@@ -115,7 +115,7 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
     assert codes(decided) == ["judge-unfit"]
     (warning,) = (reason for reason in decided.warnings if reason.code == "judge-unfit")
     assert why in warning.message
-    assert warning.message.endswith("it got worse: hybrid 4.5000 -> 1.0000")
+    assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
     assert "Judges have no say: groundedness is advisory" in decided.headline
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
 

@@ -41,7 +41,7 @@ def test_a_change_inside_the_noise_is_told_and_stays_red() -> None:
     held = comparison(make_delta(0.80, 0.74), stored=noise(hit_at_5=0.08))
     assert message(held) == (
         "1 gated metric changed by no more than between 5 equal runs on 2026-03-04, so it may be noise: "
-        "hit_at_5 (hybrid) -0.0600, noise 0.0800; that does not excuse it"
+        "hit_at_5 (hybrid) −6.0 pt, noise 8.0 pt; that does not excuse it"
     )
     verdict = decide(held, (), Gate())
     assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
@@ -98,7 +98,7 @@ def test_what_a_promoted_run_will_let_pass() -> None:
     """Whoever promotes a noisy run is told how noisy, by its calibration or its sample; a steady one says nothing."""
     (calibrated,) = kept(noise(hit_at_5=0.08))
     assert calibrated.message.startswith(
-        "the API did not always rank alike: 5 equal runs on 2026-03-04, largest in hit_at_5: 0.0800. A later loss"
+        "the API did not always rank alike: 5 equal runs on 2026-03-04, largest in hit_at_5: 8.0 pt. A later loss"
     )
     sample = Repeated(asked=10, failed=0, differ=3)
     (sampled,) = kept({repeats.KEY: sample.stored()})

@@ -185,7 +185,7 @@ def test_what_a_reviewer_is_shown() -> None:
     assert (hit(found).before.value, hit(found).after.value) == (0.95, 0.9)
     assert [(flip.case_id, flip.kind) for flip in found.comparison.flips] == [("q01", "broke")]
     assert [(reason.code, reason.message) for reason in found.reasons] == [
-        ("metric-down", "hit_at_5 (hybrid) 0.9500 → 0.9000")
+        ("metric-down", "hit_at_5 (hybrid) 95.0 → 90.0%")
     ]
     assert found.provenance == {
         **provenance(run_of(2)),
@@ -194,8 +194,8 @@ def test_what_a_reviewer_is_shown() -> None:
         "previous": "run-1-20",
     }
     lines = [" ".join(line.split()) for line in table(found)]
-    assert lines[0] == "hit_at_5 (hybrid) 0.9500 → 0.9000 -0.0500"
-    assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 0.9500 → 0.9000"]
+    assert lines[0] == "hit_at_5 (hybrid) 95.0% → 90.0% −5.0 pt"
+    assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 95.0 → 90.0%"]
 
 
 HIT = "hit_at_5 (hybrid)"
@@ -217,15 +217,13 @@ def test_values_are_those_of_the_files() -> None:
     """Before and after are what the two files say, and the change is over the questions that both have."""
     present = kept(proposed(run_of(0), None))
     run = together(run_of(0), relabelled(run_of(20), "new"))
-    with pytest.raises(
-        UsageError, match=r"0\.5000 over all questions of each side; 0\.0000 over the 20 questions added"
-    ):
+    with pytest.raises(UsageError, match=r"50\.0% over all questions of each side; 0\.0% over the 20 questions added"):
         proposed(run, present)
     found = proposed(run, present, ALLOWED)
     assert (hit(found).before.value, hit(found).after.value, hit(found).change.delta) == (1.0, 0.5, 0.0)
     assert (hit(found).after.n, hit(found).change.current.n, hit(found).shared) == (40, 20, True)
     assert kept(found).scorecard.slices["hybrid"]["overall"]["hit_at_5"].value == 0.5
-    assert told_of(found) == f"{HIT} 1.0000 → 0.5000 +0.0000 over 20 shared questions"
+    assert told_of(found) == f"{HIT} 100.0% → 50.0% = over 20 shared questions"
     assert [reason.code for reason in found.reasons] == ["mean-down"]
 
 
@@ -233,10 +231,10 @@ def test_loss_among_added_questions_is_seen() -> None:
     """Good new questions do not hide that shared ones got worse; what is accepted names the values of those."""
     present = kept(proposed(run_of(0, 12), None))
     run = together(run_of(6, 12), relabelled(run_of(0, 12), "new"))
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → 0\.5000 over 12 shared questions"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0 → 50\.0% over 12 shared questions"):
         proposed(run, present)
     found = proposed(run, present, ALLOWED)
-    assert told_of(found) == f"{HIT} 1.0000 → 0.7500 -0.5000 over 12 shared questions"
+    assert told_of(found) == f"{HIT} 100.0% → 75.0% −50.0 pt over 12 shared questions"
     entry = kept(found).accepted["hybrid"]["hit_at_5"]
     assert entry.lowered is not None
     assert (entry.best, entry.lowered.before, entry.lowered.after) == (0.75, 1.0, 0.5)
@@ -268,7 +266,7 @@ def test_loss_behind_other_questions_is_refused(same: int) -> None:
         make_run(*run_of(0).results[:same], started=worse.started),
         relabelled(make_run(*worse.results[same:], started=worse.started)),
     )
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → 0\.[0-9]*, means over different questions"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0 → [0-9]*\.0%, means over different questions"):
         proposed(run, present)
     # where no question is the same, nothing matches at all
     empty = () if same else ("hybrid",)
@@ -292,7 +290,7 @@ def test_few_shared_questions_that_got_worse_are_seen() -> None:
         make_run(*run_of(20).results[15:], started="2026-02-01T00:00:00Z"),
         relabelled(make_run(*run_of(0).results[:15])),
     )
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → 0\.0000 over 5 shared questions"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0 → 0\.0% over 5 shared questions"):
         proposed(run, present)
 
 
@@ -311,7 +309,7 @@ def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
     run = run_of(1)
     found = propose(run, score(run, (5,)), None, gate, Terms())
     said = [reason.message for reason in found.reasons]
-    expected = [f"hit_at_5 (hybrid) is 0.9500, beyond its floor {floor:g}, which the next check fails for"]
+    expected = [f"hit_at_5 (hybrid) is 95.0%, beyond its floor {floor:.0%}, which the next check fails for"]
     assert said == (expected if told else [])
 
 
@@ -325,7 +323,7 @@ def test_metric_without_a_shared_question() -> None:
     with pytest.raises(UsageError) as caught:
         proposed(make_run(*run_of(0).results, answers), present)
     assert caught.value.message.endswith(
-        "baseline: abstention_accuracy (hybrid) 1.0000 → 0.0000, means over different questions"
+        "baseline: abstention_accuracy (hybrid) 100.0 → 0.0%, means over different questions"
     )
 
 
@@ -357,9 +355,7 @@ def test_lower_value_is_refused(terms: Terms) -> None:
     """A gated metric that goes down, however little, needs permission and a reason, and may have them."""
     with pytest.raises(UsageError) as caught:
         proposed(run_of(2), kept(proposed(run_of(1), None)), terms)
-    assert caught.value.message == (
-        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 0.9500 → 0.9000"
-    )
+    assert caught.value.message == ("run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 95.0 → 90.0%")
     way = '--allow-regression --reason "...".'
     assert caught.value.hint == f"A loss that the gate lets pass may be promoted with its record: {way}"
 
@@ -406,7 +402,7 @@ def test_a_slice_that_loses_what_another_one_wins() -> None:
     present = kept(proposed(in_slices(range(3)), None))
     run = in_slices(range(10, 13))
     strict = GATE.model_copy(update={"slices": "fail"})
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) for category=right went from 1\.0000 to 0\.7000"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) for category=right went from 100\.0% to 70\.0%"):
         propose(run, score(run, (5,)), present, strict, Terms())
     accepted = propose(run, score(run, (5,)), present, strict, ALLOWED)
     assert [reason.code for reason in accepted.reasons] == ["slice-down"]
@@ -449,7 +445,7 @@ def test_metric_that_vanished_is_refused() -> None:
         slices={**present.scorecard.slices, "bm25": present.scorecard.slices["hybrid"]},
         counts={**present.scorecard.counts, "bm25": present.scorecard.counts["hybrid"]},
     )
-    with pytest.raises(UsageError, match=r"hit_at_5 \(bm25\) 0\.9500 → –"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(bm25\) 95\.0% → –"):
         proposed(run_of(1), replace(present, scorecard=both))
 
 
@@ -464,7 +460,7 @@ def test_metric_that_vanished_from_the_shared_cases_is_refused() -> None:
     slices = {"hybrid": {name: scoring.means(cases, (5,)) for name in known.slices["hybrid"]}}
     lapsed = replace(known, cases=cases, slices=slices)
     present = kept(propose(make_run(*asked[:2]), score(make_run(*asked[:2]), (5,)), None, GATE, Terms()))
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 1\.0000 → – over 2 shared questions"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 100\.0% → – over 2 shared questions"):
         propose(make_run(*asked), lapsed, present, GATE, Terms())
     found = propose(make_run(*asked), lapsed, present, GATE, ALLOWED)
     assert kept(found).accepted["hybrid"]["hit_at_5"] == present.accepted["hybrid"]["hit_at_5"]
@@ -511,7 +507,7 @@ def test_starting_over_with_lower_values_is_refused(terms: Terms) -> None:
     with pytest.raises(UsageError) as caught:
         proposed(run_of(2), kept(proposed(run_of(1), None)), terms, incomparable=OTHER)
     assert caught.value.message == (
-        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 0.9500 → 0.9000; "
+        "run run-2-20 is worse than the present baseline: hit_at_5 (hybrid) 95.0 → 90.0%; "
         "the present baseline cannot be compared with: the adapter changed"
     )
 
@@ -520,7 +516,7 @@ def test_starting_over_with_lower_values() -> None:
     """With permission it is replaced, told so, and the loss is recorded whatever its size."""
     found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED, incomparable=OTHER)
     assert [reason.code for reason in found.reasons] == ["metric-down", "starts-over"]
-    assert told_of(found) == f"{HIT} 0.9500 → 0.9000 -0.0500"
+    assert told_of(found) == f"{HIT} 95.0% → 90.0% −5.0 pt"
     assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(
         best=0.9,
         drops=0.0,
@@ -552,7 +548,7 @@ def test_starting_over_with_fewer_cases_is_refused() -> None:
     with pytest.raises(UsageError, match="1 case of the baseline is gone: q19"):
         proposed(run_of(0, 19), present, incomparable=OTHER)
     vector = [make_labelled(item.case, replace(item.result, mode="vector")) for item in run_of(0).results]
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 0\.9500 → –"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 95\.0% → –"):
         proposed(make_run(*vector), present, incomparable=("no mode in common",))
 
 

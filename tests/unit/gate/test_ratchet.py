@@ -279,8 +279,8 @@ def test_sentence() -> None:
     """The sentence names metric, mode, sum, day and what was allowed."""
     verdict = decide(held(0.04, 0.78), (), Gate(ratchet="fail"))
     assert verdict.reasons[0].message == (
-        "hit_at_5 (hybrid) has crept down 0.0600 since 2026-01-01 in accepted steps of at most 0.05 each, "
-        "more than the allowed 0.05"
+        "hit_at_5 (hybrid) has crept down 6.0 pt since 2026-01-01 in accepted steps of at most 5 pt each, "
+        "more than the allowed 5 pt"
     )
     assert verdict.headline == "Crept beyond the tolerance in small steps: 1 gated metric."
 

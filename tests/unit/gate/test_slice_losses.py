@@ -32,9 +32,9 @@ def test_one_sentence_a_slice() -> None:
         part("tag=b", "hit_at_5", 1.0, 0.8),
     )
     assert told(*rows) == [
-        "mrr_at_10 (hybrid) for tag=a went from 1.0000 to 0.5000 (-0.5000, allowed 0.05); "
+        "mrr_at_10 (hybrid) for tag=a went from 1.000 to 0.500 (−0.500, allowed 0.05); "
         "1 other metric of it got worse too",
-        "hit_at_5 (hybrid) for tag=b went from 1.0000 to 0.8000 (-0.2000, allowed 0.05)",
+        "hit_at_5 (hybrid) for tag=b went from 100.0% to 80.0% (−20.0 pt, allowed 5 pt)",
     ]
 
 

@@ -26,7 +26,7 @@ from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.comparison import Comparison, Delta, Finding, GoldenChanges, NoteChange
 from raggate.models.scorecard import OVERALL
-from raggate.reports.parts import figures
+from raggate.scoring import figures
 from tables import each_row
 
 TAKE_OUT = "put them back, or promote a run without them, with --allow-regression and a --reason"
@@ -365,7 +365,7 @@ def test_one_warning_a_slice() -> None:
     """A slice that got worse in several metrics warns once, by the metric that moved most."""
     rows = [slice_delta(0.8, now, n=12, metric=f"hit_at_{k}") for k, now in ((1, 0.7), (3, 0.2), (5, 0.6))]
     assert [warning.message for warning in decide(with_gated(*rows), (), Gate()).warnings] == [
-        "hit_at_3 (hybrid) for difficulty=hard went from 0.8000 to 0.2000 (-0.6000, allowed 0.05); "
+        "hit_at_3 (hybrid) for difficulty=hard went from 80.0% to 20.0% (−60.0 pt, allowed 5 pt); "
         "2 other metrics of it got worse too"
     ]
 
@@ -376,7 +376,7 @@ def test_one_warning_a_slice() -> None:
         pytest.param(
             with_gated(slice_delta(n=11)),
             (),
-            "hit_at_5 (hybrid) for difficulty=hard went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+            "hit_at_5 (hybrid) for difficulty=hard went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
             id="slice-worse-in-one-metric",
         ),
         pytest.param(
@@ -528,15 +528,15 @@ def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
 @each_row(
     ("comparison", "gate", "message"),
     [
-        pytest.param(WORSE, PLAIN, "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)", id="worse"),
+        pytest.param(WORSE, PLAIN, "hit_at_5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)", id="worse"),
         pytest.param(
             slice_delta(),
             Gate(slices="fail"),
-            "hit_at_5 (hybrid) for difficulty=hard went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+            "hit_at_5 (hybrid) for difficulty=hard went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
             id="slice",
         ),
-        pytest.param(make_delta(0.8, 0.7), FLOOR, "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.75", id="floor"),
-        pytest.param(rate(0.1, 0.3), CEILING, "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.25", id="ceiling"),
+        pytest.param(make_delta(0.8, 0.7), FLOOR, "hit_at_5 (hybrid) is 70.0%, beyond its floor 75%", id="floor"),
+        pytest.param(rate(0.1, 0.3), CEILING, "wrong_rate (hybrid) is 0.300, beyond its ceiling 0.25", id="ceiling"),
         pytest.param(
             emptied(mode="bm25"), PLAIN, "mode bm25 was measured in the baseline and is not any more", id="mode"
         ),
@@ -559,7 +559,7 @@ def test_headline(comparison: Comparison, gate: Gate, headline: str) -> None:
         pytest.param(
             make_delta(1.0, 1.0, full_run=make_metric(0.5, 48)),
             FLOOR,
-            "hit_at_5 (hybrid) is 0.5000 over all 48 cases, compared or not, beyond its floor 0.75",
+            "hit_at_5 (hybrid) is 50.0% over all 48 cases, compared or not, beyond its floor 75%",
             id="below-floor-over-all",
         ),
     ],
@@ -642,7 +642,7 @@ def test_interrupted_run_stays_interrupted() -> None:
 def test_a_sentence_and_the_table_round_alike() -> None:
     """A sentence writes shares of one, the table percent and points: of both every half is rounded away from zero."""
     row = classify_row(make_delta(0.5, 0.46875), Gate(tolerance=0.01))
-    assert wording.change(row) == "hit_at_5 (hybrid) went from 0.5000 to 0.4688 (-0.0313, allowed 0.01)"
+    assert wording.change(row) == "hit_at_5 (hybrid) went from 50.0% to 46.9% (−3.1 pt, allowed 1 pt)"
     assert (figures.course(row.delta), figures.change(row.delta)) == ("50.0 → 46.9%", "\N{MINUS SIGN}3.1 pt")
 
 

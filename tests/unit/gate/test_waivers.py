@@ -202,7 +202,7 @@ def test_nothing_compared() -> None:
         pytest.param(
             [WORSE],
             waiver(),
-            "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05); waived by ada until 2026-12-31: "
+            "hit_at_5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt); waived by ada until 2026-12-31: "
             "reindexing",
             id="in-use",
         ),
@@ -221,7 +221,7 @@ def test_nothing_compared() -> None:
         pytest.param(
             [WORSE],
             waiver("2026-06-10", reason="x\x1b[0m"),
-            "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05); waived by ada until 2026-06-10 "
+            "hit_at_5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt); waived by ada until 2026-06-10 "
             "(today): x\x1b[0m",
             id="last-day",
         ),

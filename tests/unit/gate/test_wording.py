@@ -21,27 +21,26 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
     [
         (
             wording.change(classify_row(WORSE, GATE)),
-            "hit_at_5 (hybrid) went from 0.8000 to 0.7000 (-0.1000, allowed 0.05)",
+            "hit_at_5 (hybrid) went from 80.0% to 70.0% (−10.0 pt, allowed 5 pt)",
         ),
         (
             wording.change(classify_row(make_delta(0.8, 0.74996), GATE)),
-            "hit_at_5 (hybrid) went from 0.8000 to 0.7500 (-0.05004, allowed 0.05)",
+            "hit_at_5 (hybrid) went from 80.0% to 75.0% (−5.004 pt, allowed 5 pt)",
         ),
         (
             wording.beyond(classify_row(make_delta(0.9, 0.899996), GATE)),
-            "hit_at_5 (hybrid) is 0.899996, beyond its floor 0.9",
+            "hit_at_5 (hybrid) is 89.9996%, beyond its floor 90%",
         ),
-        (wording.beyond(classify_row(WORSE, GATE)), "hit_at_5 (hybrid) is 0.7000, beyond its floor 0.9"),
-        (wording.beyond(classify_row(LOWER, GATE)), "wrong_rate (hybrid) is 0.3000, beyond its ceiling 0.2"),
+        (wording.beyond(classify_row(WORSE, GATE)), "hit_at_5 (hybrid) is 70.0%, beyond its floor 90%"),
+        (wording.beyond(classify_row(LOWER, GATE)), "wrong_rate (hybrid) is 0.300, beyond its ceiling 0.2"),
         (
             wording.crept(classify_row(WORSE, GATE), 0.12, "2026-01-02"),
-            "hit_at_5 (hybrid) has crept down 0.1200 since 2026-01-02 in accepted steps of at most 0.05 each, more "
-            "than the allowed 0.05",
+            "hit_at_5 (hybrid) has crept down 12.0 pt since 2026-01-02 in accepted steps of at most 5 pt each, more "
+            "than the allowed 5 pt",
         ),
         (
             wording.crept(classify_row(LOWER, GATE), 0.12, ""),
-            "wrong_rate (hybrid) has crept up 0.1200 in accepted steps of at most 0.05 each, more than "
-            "the allowed 0.05",
+            "wrong_rate (hybrid) has crept up 0.120 in accepted steps of at most 0.05 each, more than the allowed 0.05",
         ),
         (
             wording.stale("2026-01-02", 31.9, 30),
@@ -162,7 +161,7 @@ def test_a_limit_is_for_all_cases() -> None:
     """Where the limit was looked up over more cases than were compared, their number stands beside it."""
     whole = replace(WORSE, full_run=make_metric(0.6, 12))
     assert wording.beyond(classify_row(whole, GATE)) == (
-        "hit_at_5 (hybrid) is 0.6000 over all 12 cases, compared or not, beyond its floor 0.9"
+        "hit_at_5 (hybrid) is 60.0% over all 12 cases, compared or not, beyond its floor 90%"
     )
 
 

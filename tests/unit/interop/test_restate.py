@@ -217,5 +217,5 @@ def test_promotion_over_means_of_other_questions(held: Baseline) -> None:
 def test_promotion_asks_for_permission() -> None:
     """Replacing such a file by a run that is worse by its definitions needs a permission."""
     run = measured(27)
-    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 0.7000 → 0.5400"):
+    with pytest.raises(UsageError, match=r"hit_at_5 \(hybrid\) 70.0 → 54.0%"):
         promote.propose(run, score.score(run, [5]), notes(), GATE, promote.Terms.of("", "", allow_regression=False))

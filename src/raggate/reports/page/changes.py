@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.comparison import GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
-from raggate.reports.parts import figures
+from raggate.scoring import figures
 from raggate.text.numbers import written
 
 SHOWN_NAMES = 12

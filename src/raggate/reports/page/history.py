@@ -10,7 +10,7 @@ from raggate.models.trend import TrendPoint
 from raggate.reports import badge, history_table
 from raggate.reports.history_table import BETTER, Column, Mark
 from raggate.reports.page import frame, trends
-from raggate.reports.parts import figures
+from raggate.scoring import figures
 from raggate.text.numbers import counted
 
 _TONES: dict[Mark | None, str] = {None: "", BETTER: "good", history_table.WORSE: "bad"}

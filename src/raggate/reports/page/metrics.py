@@ -9,7 +9,8 @@ from typing import Literal
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import EPSILON, oriented
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import figures, formatting
+from raggate.reports.parts import formatting
+from raggate.scoring import figures
 from raggate.text.numbers import rounded
 
 Tone = Literal["bad", "warn", "good", "soft", ""]

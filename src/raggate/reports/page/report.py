@@ -13,7 +13,7 @@ from raggate.models.verdict import Review
 from raggate.reports.page import changes, frame, metrics, questions, slices, trends
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import advice, causes, evidence, formatting, header, judging, misses, ranks, reasons
-from raggate.reports.parts.figures import title as metric_title
+from raggate.scoring.figures import title as metric_title
 from raggate.text.escape import plain
 from raggate.text.numbers import counted
 

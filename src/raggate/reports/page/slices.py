@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric, Review
 from raggate.reports.page.metrics import Tone, arrow, tone
-from raggate.reports.parts import figures, formatting
+from raggate.reports.parts import formatting
+from raggate.scoring import figures
 
 MOST = 60
 """Slices of a mode that are shown."""

@@ -9,8 +9,9 @@ from itertools import groupby
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
-from raggate.reports.parts import figures, formatting
+from raggate.reports.parts import formatting
 from raggate.reports.plot import MAX_VALUE
+from raggate.scoring import figures
 from raggate.text.numbers import rounded, setting
 
 WIDTH, HEIGHT = 240.0, 64.0

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from raggate.models.comparison import Delta, GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
-from raggate.reports.parts import figures
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import folded, inert, listed, table
+from raggate.scoring import figures
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted
 

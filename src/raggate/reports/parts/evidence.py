@@ -9,8 +9,8 @@ from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
 from raggate.reports.parts import unjudged
 from raggate.reports.parts.budget import Section
-from raggate.reports.parts.figures import title
 from raggate.reports.parts.reasons import greeted
+from raggate.scoring.figures import title
 from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import chance, counted, often, points, rounded, setting, written

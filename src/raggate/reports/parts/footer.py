@@ -8,10 +8,11 @@ from raggate.models.publication import Links
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.selection import naming
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import advice, figures, formatting
+from raggate.reports.parts import advice, formatting
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import code_block, commit_link, folded, keyed, listed, live_link
 from raggate.reports.parts.reasons import greeted
+from raggate.scoring import figures
 from raggate.text.dates import days_between
 from raggate.text.escape import markdown as safe, plain
 

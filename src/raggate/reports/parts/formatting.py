@@ -12,9 +12,6 @@ from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted, fixed, often, setting, written
 
-SMALL = 20
-"""Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
-
 BAD = frozenset(("worse", "below floor", "vanished"))
 """Statuses of rows that make a verdict red."""
 

@@ -8,11 +8,12 @@ from functools import partial
 from raggate.models.comparison import Delta
 from raggate.models.metric_names import counted_metrics
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import figures, formatting, metric_words
+from raggate.reports.parts import formatting, metric_words
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.formatting import BAD
 from raggate.reports.parts.markup import bullets, folded, listed, table
 from raggate.reports.parts.reasons import greeted
+from raggate.scoring import figures
 from raggate.text.escape import markdown as safe
 
 SHOWN_SLICES = 40

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import figures, formatting
+from raggate.reports.parts import formatting
+from raggate.scoring import figures
 from raggate.text.numbers import counted
 
 SHOWN = 10

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.verdict import GatedMetric, Review
-from raggate.reports.parts import figures, metric_words, sparkline
+from raggate.reports.parts import metric_words, sparkline
 from raggate.reports.parts.formatting import undecided
 from raggate.reports.parts.reasons import first_cause, greeted
+from raggate.scoring import figures
 from raggate.scoring.metrics import METRICS
 from raggate.text.numbers import counted
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from raggate.models.comparison import Flip
 from raggate.models.metric_names import ABSTENTION, ABSTENTION_ACCURACY, FALSE_ABSTENTION_RATE, RECALL_ALL, family
-from raggate.reports.parts import figures
+from raggate.scoring import figures
 
 
 def rank_change(flip: Flip) -> str:

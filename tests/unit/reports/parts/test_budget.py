@@ -8,7 +8,7 @@ from raggate.models.publication import Links, Publication
 from raggate.reports import comment, markdown
 from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import KEPT, SMALLEST_LIMIT, Section, fit, utf8_bytes, utf16_units
-from raggate.reports.parts.figures import title
+from raggate.scoring.figures import title
 from raggate.text.escape import plain
 from rendered import problems, visible
 from reviews import foreign

@@ -11,7 +11,7 @@ from builders import make_delta, make_metric
 from raggate.config.gate_settings import Gate
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Delta
-from raggate.reports.parts import figures
+from raggate.scoring import figures
 from tables import each_row
 
 
@@ -127,3 +127,15 @@ def test_distance(metric: str, number: float, written: str) -> None:
 def test_moved(lost: int | None, gained: int | None, written: str) -> None:
     """Next to a value stands how many cases it covers and how many of them moved, if any did."""
     assert figures.moved(make_delta(regressed=lost, improved=gained)) == written
+
+
+def test_differences_and_values_beside_each_other() -> None:
+    """A difference has its sign and unit and looks unlike what is allowed; values are in one unit, or a dash."""
+    assert figures.difference("hit_at_5", -0.1) == "−10.0 pt"
+    assert figures.difference("hit_at_5", -0.05004, beside=-0.05) == "−5.004 pt"
+    assert figures.difference("mrr_at_10", 0.05) == "+0.050"
+    assert figures.distance("hit_at_5", 0.05004, beside=0.05) == "5.004 pt"
+    assert figures.tolerated("hit_at_5", 0.05) == "5 pt"
+    assert figures.tolerated("mrr_at_10", 0.05) == "0.05"
+    assert figures.both("hit_at_5", 0.95, None) == "95.0% → –"
+    assert figures.both("mrr_at_10", None, 0.95) == "– → 0.950"

@@ -9,9 +9,11 @@ from raggate.models.comparison import Delta
 from raggate.models.metric_names import at_parts
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import GatedMetric
-from raggate.reports.parts.formatting import SMALL
 from raggate.scoring.metrics import METRICS
 from raggate.text.numbers import STORED_DECIMALS, fixed, rounded, setting
+
+SMALL = 20
+"""Up to this many cases a 0/1 metric is written as a count, because a rate would feign precision."""
 
 NONE = "–"
 SAME = "="
@@ -70,18 +72,21 @@ def change(delta: Delta) -> str:
     """Write a delta with sign and unit, percentage points for a share; `=` where nothing changed, a dash for none."""
     if delta.delta is None:
         return NONE
-    if not _moved(delta):
-        return SAME
-    share = is_share(delta.metric)
-    digits = _digits((0.0, delta.delta), share=share)
-    number = _signed(100 * delta.delta if share else delta.delta, digits)
-    return f"{number} pt" if share else number
+    return difference(delta.metric, delta.delta) if _moved(delta) else SAME
 
 
-def distance(metric: str, number: float) -> str:
+def difference(metric: str, number: float, *, beside: float = 0.0) -> str:
+    """Write a difference of two values of a metric with its sign, in so many digits that it looks unlike another."""
+    share = is_share(metric)
+    digits = _digits((0.0, number, beside), share=share)
+    text = _signed(100 * number if share else number, digits)
+    return f"{text} pt" if share else text
+
+
+def distance(metric: str, number: float, *, beside: float = 0.0) -> str:
     """Write how far two values of a metric lie apart, without sign: percentage points for a share."""
     share = is_share(metric)
-    text = _number(number, _digits((0.0, number), share=share), share=share)
+    text = _number(number, _digits((0.0, number, beside), share=share), share=share)
     return f"{text} pt" if share else text
 
 
@@ -108,8 +113,10 @@ def side(delta: Delta, number: MetricValue) -> str:
     return value(delta.metric, number, beside=other.value)
 
 
-def both(metric: str, before: float, now: float) -> str:
-    """Write two values that differ, with their unit: `87.4 → 78.7%`."""
+def both(metric: str, before: float | None, now: float | None) -> str:
+    """Write two values, with their unit once: `87.4 → 78.7%`."""
+    if before is None or now is None:
+        return f"{amount(metric, before)} → {amount(metric, now)}"
     share = is_share(metric)
     digits = _digits((before, now), share=share)
     values = " → ".join(_number(number, digits, share=share) for number in (before, now))
@@ -133,6 +140,11 @@ def allowed(row: GatedMetric) -> str:
         return tolerance
     sign = "≥" if row.delta.current.direction == "higher" else "≤"
     return f"{tolerance}, {sign} {limit_of(row.delta.metric, row.floor, unit='%')}"
+
+
+def tolerated(metric: str, number: float) -> str:
+    """Write a difference that somebody allows, of a share in percentage points."""
+    return limit_of(metric, number, unit="pt")
 
 
 def limit_of(metric: str, number: float, *, unit: str) -> str:
