@@ -83,6 +83,9 @@ def test_nothing_is_left(tmp_path: Path, forked: bool) -> None:
         deadline = time.monotonic() + 20
         while not (pid_file.exists() and pid_file.read_text().endswith("\n")) and time.monotonic() < deadline:
             time.sleep(0.01)
+        # what was started this moment has no environment yet
+        while len(processes_with(str(pid_file))) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
         assert {*processes_with(str(pid_file))} == {child.pid, int(pid_file.read_text())}
         os.kill(child.pid, signal.SIGUSR1)
         assert child.wait(20) == processes.ProcessExit(message="was killed by SIGUSR1", signal="SIGUSR1")
