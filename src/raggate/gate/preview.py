@@ -58,7 +58,7 @@ def changes(
         unmarked=_unmarked(trusted, change.vault),
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
-        lowered=tuple(_lowered(*sides, values)) if sides else (),
+        lowered=(*_lowered(*sides, values), *_unknown(*sides, cases)) if sides else (),
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),
         breaks=(unreadable,) if unreadable else (),
@@ -179,6 +179,19 @@ def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricVal
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
     yield from (f"what was given up of {name}" for name in _forgotten(old, new))
+
+
+def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -> Iterator[str]:
+    """Name what a baseline does not let the gate know any more of questions that stay as they are."""
+    asked = {before.id: before.hash for before, now in cases if before.hash == now.hash}
+    same, held = (
+        {case.case_id for case in side.scorecard.cases if side.same(case.hash, asked.get(case.case_id, "")) is kept}
+        for side, kept in ((old, True), (new, False))
+    )
+    if lost := same & held:
+        yield f"{counted(len(lost), 'question')} no longer compared"
+    if new.unfiled and not old.unfiled:
+        yield "in which slices questions stand, and whether they must pass"
 
 
 def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
