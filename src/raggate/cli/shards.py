@@ -48,7 +48,7 @@ def plan(*, shards: int, by: str, out: Path, **flags: Any) -> Answer[Planned]:
     click.echo(
         log_line(
             f"{console.short_path(out)}: {counted(sum(sizes), 'question')} in {counted(shards, 'shard')} "
-            f"of {sizes[0]} to {sizes[-1]}"
+            f"of {' to '.join(map(str, dict.fromkeys((sizes[0], sizes[-1]))))}"
         )
     )
     return Answer(Planned(plan=out, hash=made.hash, by=made.by, shards=tuple(map(len, made.shards))))

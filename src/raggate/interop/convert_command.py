@@ -12,6 +12,7 @@ from raggate.interop.options import choice
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.interop.convert import Conversion
@@ -77,7 +78,9 @@ def _say(conversion: Conversion) -> None:
         if conversion.files and conversion.written < conversion.cases
         else f"{conversion.cases}"
     )
-    about = f"{count} cases, {len(conversion.lost)} losses, {filled} defaults filled in"
+    cases = f"{count} {'case' if conversion.cases == 1 else 'cases'}"
+    losses = counted(len(conversion.lost), "loss", "losses")
+    about = f"{cases}, {losses}, {counted(filled, 'default')} filled in"
     written = ", ".join(str(path) for path in conversion.files)
     click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
 

@@ -10,6 +10,7 @@ import click
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.numbers import counted
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
@@ -115,19 +116,21 @@ def _table(evaluation: Evaluation) -> list[str]:
     lines.append(f"{'map':9}{_formatted(evaluation.means['map'].value):>9}")
     lines += [
         "",
-        f"{counts.queries} queries with a relevant document; means are over all, judged over lists that contain any",
+        f"{counted(counts.queries, 'query', 'queries')} with a relevant document; "
+        "means are over all, judged over lists that contain any",
     ]
     odd = {
         "without a result list, counted as 0": counts.missing,
         "with an empty list, counted as 0": counts.empty,
         "judged but without a relevant document, left out": counts.without_relevant,
         "in the result lists only, ignored": counts.extra,
-        f"with fewer than {cutoffs[-1]} documents": counts.shallow,
+        f"with fewer than {counted(cutoffs[-1], 'document')}": counts.shallow,
         "with equal scores on both sides of a cut-off": counts.tied,
         "whose ranks disagree with their scores": counts.rank_disagrees,
-        "entries left out, as their document stands further up": counts.repeated,
     }
-    return lines + [f"  {number} {description}" for description, number in odd.items() if number]
+    lines += [f"  {number} {description}" for description, number in odd.items() if number]
+    repeated = counted(counts.repeated, "entry", "entries")
+    return [*lines, f"  {repeated} left out, of documents that stand further up"] if counts.repeated else lines
 
 
 def _formatted(value: float | None) -> str:

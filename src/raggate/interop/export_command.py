@@ -13,6 +13,7 @@ from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.interop.results import CorpusExported, ListsExported
@@ -52,9 +53,10 @@ def export_run(
         write_lists(lists, target, form)
     failed = sum(doc_ids is None for doc_ids in lists.values())
     empty = sum(doc_ids is not None and not doc_ids for doc_ids in lists.values()) if form == "trec" else 0
-    click.echo(log_line(f"wrote {target}: {len(lists) - failed - empty} lists"))
+    click.echo(log_line(f"wrote {target}: {counted(len(lists) - failed - empty, 'list')}"))
     if failed or empty:
-        warning = f"{failed} failed calls and {empty} empty lists are not in the file: count them as misses"
+        lacking = f"{counted(failed, 'failed call')} and {counted(empty, 'empty list')}"
+        warning = f"{lacking} not in the file: count as misses"
         click.echo(log_line(f"raggate: {warning}"), err=True)
     return Answer(ListsExported(file=target, lists=len(lists) - failed - empty, failed=failed, empty=empty))
 
@@ -76,7 +78,7 @@ def export_corpus(source: Path, folder: Path, *, force: bool) -> Answer[CorpusEx
     documents = corpus_of(source)
     with writing(folder):
         count = write_corpus(documents, folder)
-    click.echo(log_line(f"wrote {folder / CORPUS}: {count} documents"))
+    click.echo(log_line(f"wrote {folder / CORPUS}: {counted(count, 'document')}"))
     return Answer(CorpusExported(file=folder / CORPUS, documents=count))
 
 

@@ -16,6 +16,7 @@ from raggate.errors import UsageError
 from raggate.interop.measures import Measures, Top
 from raggate.interop.trec_beir.grades import QueryGrades
 from raggate.interop.trec_beir.rankings import Ranking
+from raggate.text.numbers import counted
 
 BATCH = 1000
 """So many queries are summed in one go."""
@@ -172,8 +173,8 @@ class Totals:
             )
         if counts.missing == counts.queries:
             raise UsageError(
-                f"none of the {counts.queries} judged queries has a result list; "
-                f"{counts.extra} lists are of other queries",
+                f"no result list for any of {counted(counts.queries, 'judged query', 'judged queries')}; "
+                f"{counted(counts.extra, 'list')} of other queries",
                 hint="Check that both files write the query ids alike.",
             )
         return Evaluation(cutoffs=self._measures.cutoffs, means=self._means(), counts=counts, per_query=self.per_query)

@@ -66,9 +66,9 @@ def percent(share: float) -> str:
     return f"{rounded(share, 2):.0%}"
 
 
-def counted(number: int, noun: str) -> str:
-    """Write a number with its noun."""
-    return f"{number} {noun}{'' if number == 1 else 's'}"
+def counted(number: int, noun: str, several: str = "") -> str:
+    """Write a number with its noun; `several` is the plural of one that an s does not make."""
+    return f"{number} {noun if number == 1 else several or f'{noun}s'}"
 
 
 def often(number: int) -> str:

@@ -429,7 +429,7 @@ def test_the_command_lists_losses_and_strict_writes_nothing(tmp_path: Path) -> N
     code, output = run(*arguments, "--strict")
     assert (code, (tmp_path / "q.json").exists()) == (2, False)
     assert 'dropped: q1: gold_supports[0].heading_path: "# A"' in output
-    assert "nothing written: 1 cases, 2 losses" in output
+    assert "nothing written: 1 case, 2 losses" in output
     assert not {"\x1b", "\u202e"} & set(output)
     assert told(tmp_path, *arguments)["lost"][0]["key"] == "group"
     assert isinstance(json.loads((tmp_path / "q.json").read_text()), list)

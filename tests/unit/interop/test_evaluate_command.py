@@ -133,7 +133,7 @@ def test_keep_first(folder: Path) -> None:
     (folder / "run").write_text("q1 Q0 a 1 2 t\nq1 Q0 a 2 1 t\n")
     done = CliRunner().invoke(evaluate, ["--qrels", "qrels", "--run", "run"])
     assert "run:2: document 'a' of query 'q1' is already in line 1" in str(done.exception)
-    assert "1 entries left out" in output("--qrels", "qrels", "--run", "run", "--keep-first")
+    assert "1 entry left out" in output("--qrels", "qrels", "--run", "run", "--keep-first")
 
 
 @pytest.mark.parametrize("source", [["--run", "run"], ["--lists", "lists.jsonl"]])

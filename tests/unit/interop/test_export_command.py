@@ -46,8 +46,8 @@ def test_a_run_becomes_a_trec_file(directory: Path, tmp_path: Path, unit: str, n
     """Names stand in the order of the list, each once; what cannot be in the file is counted."""
     output = run("run", directory, tmp_path / "out", "--unit", unit)
     assert {name: list(ranking.ranks) for name, ranking in trec.read_run(tmp_path / "out").items()} == {"q1": names}
-    assert "1 lists" in output
-    assert "1 failed calls and 1 empty lists are not in the file" in output
+    assert "1 list" in output
+    assert "1 failed call and 1 empty list not in the file" in output
     with pytest.raises(UsageError, match="exists already"):
         run("run", directory, tmp_path / "out")
     run("run", directory, tmp_path / "out", "--force")
@@ -73,7 +73,7 @@ def test_notes_become_a_corpus_and_a_corpus_is_checked(tmp_path: Path) -> None:
     """Notes are documents by their paths; a corpus is read line by line, and a broken one leaves nothing behind."""
     (tmp_path / "notes" / "x").mkdir(parents=True)
     (tmp_path / "notes" / "x" / "a.md").write_text("# A\ntext")
-    assert "1 documents" in run("corpus", tmp_path / "notes", tmp_path / "beir")
+    assert "1 document" in run("corpus", tmp_path / "notes", tmp_path / "beir")
     expected = [beir.Document("x/a.md", "# A\ntext", "a")]
     assert list(beir.iter_corpus(tmp_path / "beir")) == expected
     run("corpus", tmp_path / "beir", tmp_path / "copy")

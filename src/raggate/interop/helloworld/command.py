@@ -16,7 +16,7 @@ from raggate.interop.terminal import refuse_existing, warn
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import printable
-from raggate.text.numbers import setting, written
+from raggate.text.numbers import counted, setting, written
 
 if TYPE_CHECKING:
     from raggate.interop.helloworld.compare import Level, RunComparison
@@ -87,7 +87,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
         writer.write_object(output_metrics, theirs)
     if flags["update"]:
         writer.update(directory, files, helloworld_metrics.scored(files.rows, cases), theirs)
-        warn(f"wrote the scores of {len(files.rows)} rows into {directory}")
+        warn(f"wrote the scores of {counted(len(files.rows), 'row')} into {directory}")
     truncated = sum(item.labels.truncated for item in run.results)
     facts = {"run_id": files.run_id, "k": files.k, "truncated": truncated}
     document = {**facts, "helloworld": theirs, "raggate": _ours(scorecard)}
@@ -99,7 +99,7 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     for line in score_table(files, theirs, _overall(scorecard)):
         click.echo(line)
     if truncated:
-        warn(f"{truncated} rows hold cut texts: a snippet that is not found there proves nothing")
+        warn(f"{counted(truncated, 'row')} with cut texts: a snippet that is not found there proves nothing")
     return Answer(document)
 
 
@@ -205,8 +205,9 @@ def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExpo
         judges = {"model": str(config["judge_model"]), "version": str(config["judge_prompt_version"])}
         write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
     writer.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
-    click.echo(log_line(f"wrote {out}: {len(rows)} rows, {len(results) - len(rows)} failed calls without one"))
-    return Answer(HelloworldExported(run_directory=out, rows=len(rows), failed=len(results) - len(rows)))
+    failed = len(results) - len(rows)
+    click.echo(log_line(f"wrote {out}: {counted(len(rows), 'row')}, {counted(failed, 'failed call')} without one"))
+    return Answer(HelloworldExported(run_directory=out, rows=len(rows), failed=failed))
 
 
 @helloworld.command()
@@ -224,7 +225,7 @@ def redact(directory: Path, out: Path) -> Answer[Redacted]:
     refuse_existing(out)
     writer.update(out, files, [writer.redacted(row) for row in files.rows], {})
     writer.write_object(out / "config.json", files.config)
-    click.echo(log_line(f"wrote {out}: {len(files.rows)} rows without their texts"))
+    click.echo(log_line(f"wrote {out}: {counted(len(files.rows), 'row')} without texts"))
     return Answer(Redacted(run_directory=out, rows=len(files.rows)))
 
 
@@ -250,7 +251,7 @@ def import_run(
     refuse_existing(out)
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
-    click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'question')}. Next: raggate score {out}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 

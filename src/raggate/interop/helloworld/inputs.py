@@ -19,6 +19,7 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.scoring import score
 from raggate.text.files import read_file
+from raggate.text.numbers import counted
 from raggate.text.quote import quoted
 
 Say = Callable[[str], None]
@@ -105,7 +106,7 @@ def _rescored(
         raise UsageError(f"no row of {files.run_id} is of a case in the golden set", hint=_RIGHT_SET)
     if len(labelled) < len(files.rows):
         count = len(files.rows) - len(labelled)
-        say(f"{files.run_id}: {count} rows are left out, of cases the golden set does not have")
+        say(f"{files.run_id}: {counted(count, 'row')} left out, of cases the golden set does not have")
     rows = helloworld_metrics.scored(labelled, cases)
     means = helloworld_metrics.aggregate([row for row in rows if row["test_case_id"] in common], cases)
     # what was stored is of other questions, or by other labels
@@ -122,14 +123,14 @@ def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:
     ids = {case.id for case in cases.cases}
     strangers = [row["test_case_id"] for row in files.rows if row["test_case_id"] not in ids]
     if strangers:
-        say(f"{len(strangers)} rows are left out, of cases that {cases.name} does not have: {strangers[0]}")
+        say(f"{counted(len(strangers), 'row')} left out, of cases that {cases.name} does not have: {strangers[0]}")
     rates = files.aggregates.get("operational_metrics") or {}
     failed = baseline.failed_calls(len(files.rows), rates.get("error_rate") or 0.0)
     asked = reader.asked_cases(files, cases, failed)
     if len(strangers) == len(files.rows) or not asked:
         raise UsageError(f"no row of {files.run_id} is of a case in {cases.name}", hint=_RIGHT_SET)
     if len(asked) < len(cases.cases):
-        say(f"{len(cases.cases) - len(asked)} questions of {cases.name} were not asked")
+        say(f"{counted(len(cases.cases) - len(asked), 'question')} of {cases.name} not asked")
         return replace(cases, cases=asked, hash=digest(list(asked)))
     return cases
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from raggate.text.escape import log_line
-from raggate.text.numbers import fixed, written
+from raggate.text.numbers import counted, fixed, written
 
 if TYPE_CHECKING:
     from raggate.interop.helloworld.compare import MetricDelta, RowFlip, RunComparison
@@ -31,7 +31,7 @@ _COUNTERPARTS = {
 
 def score_table(files: RunFiles, theirs: Mapping[str, Any], values: Mapping[str, MetricValue]) -> Iterator[str]:
     """Set their means of a run and raggate's own values side by side, a line each."""
-    yield log_line(f"run {files.run_id}, K {files.k}, {len(files.rows)} rows")
+    yield log_line(f"run {files.run_id}, K {files.k}, {counted(len(files.rows), 'row')}")
     yield f"{'helloworld':32} {'':>8}  {'raggate':32} {'':>8}  n"
     for name, pattern in _COUNTERPARTS.items():
         ours = pattern.format(k=files.k)
@@ -51,13 +51,13 @@ def comparison_lines(comparison: RunComparison) -> Iterator[str]:
         yield _delta_line(delta)
     for title, flips in (("regressions", comparison.regressions), ("improvements", comparison.improvements)):
         if flips:
-            yield f"{title}: {len(flips)} questions"
+            yield f"{title}: {counted(len(flips), 'question')}"
             yield from (_flip_line(flip) for flip in flips[:SHOWN_FLIPS])
     for title, cases in (("only in the baseline", comparison.vanished), ("only in the new run", comparison.added)):
         if cases:
             more = f", … {len(cases) - SHOWN_CASES} more" if len(cases) > SHOWN_CASES else ""
             examples = ", ".join(case[:SHOWN_ID] for case in cases[:SHOWN_CASES])
-            yield log_line(f"{title}: {len(cases)} questions: {examples}{more}", limit=1200)
+            yield log_line(f"{title}: {counted(len(cases), 'question')}: {examples}{more}", limit=1200)
 
 
 def _delta_line(delta: MetricDelta) -> str:

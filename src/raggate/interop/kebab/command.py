@@ -14,7 +14,7 @@ from raggate.interop.run_names import RUN
 from raggate.interop.terminal import refuse_existing, warn
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
-from raggate.text.numbers import fixed, written
+from raggate.text.numbers import counted, fixed, written
 
 if TYPE_CHECKING:
     from raggate.interop.kebab.golden import GoldenFile
@@ -201,7 +201,7 @@ def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
         click.echo(dumps([asdict(run) for run in lines], pretty=True), nl=False)
         return Answer(KebabRuns(runs=lines))
     for run in lines:
-        click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {run.queries} queries"))
+        click.echo(log_line(f"{run.run_id}  {run.created_at}  {run.suite}  {counted(run.queries, 'query', 'queries')}"))
     return Answer(KebabRuns(runs=lines))
 
 
@@ -244,7 +244,7 @@ def import_run(
     ):
         if count:
             warn(f"{count} {problem}")
-    click.echo(log_line(f"wrote {out}: {len(run.results)} questions. Next: raggate score {out}"))
+    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'question')}. Next: raggate score {out}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 
@@ -267,7 +267,7 @@ def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExpor
     refuse_existing(out)
     write_file(out / inputs.ROWS, write_rows(rows))
     failed = sum(row["error"] is not None for row in rows)
-    click.echo(log_line(f"wrote {out / inputs.ROWS}: {len(rows)} rows, {failed} of them failed calls"))
+    click.echo(log_line(f"wrote {out / inputs.ROWS}: {counted(len(rows), 'row')}, {failed} of them failed"))
     return Answer(KebabExported(file=out / inputs.ROWS, rows=len(rows), failed=failed))
 
 

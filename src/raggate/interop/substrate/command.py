@@ -17,7 +17,7 @@ from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import write_file
 from raggate.text.jsonio import loads, printable
-from raggate.text.numbers import setting
+from raggate.text.numbers import counted, setting
 
 if TYPE_CHECKING:
     from raggate.interop.results import Lines, SubstrateBaseline, SubstrateCompared, SubstrateScored
@@ -262,7 +262,9 @@ def _say_table(table: Table) -> None:
 
     for mode, buckets in table.items():
         for name, bucket in buckets.items():
-            click.echo(log_line(f"{mode} {name}: {setting(bucket.get('count') or 0)} queries"))
+            count = bucket.get("count") or 0
+            queries = "query" if count == 1 else "queries"
+            click.echo(log_line(f"{mode} {name}: {setting(count)} {queries}"))
             for metric, value in bucket.items():
                 if metric != "count":
                     click.echo(f"  {log_line(metric, limit=_NAME):24} {written(value):>8}")
@@ -270,12 +272,12 @@ def _say_table(table: Table) -> None:
 
 def _say_doubts(joined: Joined) -> None:
     for problem, pairs in (
-        ("have no results in a mode and count as misses", joined.missing),
-        ("of the results are not among the queries and are not scored", joined.unknown),
+        ("without results in a mode, each a miss", joined.missing),
+        ("of the results not among the queries, not scored", joined.unknown),
     ):
         if pairs:
             named = "; ".join(f"{mode}: {query}" for query, mode in pairs[:_EXAMPLES])
-            warn(f"{len(pairs)} queries {problem}: {named}")
+            warn(f"{counted(len(pairs), 'query', 'queries')} {problem}: {named}")
     for mode in joined.absent:
         warn(f"no results in mode {mode}, which queries ask for")
 

@@ -52,8 +52,8 @@ def test_score_says_what_is_missing(tmp_path: Path) -> None:
     aggregates = {**OPERATIONAL, "operational_metrics": {"error_rate": 1 / 5}}
     directory = write_run(tmp_path, rows=rows, aggregates=aggregates)
     _, out, notes = run("score", directory, "--golden", write_golden(tmp_path), "--json")
-    assert "1 questions of" in notes
-    assert "1 rows are left out" in notes
+    assert "1 question of" in notes
+    assert "1 row left out" in notes
     assert "\x1b" not in notes
     document = json.loads(out)
     assert (document["truncated"], document["raggate"]["operational_metrics"]["error_rate"]) == (1, 0.5)
@@ -105,7 +105,7 @@ def test_export_says_what_does_not_fit(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="bm25, hybrid"):
         run("export", tmp_path / "run", "--out", tmp_path / "out")
     _, out, notes = run("export", tmp_path / "run", "--out", tmp_path / "out", "--mode", "bm25")
-    assert "1 rows" in out
+    assert "1 row" in out
     assert "asked for no answers" in notes
 
 
@@ -160,7 +160,7 @@ def test_compare_scores_again(tmp_path: Path) -> None:
     assert "cannot tell: no gated mean is on both sides" in notes
     code, out, _ = run("compare", before, new, "--golden", write_golden(tmp_path))
     assert code == 1
-    assert "regressions: 1 questions" in out
+    assert "regressions: 1 question" in out
     assert "test_001: recall_at_k: 1.0 → 0.0" in out
 
 
@@ -171,12 +171,12 @@ def test_compare_misses_questions(tmp_path: Path) -> None:
     golden = write_golden(tmp_path)
     code, out, notes = run("compare", before, new, "--golden", golden)
     assert code == 3
-    assert "only in the baseline: 1 questions: test_002" in out
+    assert "only in the baseline: 1 question: test_002" in out
     assert "recall_at_k_avg                  0.5000 → 0.5000" in out
     assert "cannot tell: questions of the baseline have no row now" in notes
     assert run("compare", before, new, "--golden", golden, "--allow-vanished")[0] == 0
     code, out, _ = run("compare", new, before, "--golden", golden)
-    assert (code, "only in the new run: 1 questions: test_002" in out) == (0, True)
+    assert (code, "only in the new run: 1 question: test_002" in out) == (0, True)
 
 
 def test_compare_names_missing_questions_of_stored_means(tmp_path: Path) -> None:
@@ -211,7 +211,7 @@ def test_compare_takes_rows_of_the_golden_set(tmp_path: Path) -> None:
     unscored = write_golden(tmp_path, CASES[:1])
     code, out, notes = run("compare", before, new, "--golden", unscored)
     assert code == 0
-    assert "3 rows are left out" in notes
+    assert "3 rows left out" in notes
     assert "recall_at_k_avg                  1.0000 → 1.0000" in out
     without = write_run(tmp_path, "c", rows=None, aggregates=FLAT)
     _, out, notes = run("compare", without, new, "--golden", unscored)
@@ -313,7 +313,7 @@ def test_import_and_export(tmp_path: Path) -> None:
     assert [item.result.failure is None for item in measured.results] == [True, False, True]
     assert measured.fingerprint["k"] == 5
     _, out, _ = run("export", tmp_path / "in", "--out", tmp_path / "out" / "r1", "--description", "back")
-    assert "2 rows, 1 failed calls" in out
+    assert "2 rows, 1 failed call" in out
     metrics = json.loads((tmp_path / "out" / "r1" / "metrics.json").read_text())
     assert metrics["aggregate_metrics"]["recall_at_k_avg"] == 0.5
     assert metrics["aggregate_metrics"]["operational_metrics"]["error_rate"] == 1 / 5

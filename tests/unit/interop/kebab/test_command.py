@@ -201,7 +201,7 @@ def test_export(folder: Path) -> None:
     (folder / "a" / "per_query.jsonl").write_bytes(jsonl(rows))
     run("import", "a", "--out", "in")
     done = run("export", "in", "--out", "back/run_1")
-    assert done.stdout == "wrote back/run_1/per_query.jsonl: 3 rows, 1 of them failed calls\n"
+    assert done.stdout == "wrote back/run_1/per_query.jsonl: 3 rows, 1 of them failed\n"
     written = [json.loads(line) for line in Path("back/run_1/per_query.jsonl").read_text().splitlines()]
     assert [entry["error"] for entry in written] == [None, None, "down"]
     assert run("aggregate", "back/run_1").stdout == run("aggregate", "a").stdout

@@ -58,7 +58,7 @@ def test_score_table(files: tuple[Path, Path]) -> None:
     code, output = run("score", *files)
     assert code == 0
     lines = output.splitlines()
-    assert "raggate: 1 queries have no results in a mode and count as misses: bm25: Two?" in lines
+    assert "raggate: 1 query without results in a mode, each a miss: bm25: Two?" in lines
     assert "bm25 overall: 2 queries" in lines
     assert "  hit_at_3                   0.5000" in lines
     assert "  heading_dominance_rate          –" in lines
@@ -135,7 +135,7 @@ def test_a_file_that_cannot_be_written(files: tuple[Path, Path]) -> None:
 
 def test_score_of_one_scenario(files: tuple[Path, Path]) -> None:
     """--scenario scores the queries of that scenario alone; one that no query is of is refused."""
-    assert "bm25 overall: 1 queries" in run("score", *files, "--scenario", "exact_match")[1]
+    assert "bm25 overall: 1 query" in run("score", *files, "--scenario", "exact_match")[1]
     with pytest.raises(UsageError, match="known: exact_match"):
         run("score", *files, "--scenario", "other")
 
