@@ -801,7 +801,7 @@ def test_floor_counts_questions_that_are_not_in_the_baseline(promoted: Project) 
     verdict = promoted.verdict()
     (told,) = [reason["message"] for reason in verdict["reasons"] if reason["code"] == "below-floor"]
     own = json.loads((promoted.last_run() / "metrics.json").read_text())["by_retriever"]["hybrid"]["overall"]
-    shown = f"{own['hit_at_5']:.4f}"
+    shown = f"{own['hit_at_5']:.1%}"
     assert f"hit_at_5 (hybrid) is {shown} over all 48 cases" in told
     summary = (promoted.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
     assert f"hit@5 100.0% (=; {100 * own['hit_at_5']:.1f}% over all 48)" in summary
