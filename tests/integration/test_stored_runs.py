@@ -40,6 +40,17 @@ def test_runs_are_listed(checked: Project) -> None:
     assert stored["runs"][0]["partial"] == {"asked": 1, "of": 24}
 
 
+def test_runs_of_a_configuration_that_is_not_there(checked: Project) -> None:
+    """A file that was named and is none, as a pattern is, is an error, not one without runs."""
+    for name in ("other.yml", "*.yml"):
+        for words in (("runs",), ("runs", "prune", "--keep", "1")):
+            done = checked.command(*words, "-c", name)
+            assert (done.code, f"{name}: no such file" in done.err, done.out) == (2, True, ""), done.err
+    assert "3 runs, " in checked.command("runs", "-c", "other.yml", "--out", ".raggate/runs").out
+    (checked.root / "raggate.yml").unlink()
+    assert "3 runs, " in checked.command("runs").out
+
+
 def test_a_run_by_its_name(checked: Project) -> None:
     """`latest` and the beginning of a name stand for a run wherever one is taken."""
     names = [run["id"] for run in json.loads(checked.command("runs", "--json").out)["result"]["runs"]]

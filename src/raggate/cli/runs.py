@@ -49,7 +49,15 @@ def runs(context: click.Context, *, config_file: Path, out: Path | None) -> Answ
 
     Wherever a command takes a RUN, `latest` or the beginning of one name stands for it.
     """
-    return _show(out or out_of(config_file)) if context.invoked_subcommand is None else None
+    return _show(_place(config_file, out)) if context.invoked_subcommand is None else None
+
+
+def _place(config_file: Path, out: Path | None) -> Path:
+    # the usual file need not be there, but one that was named, or a pattern of several, says nothing of a place
+    if out is None and config_file != Path("raggate.yml") and not config_file.is_file():
+        hint = "Name one configuration, or the directory that the runs are in: --out."
+        raise UsageError(f"{config_file}: no such file", hint=hint)
+    return out or out_of(config_file)
 
 
 @runs.command()
@@ -70,7 +78,7 @@ def prune(
 
     if keep is None and older is None:
         raise UsageError("runs prune: what may go?", hint="Say --keep N, --older 7d, or both.")
-    place = out or out_of(config_file)
+    place = _place(config_file, out)
     if out is None:
         run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
     kept = stored_runs.stored_runs(place)
