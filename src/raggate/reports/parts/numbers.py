@@ -88,4 +88,7 @@ def _questions(review: Review) -> str:
     compared = review.comparison.compared
     paired = review.comparison.baseline is not None and review.comparison.baseline.paired
     part = f", {compared} compared" if paired and compared < asked else ""
-    return f"{counted(asked, 'question')}{part}"
+    # means are of the others, which a reader who divides by all of them would not get
+    waived = {flip.case_id for flip in (*review.comparison.flips, *review.fallen) if flip.waived}
+    left_out = f", {len(waived)} waived" if waived else ""
+    return f"{counted(asked, 'question')}{part}{left_out}"

@@ -72,6 +72,12 @@ def test_numbers_of_a_pass() -> None:
     assert numbers.lines(review("first-run")) == ["hit@5 96.0% · MRR@10 0.960 · nDCG@10 0.960 · 26 questions"]
 
 
+def test_numbers_name_what_is_waived() -> None:
+    """A question that is waived is left out of the means, so that these are of fewer than were asked."""
+    (line,) = numbers.lines(review("waived"))
+    assert line.endswith(" · 27 questions, 26 compared, 1 waived")
+
+
 def test_advice_asks_one_question_of_a_partial_run() -> None:
     """The command of a partial run has a choice already, to which a further id would add."""
     found = failed_in_part()
