@@ -23,9 +23,8 @@ from _pytest.unraisableexception import collect_unraisable
 
 
 def number(given: str) -> int:
-    """Read how many: by default half as many again as there are processors, and one, since many tests only wait."""
-    processors = os.cpu_count() or 1
-    return processors + processors // 2 + 1 if given == "auto" else int(given)
+    """Read how many: by default twice as many as there are processors, and two, since many tests only wait."""
+    return 2 * (os.cpu_count() or 1) + 2 if given == "auto" else int(given)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

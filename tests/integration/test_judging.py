@@ -388,7 +388,7 @@ def test_a_stored_run_is_judged_again(project: Project) -> None:
         assert done.code == 0, done.err
         assert {request.body["model"] for request in server.requests} == {"small", "large"}
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(2.0, "large")}
-    assert "hybrid  correctness                       2.0000  n=24" in done.out
+    assert "hybrid  correctness                        2.000  n=24" in done.out
     assert not (directory / "verdict.json").exists()
     assert len(plain_rows(directory).read_text().splitlines()) == asked
     metrics = json.loads((directory / "metrics.json").read_text())

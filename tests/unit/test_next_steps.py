@@ -59,7 +59,7 @@ def test_a_pass_that_promotion_refuses_says_so() -> None:
     assert record in (refused.value.hint or "")
     for page in shown(review):
         assert record in page
-        assert "promoting this run takes --allow-regression and a --reason: hit_at_1 (hybrid) 1.0000 → 0.9800" in page
+        assert "promoting this run takes --allow-regression and a --reason: hit_at_1 (hybrid) 100.0 → 98.0%" in page
 
 
 def test_a_pass_that_can_be_promoted_says_nothing() -> None:
