@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
+import importlib
 import os
 import signal
 import sys
@@ -17,8 +19,6 @@ from tries import register_profile
 
 if TYPE_CHECKING:
     from project import Project
-
-pytest_plugins = ["workers"]
 
 register_profile()
 
@@ -61,19 +61,41 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ["TMPDIR"] = tempfile.tempdir = str(IN_MEMORY)
 
 
+def pytest_xdist_auto_num_workers() -> int:
+    """Give half as many processes again as there are processors, and one: many tests only wait."""
+    processors = os.cpu_count() or 1
+    return processors + processors // 2 + 1
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Generator[None, object, object]:
+def pytest_collection(session: pytest.Session) -> Generator[None, object, object]:
     """Look for no garbage while all modules and thousands of tests are loaded, and leave them out of every later look.
 
     What tests make is mostly freed without one; looking for the rest every 700 objects costs more than it frees.
     """
     gc.disable()
     try:
+        load_a_share(session.config)
         return (yield)
     finally:
         gc.freeze()
         gc.set_threshold(50_000, 20, 20)
         gc.enable()
+
+
+def load_a_share(config: pytest.Config) -> None:
+    """Let each of several processes load other test modules first: all would compile each of them at the same time.
+
+    What the others have compiled meanwhile each finds on the disk. It finds the modules of its share loaded.
+    """
+    worker = getattr(config, "workerinput", None)
+    if worker is None:
+        return
+    modules = sorted(path for argument in config.args for path in Path(argument).rglob("test_*.py"))
+    for path in modules[int(worker["workerid"].removeprefix("gw")) :: worker["workercount"]]:
+        # which error a module has tells pytest, which loads it again
+        with contextlib.suppress(Exception):
+            importlib.import_module(".".join(path.with_suffix("").parts))
 
 
 @pytest.hookimpl(tryfirst=True)
