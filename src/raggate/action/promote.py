@@ -81,8 +81,8 @@ def _proposed(repository: Repository, step: PromotionStep, asked: PromoteInputs,
     state = step.state
 
     def page(commit: commits.Committed | None, *, opened: bool = False) -> str:
-        told = [(one.proposal, replace(signed(one.context, commit), opened=opened)) for one in prepared]
-        text = report.render(*told[0]) if len(told) == 1 else promoted_suites.render(told)
+        entries = [(suite.proposal, replace(signed(suite.context, commit), opened=opened)) for suite in prepared]
+        text = report.render(*entries[0]) if len(entries) == 1 else promoted_suites.render(entries)
         return step.redacted(text)
 
     if asked.dry_run:
@@ -105,12 +105,12 @@ def _change(step: PromotionStep, prepared: tuple[Prepared, ...], body: Callable[
         f"Measured at: {evidence.commit}",
         f"Measured by: workflow run {evidence.run}, attempt {evidence.attempt} ({evidence.event})",
     ]
-    one = len(prepared) == 1
-    title = report.title(first.proposal) if one else promoted_suites.title([one.proposal for one in prepared])
+    alone = len(prepared) == 1
+    title = report.title(first.proposal) if alone else promoted_suites.title([suite.proposal for suite in prepared])
     event = step.event
     return Change(
         words=promotion.WORDS,
-        branch=promotion.branch_of(suites[0]) if one else promotion.branch_of_several(suites),
+        branch=promotion.branch_of(suites[0]) if alone else promotion.branch_of_several(suites),
         target=step.target,
         head=step.head,
         files=tuple(one.file for one in prepared),
@@ -186,15 +186,15 @@ def _report(result: PullRequestResult, change: Change, state: StepState, links: 
         "commit": commit.sha if commit is not None else "",
         "verified": str(commit.verified).lower() if commit is not None else "",
     }
-    one, target = len(change.files) == 1, cut(change.target)
-    what = "baseline" if one else f"baselines of {len(change.files)} suites"
-    these = "this baseline" if one else f"these {what}"
+    alone, target = len(change.files) == 1, cut(change.target)
+    what = "baseline" if alone else f"baselines of {len(change.files)} suites"
+    these = "this baseline" if alone else f"these {what}"
     sentence = {
         "created": f"A pull request proposes the {what}",
         "updated": f"The open pull request proposes {these} now",
         "unchanged": f"The open pull request proposes {these} already",
-        "committed": f"The {what} {'was' if one else 'were'} committed onto {target}",
-        "nothing": f"The {what} on {target} {'is this one' if one else 'are these'} already: nothing was written",
+        "committed": f"The {what} {'was' if alone else 'were'} committed onto {target}",
+        "nothing": f"The {what} on {target} {'is this one' if alone else 'are these'} already: nothing was written",
     }[result.state]
     for line in (f"{sentence}{': ' + result.url if result.url else ''}", *result.notes):
         console.say(line)

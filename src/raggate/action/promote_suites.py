@@ -80,9 +80,10 @@ class _Suites:
 
     def _prepared(self, suite: SuiteFile) -> Prepared:
         adopted = self._adopted
-        one = self._step.of_suite(suite).prepare(self._asked, None if adopted is None else lambda: adopted)
-        suites.check_baseline(one.suite, one.file.path, {other.suite: other.file.path for other in self.prepared})
-        return one
+        prepared = self._step.of_suite(suite).prepare(self._asked, None if adopted is None else lambda: adopted)
+        others = {other.suite: other.file.path for other in self.prepared}
+        suites.check_baseline(prepared.suite, prepared.file.path, others)
+        return prepared
 
 
 def _row(outcome: SuiteOutcome) -> dict[str, str | int]:

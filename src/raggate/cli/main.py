@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, cast
 import click
 
 from raggate import __version__
-from raggate.cli import choosing, console, options, output, promote_suites, suites, watching
+from raggate.cli import choosing, console, options, output, suites, watching
 from raggate.cli.commands import Sections
 from raggate.cli.options import API, PATH
 from raggate.cli.requests import request_of
@@ -302,6 +302,8 @@ def promote(
     }
     request = request_of(config_file=Path(config_files[0]), **flags)
     if suite_list.several(config_files):
+        from raggate.cli import promote_suites
+
         return promote_suites.promote(request, config_files, runs, terms, dry_run=dry_run)
     if len(runs) > 1:
         hint = "Name the configurations of their suites: -c FILE, repeatable, or a pattern."

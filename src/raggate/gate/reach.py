@@ -171,11 +171,11 @@ def _why_no_section(left: Sequence[LabelledResult], items: Sequence[LabelledResu
             "out of the golden set, and whole notes count"
         )
     nearest = (next(filter(_told_otherwise, _of_note(item)), None) for item in left)
-    told = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
-    apart = unsplit((returned, [elements(gold)]) for gold, returned in told)
-    if not _most(told, left):
+    headings = [(stage[1].heading_path or "", stage[2][2].heading_path) for stage in nearest if stage is not None]
+    apart = unsplit((returned, [elements(gold)]) for gold, returned in headings)
+    if not _most(headings, left):
         return "other sections of these notes come back, or the API writes their headings differently"
-    return (apart or "the API writes headings differently") + _example(*told[0])
+    return (apart or "the API writes headings differently") + _example(*headings[0])
 
 
 def _told_otherwise(stage: Stage) -> bool:

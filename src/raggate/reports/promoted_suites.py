@@ -15,7 +15,7 @@ from raggate.reports.promotion import PromotionContext
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted
 
-Told = tuple[BaselineCandidate, PromotionContext]
+Entry = tuple[BaselineCandidate, PromotionContext]
 """The baseline of a suite, and what is told beside it."""
 
 NAME = 80
@@ -33,33 +33,33 @@ def title(proposals: Sequence[BaselineCandidate]) -> str:
     return f"Baselines of {len(proposals)} suites{promotion.accepting(kinds)}: {suites}"
 
 
-def render(told: Sequence[Told], *, limit: int = COMMENT_LIMIT) -> str:
+def render(entries: Sequence[Entry], *, limit: int = COMMENT_LIMIT) -> str:
     """Render a promotion of several suites.
 
     Args:
-        told: each of them; at least one. The first says what is told of all: target, links, signature.
+        entries: each of them; at least one. The first says what is told of all: target, links, signature.
         limit: UTF-16 units that it may take. A line for each suite is always kept, and says what is accepted.
     """
-    links = told[0][1].links
+    links = entries[0][1].links
     where = link("in the workflow run", links.run, links)
-    return fit([*_sections(told)], limit, utf16_units, elsewhere=where)
+    return fit([*_sections(entries)], limit, utf16_units, elsewhere=where)
 
 
-def _sections(told: Sequence[Told]) -> Iterator[Section]:
-    first, context = told[0]
+def _sections(entries: Sequence[Entry]) -> Iterator[Section]:
+    first, context = entries[0]
     reason = inert(str(first.provenance.get("reason") or ""), limit=500)
     lines = [
-        f"**The baselines of {counted(len(told), 'suite')} on {safe(context.target, limit=120)} become others.**",
+        f"**The baselines of {counted(len(entries), 'suite')} on {safe(context.target, limit=120)} become others.**",
         f"Reason: {reason}",
         *([unsigned_warning(context.unsigned)] if context.unsigned else []),
     ]
-    accepts = any(promotion.kinds_accepted(proposal) for proposal, _ in told)
+    accepts = any(promotion.kinds_accepted(proposal) for proposal, _ in entries)
     head = "## 📌 raggate: new baselines\n\n" + heading_alert("CAUTION" if accepts else "NOTE", *lines)
     yield Section(name="the promotion", rank=KEPT, variants=(head,))
-    rows = ([_name(proposal), _run(proposal), _accepted(proposal)] for proposal, _ in told)
+    rows = ([_name(proposal), _run(proposal), _accepted(proposal)] for proposal, _ in entries)
     yield Section(name="the suites", rank=KEPT, variants=(table(["suite", "run", "accepted with it"], rows),))
     # what accepts a loss is shortened last
-    ordered = sorted(told, key=lambda one: not promotion.kinds_accepted(one[0]))
+    ordered = sorted(entries, key=lambda one: not promotion.kinds_accepted(one[0]))
     yield from (_page(*one, rank) for rank, one in enumerate(ordered, 2))
     yield Section(name="checks", rank=1, variants=(f"### Checks\n\n{CHECKS}",) if context.opened else ())
 
