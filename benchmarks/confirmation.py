@@ -10,11 +10,12 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 
 from benchmarks import raggate_rule
 from benchmarks.decision_tables import cell
+from msgspec.structs import replace
 
 from raggate.gate import confirmation, recheck, verdict
 from raggate.models.baseline import Baseline

@@ -10,10 +10,10 @@ import asyncio
 import json
 import sys
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 from benchmarks.real_judge import PARAMETERS, asking, settings
+from msgspec.structs import replace
 
 from judges.real_server import serving, weights
 from judges.trec_rag import ARCHIVE, canary_lines, relevancy_lines

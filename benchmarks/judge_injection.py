@@ -12,9 +12,10 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from benchmarks.real_judge import PARAMETERS, Send, asking, settings
+from msgspec.structs import replace
 
 from judges.real_server import serving, weights
 from raggate.judges import prompts

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from math import fsum
 from typing import Literal
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate.complaints import find_complaints

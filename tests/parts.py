@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import cache
+
+from msgspec.structs import replace
 
 from builders import make_golden
 from raggate.models.run import LabelledResult

@@ -8,9 +8,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct, field
 
 import children
 from here import Done, called
@@ -46,8 +47,7 @@ def ended(*arguments: str, at: Path, environment: Mapping[str, str], seconds: fl
     return Done(process.returncode, out, err)
 
 
-@dataclass(frozen=True)
-class Project:
+class Project(Struct, frozen=True):
     """The repository in a directory, and what can be done with it."""
 
     root: Path

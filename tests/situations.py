@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from typing import Any
+
+from msgspec.structs import replace
 
 from builders import make_config, make_failure, make_golden, make_labelled, make_result
 from raggate.gate.evaluation import evaluate_run

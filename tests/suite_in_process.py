@@ -6,9 +6,11 @@ import gzip
 import io
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
+
+from msgspec.structs import replace
 
 from builders import make_chunk, make_failure
 from project import Project

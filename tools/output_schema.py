@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, get_args, get_origin
 
 import click
-from pydantic import TypeAdapter
+import msgspec
 
 from raggate.cli.main import cli
 from raggate.cli.output import SCHEMA
@@ -67,18 +67,18 @@ def result_types(command: click.Command) -> tuple[Any, ...]:
 def definitions() -> tuple[dict[str, dict[str, Any]], dict[str, Any]]:
     """Give the schema of each command's result, and the types that they are made of, by name."""
     types = {name: result_types(command) for name, command in commands().items()}
-    adapters = [
-        ((name, str(number)), "serialization", TypeAdapter(part))
-        for name, parts in types.items()
-        for number, part in enumerate(parts)
-    ]
-    schemas, shared = TypeAdapter.json_schemas(adapters, ref_template=f"{REF}{{model}}")  # type: ignore[arg-type]
-    results = {
-        name: [schemas[((name, str(number)), "serialization")] for number in range(len(parts))]  # type: ignore[index]
-        for name, parts in types.items()
-    }
-    made = {name: _described(name, content) for name, content in shared.get("$defs", {}).items()}
+    parts = [part for parts in types.values() for part in parts]
+    schemas, shared = msgspec.json.schema_components(parts, schema_hook=_path, ref_template=f"{REF}{{name}}")
+    rest = iter(schemas)
+    results = {name: [next(rest) for _ in parts] for name, parts in types.items()}
+    made = {name: _described(name, content) for name, content in shared.items()}
     return {name: parts[0] if len(parts) == 1 else {"anyOf": parts} for name, parts in results.items()}, made
+
+
+def _path(kind: type) -> dict[str, Any]:
+    if issubclass(kind, Path):
+        return {"type": "string", "format": "path"}
+    raise NotImplementedError
 
 
 def _described(name: str, definition: dict[str, Any]) -> dict[str, Any]:
@@ -88,9 +88,9 @@ def _described(name: str, definition: dict[str, Any]) -> dict[str, Any]:
     """
     if "properties" not in definition:
         return definition
-    about = definition.get("description", "").partition("\n\nAttributes:\n")[0]
+    about = inspect.cleandoc(definition.get("description", "")).partition("\n\nAttributes:\n")[0]
     bases = inspect.getmro(_NAMES[name])[::-1] if name in _NAMES else ()
-    texts = [inspect.getdoc(base) or "" for base in bases] or [definition.get("description", "")]
+    texts = [inspect.getdoc(base) or "" for base in bases] or [inspect.cleandoc(definition.get("description", ""))]
     pairs = [pair for text in texts for pair in _ATTRIBUTE.findall(text.partition("Attributes:\n")[2])]
     meanings = {key: " ".join(text.split()).removesuffix(".") for key, text in pairs}
     properties = {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import gc
 import json
 import os
@@ -25,6 +24,7 @@ from typing import Any
 import httpx
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from e2e.engine import HOSTILE, NOTES_API, ROOT, build_program, compile_program, connect, leftovers, remove_leftovers
 from project import ended
@@ -364,7 +364,7 @@ class TestProfile:
     def test_egress_on_demand(self, engine: Any, settings: Any, place: Workspace, run: str) -> None:
         """With `egress` the network is an ordinary one, and that is said."""
         said: list[str] = []
-        relaxed = dataclasses.replace(place, say=said.append)
+        relaxed = replace(place, say=said.append)
         with container.start(settings(egress=True), relaxed) as api:
             assert engine.networks.list(filters={"label": f"raggate.run={run}"})[0].attrs["Internal"] is False
             listening(api.base_url)
@@ -645,7 +645,7 @@ class TestImages:
         (context / "Dockerfile").write_text('ARG X=1\nFROM scratch\nCOPY program /p\nENTRYPOINT ["/p"]\n')
         made = ContainerBackend.model_validate({"build": {"context": "app", "args": {"X": "2"}}, "port": 9000})
         known: list[str] = []
-        with container.start(made, dataclasses.replace(place, identified=known.append)) as api:
+        with container.start(made, replace(place, identified=known.append)) as api:
             assert listening(api.base_url).json()["write_tmp"] == "done"
         assert re.fullmatch("sha256:[0-9a-f]{64}", "".join(known))
         assert "COPY program /p" in (place.out / "build.log").read_text()
@@ -773,9 +773,7 @@ class TestLostEngine:
         """The loss is a death with its reason, what cannot be removed is said, and neither takes long."""
         relay = Relay(tmp_path / "relay.sock")
         said: list[str] = []
-        own = dataclasses.replace(
-            place, environment={**place.environment, "DOCKER_HOST": f"unix://{relay.path}"}, say=said.append
-        )
+        own = replace(place, environment={**place.environment, "DOCKER_HOST": f"unix://{relay.path}"}, say=said.append)
         with contextlib.closing(relay), container.start(settings(), own) as api:
             listening(api.base_url)
             relay.cut(quietly=quietly)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import cycle, islice, product
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from playwright.sync_api import Page
 
 from builders import (

@@ -6,13 +6,14 @@ import json
 import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from e2e import grammar
 from fakes.github_api import FakeGitHub, Pull, Repository

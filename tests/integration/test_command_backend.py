@@ -1,7 +1,6 @@
 """Real processes: what the command backend starts, what it says when that fails, and that nothing is ever left."""
 
 import contextlib
-import dataclasses
 import itertools
 import json
 import os
@@ -19,6 +18,7 @@ from pathlib import Path
 import httpx
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 import preloaded
 from raggate.config.ask_settings import Ask
@@ -137,7 +137,7 @@ def bring_up(place: Workspace):
         api = Api(command=settings, ready=Readiness(timeout=timeout, settle=settle))
         adapter = AskAdapter(Ask(), list(place.vaults))
         said: list[str] = []
-        told = dataclasses.replace(place, say=said.append)
+        told = replace(place, say=said.append)
         complete = Expected(documents=expected)
         return boot.up(api, told, index_state=adapter.index_state, expected=complete, max_body_bytes=1 << 20), said
 
@@ -391,7 +391,7 @@ class TestServices:
     def refused(self, place, settings, services, **more):
         """Start it and give the error, with nothing having run."""
         own = settings(build=[[sys.executable, "-c", "open('built', 'w')"]], services=services, **more)
-        nowhere = dataclasses.replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
+        nowhere = replace(place, environment={**place.environment, "DOCKER_HOST": "unix:///nowhere/s"})
         with pytest.raises((CannotTell, UsageError)) as caught:
             command.start(own, nowhere).__enter__()
         assert not (place.root / "built").exists()

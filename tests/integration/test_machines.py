@@ -6,7 +6,6 @@ import json
 import subprocess
 import sys
 import tomllib
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from jsonschema import Draft202012Validator
 import raggate
 from project import Project, make_project
 from raggate.cli import main
+from raggate.text.struct_fields import as_dict
 from stored_rows import plain_rows
 
 VALID = Draft202012Validator(json.loads((Path(main.__file__).parent / "output.schema.json").read_text()))
@@ -124,7 +124,7 @@ def test_the_same_from_python(project: Project, capsys: pytest.CaptureFixture[st
     own = {"run_id", "run_directory"}
     assert isinstance(verdict, raggate.Verdict)
     assert not verdict.passed
-    told_in_json = json.loads(json.dumps({key: value for key, value in asdict(verdict).items() if key not in own}))
+    told_in_json = json.loads(json.dumps({key: value for key, value in as_dict(verdict).items() if key not in own}))
     assert _without_traces(told_in_json) == _without_traces({k: v for k, v in by_command.items() if k not in own})
     assert verdict.run_directory.is_dir()
     assert verdict.lost[0].question in str(verdict)

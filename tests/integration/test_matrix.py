@@ -7,11 +7,12 @@ import json
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_chunk, make_result
 from fakes.github_api import BOT, FakeGitHub, Repository

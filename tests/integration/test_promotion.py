@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from raggate.errors import CannotTell

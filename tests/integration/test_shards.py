@@ -12,13 +12,13 @@ import signal
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
+from msgspec.structs import replace
 
 from builders import make_config
 from project import Project, make_project

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Repository

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import get_args
 
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import (
     make_case,

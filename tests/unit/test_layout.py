@@ -284,6 +284,13 @@ def test_only_what_shows_text_escapes() -> None:
     assert [name for name in MODULES if not name.startswith(SINKS) and "text/escape" in own(name)] == []
 
 
+def test_nouns_are_structs() -> None:
+    """A frozen dataclass, which is compiled at every start, stands only where a value must stay out of its `repr`."""
+    shown = re.compile(r"@dataclass\(frozen=True[^)]*\)\nclass (\w+).*?(?=\n\n\n|\Z)", re.DOTALL)
+    texts = {(name, part[1]): part[0] for name in MODULES for part in shown.finditer(source(name))}
+    assert [noun for noun, text in texts.items() if "repr=False" not in text] == []
+
+
 def test_only_the_entry_points_read_the_environment() -> None:
     """os.environ is read by the front ends alone, so that nothing else depends on what happens to be set."""
     assert {name for name in MODULES if "os.environ" in source(name)} == {"api.py", "cli/main.py", "action/main.py"}

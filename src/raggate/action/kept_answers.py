@@ -7,9 +7,10 @@ the default branch judges itself: whatever is in that branch's cache, merged cod
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.github.runner import results

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from raggate.action import promote_suites, steps
 from raggate.action.promote_inputs import EVERY_SUITE, PromoteInputs

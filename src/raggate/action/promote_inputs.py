@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.gate.promote import Terms
@@ -26,8 +27,7 @@ _RUN = re.compile(r"([1-9][0-9]{0,18})(?:\.([1-9][0-9]{0,8}))?")
 _DAYS = re.compile(r"[1-9][0-9]{0,4}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromoteInputs:
+class PromoteInputs(Struct, frozen=True, kw_only=True):
     """What the inputs ask for, each of them of a known shape.
 
     Attributes:

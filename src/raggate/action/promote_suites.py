@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.action import steps
 from raggate.action.promote_inputs import PromoteInputs

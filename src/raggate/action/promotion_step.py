@@ -5,9 +5,11 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.action import steps
 from raggate.action.promote_inputs import PromoteInputs
@@ -37,8 +39,7 @@ from raggate.text.quote import cut
 from raggate.text.redact import redact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prepared:
+class Prepared(Struct, frozen=True, kw_only=True):
     """The baseline of a suite that passed every check: what it is, what is told of it, and the file."""
 
     proposal: BaselineCandidate
@@ -51,8 +52,7 @@ class Prepared:
         return self.proposal.comparison.scorecard.suite
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionStep:
+class PromotionStep(Struct, frozen=True, kw_only=True):
     """One step that promotes: what it was asked for, and the branch it goes to at the commit that is at.
 
     `config` is the configuration in the checkout.

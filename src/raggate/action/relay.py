@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.action import steps, suites
 from raggate.cli import console
@@ -20,8 +21,7 @@ from raggate.interop.systems import SYSTEMS
 from raggate.text.jsonio import dumps
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Told:
+class _Told(Struct, frozen=True, kw_only=True):
     """What became of one pull request: its verdict, where it was told, and what the step hands on."""
 
     number: int

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from raggate.text import clock, dates
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, quoted
+from raggate.text.struct_fields import as_dict
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -138,7 +138,7 @@ def _printed(form: str, history: History, columns: Sequence[Column], document: B
     from raggate.reports import history_table
 
     if form == "json":
-        return dumps(asdict(document), pretty=True).decode()
+        return dumps(as_dict(document), pretty=True).decode()
     if form == "markdown":
         return history_table.render_markdown(history, columns)
     return history_table.render_text(history, columns, width=console.width())

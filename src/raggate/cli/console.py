@@ -8,7 +8,6 @@ import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,6 +20,7 @@ from raggate.service import signals
 from raggate.text import disk
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, often
+from raggate.text.struct_fields import as_dict
 
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Measured
@@ -197,7 +197,7 @@ def metrics_of(values: Iterable[tuple[str, str, MetricValue]]) -> tuple[MetricRo
     """Give metrics, each with its mode and name, as answers hold them."""
     from raggate.cli.results.stored import MetricRow
 
-    return tuple(MetricRow(mode=mode, metric=name, **asdict(value)) for mode, name, value in values)
+    return tuple(MetricRow(mode=mode, metric=name, **as_dict(value)) for mode, name, value in values)
 
 
 def short_path(path: Path) -> Path:

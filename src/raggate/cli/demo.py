@@ -9,11 +9,12 @@ import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.cli import console, output
 from raggate.cli.options import PATH
@@ -31,8 +32,7 @@ if TYPE_CHECKING:
 SERVICE = "search.py"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(Struct, frozen=True):
     """A line of the service in place of another, and the exit code that the gate gives for it."""
 
     title: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import asdict
 
 from raggate.cli import choosing, console, options
 from raggate.cli.options import PATH
@@ -40,4 +41,4 @@ def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> 
     click.echo(report.render_terminal(both, width=max(console.width(), 60)))
     folder = both.head.directory / side_by_side.FOLDER
     console.show_review(both.review, both.head.directory, environment, reports=folder)
-    return Answer(Compared(run_directory=folder, **vars(report.document(both))), int(both.review.verdict.exit_code))
+    return Answer(Compared(run_directory=folder, **asdict(report.document(both))), int(both.review.verdict.exit_code))

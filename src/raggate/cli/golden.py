@@ -210,7 +210,7 @@ def propose(
 
 
 def _case(request: Request, bench: Workbench, question: str, flags: dict[str, Any]) -> Case:
-    from dataclasses import replace
+    from msgspec.structs import replace
 
     from raggate.inputs.authoring.golden_file import new_id
     from raggate.inputs.authoring.places import cases_beside

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, cast
 
 import click
+from msgspec.structs import asdict
 
 from raggate import __version__
 from raggate.cli import choosing, console, options, output, suites, watching
@@ -183,7 +184,7 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
         promoting = request.promoting(str(console.short_path(result.directory)))
         click.echo(log_line(f"to make it the baseline, with its noise: {promoting} --from calibrate"))
     shown = console.show_run(result).result
-    return Answer(Calibrated(**vars(shown), noise=cast("Any", measured.scorecard.fingerprint.get("noise"))))
+    return Answer(Calibrated(**asdict(shown), noise=cast("Any", measured.scorecard.fingerprint.get("noise"))))
 
 
 @cli.command()

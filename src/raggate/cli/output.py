@@ -6,11 +6,12 @@ import io
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from dataclasses import asdict, dataclass, is_dataclass
 from pathlib import Path
 from typing import Any
 
 import click
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from raggate.errors import ExitCode, FileProblems, Interrupted, RaggateError
 from raggate.models.answer import Answer
@@ -35,8 +36,7 @@ _UNTOLD: Mapping[int, RaggateError] = {
 """What is told of an end without an error of its own."""
 
 
-@dataclass(slots=True)
-class Output:
+class Output(Struct):
     """How one command is to speak: as JSON or not, quietly, usually or verbosely, and which command it is."""
 
     json: bool = False
@@ -158,12 +158,12 @@ def _error(error: RaggateError, code: int) -> dict[str, Any]:
 
 
 def _plain(value: object) -> Any:
-    """Give what JSON can hold: a path as text with `/`, a dataclass by its fields, half a character as `?`."""
+    """Give what JSON can hold: a path as text with `/`, a noun by its fields, half a character as `?`."""
     if isinstance(value, str):
         return value.encode(errors="replace").decode()
     if isinstance(value, Path):
         return _plain(value.as_posix())
-    if is_dataclass(value) and not isinstance(value, type):
+    if isinstance(value, Struct):
         return _plain(asdict(value))
     if isinstance(value, Mapping):
         return {_plain(str(key)): _plain(part) for key, part in value.items()}

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from msgspec.structs import asdict
 
 from raggate.cli import console, options
 from raggate.cli.options import API, PATH
@@ -68,7 +69,7 @@ def merge(directories: tuple[Path, ...], *, plan_file: Path | None, **flags: Any
 
     merged = pipeline.merge(request_of(**flags), directories, plan_file)
     shown = console.show_run(merged.result).result
-    return Answer(Merged(**vars(shown), shards=len(merged.shards), left_out=merged.left_out))
+    return Answer(Merged(**asdict(shown), shards=len(merged.shards), left_out=merged.left_out))
 
 
 def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[ShardAsked]:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.text.quote import cut
@@ -21,8 +22,7 @@ SETTINGS = ("pass_env", "egress", "user", "cap_add", "services")
 """The settings that are refused in a first run until they are allowed by name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FirstRun:
+class FirstRun(Struct, frozen=True, kw_only=True):
     """The terms of a run whose trusted commit has no configuration, so that the change's own counts.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from raggate.config.judge_settings import Judges, JudgingMode
@@ -26,8 +26,7 @@ _HINT_OF_SECOND = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeOverrides:
+class JudgeOverrides(Struct, frozen=True, kw_only=True):
     """What a command line says instead of the section. None: as configured.
 
     Attributes:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from raggate.config.recheck_settings import Recheck
@@ -20,8 +20,7 @@ _INSTEAD = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Overrides:
+class Overrides(Struct, frozen=True, kw_only=True):
     """What a command line says instead of raggate.yml. None, or empty: as configured.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Set as AbstractSet
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from raggate.gate.by_question import Key
 from raggate.gate.flips import MovedCases

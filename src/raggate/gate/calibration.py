@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import permutations
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import compare, promote, verdict

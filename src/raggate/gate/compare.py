@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.gate import judged_metrics
 from raggate.gate.both_sides import Sides, all_rows

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import policies, ratchet, waivers, wording
@@ -15,8 +17,7 @@ from raggate.models.verdict import CompositeTest, GatedMetric, Reason
 from raggate.models.waiver import WaiverStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Complaint:
+class Complaint(Struct, frozen=True, kw_only=True):
     """Something that got worse: red, unless a waiver or the policy makes it a warning.
 
     It is about a `row` that is red, or a `test`; `unproven` is a row that is worse than allowed and not red for that.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from math import fsum
 from typing import Self
+
+from msgspec import Struct
 
 from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
@@ -21,8 +22,7 @@ from raggate.text.long_sequence import LongSequence, Packing
 from raggate.text.quote import quoted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoredPair:
+class ScoredPair(Struct, frozen=True):
     """A question on both sides: by metric, its value before and after, from 0 to 1, higher for better.
 
     `before` and `after` are its scores, the means of these values.

@@ -8,7 +8,8 @@ what is always answered alike stays lost, and an API that answers well only the 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import noise_allowance, recheck

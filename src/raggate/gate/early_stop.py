@@ -8,8 +8,9 @@ make red asks everything. No answer and no order ends a run as anything but red.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import fsum, isfinite
+
+from msgspec import Struct
 
 from raggate.config.gate_settings import Gate
 from raggate.config.schema import Config
@@ -33,8 +34,7 @@ Metric = tuple[str, str]
 """A metric by its mode and name."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Rule:
+class _Rule(Struct, frozen=True):
     """How a gated metric is looked at: how far its mean may fall, and what was added up of it so far."""
 
     allowed: float

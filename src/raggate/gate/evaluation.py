@@ -6,7 +6,8 @@ A whole run is decided on by `verdict`, one that asked a part of the questions b
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.config.imported import RunConfig

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import replace
 from itertools import compress
 from math import fsum, isnan, nan
 from typing import TypeVar
+
+from msgspec.structs import replace
 
 from raggate.gate.composite import ScoredPair, directions_in, paired_scores, same_questions
 from raggate.gate.statistics.mcnemar import fewest_losses

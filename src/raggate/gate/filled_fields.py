@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import reduce
 from itertools import chain
+
+from msgspec import Struct
 
 from raggate.config.mapped_fields import ChunkFields
 from raggate.config.schema import Config
@@ -19,8 +20,7 @@ from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
 
 
-@dataclass(frozen=True, slots=True)
-class _Part:
+class _Part(Struct, frozen=True):
     """A part of each chunk: how it is read, and what it costs that no chunk tells it."""
 
     read: Callable[[Chunk], object]

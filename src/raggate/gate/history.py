@@ -5,11 +5,12 @@ from __future__ import annotations
 import posixpath
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from functools import partial
 from itertools import islice
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.errors import FileError, UsageError
 from raggate.gate import baseline

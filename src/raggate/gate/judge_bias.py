@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import replace
 from math import fsum
 from typing import get_args
+
+from msgspec.structs import replace
 
 from raggate.gate.evidence import ALPHA, holm
 from raggate.gate.statistics.intervals import t_interval, tango

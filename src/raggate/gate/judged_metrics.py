@@ -8,7 +8,8 @@ shown and decides nothing, and the verdict says so in its first lines.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate.composite import same_questions

@@ -7,8 +7,9 @@ machines have slow seconds, and a mean of few calls is that of the slowest.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from statistics import median
+
+from msgspec.structs import replace
 
 from raggate.gate.statistics.beta import binomial_tail
 from raggate.models.recheck import LatencyCheck

@@ -8,7 +8,8 @@ noisy.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.gate.statistics.beta import binomial_tail
 from raggate.models.baseline import Baseline

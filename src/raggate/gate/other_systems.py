@@ -6,8 +6,9 @@ The gate knows none of them. The front ends hand them in, as `raggate.interop` h
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.models.baseline import Baseline, Restated
@@ -28,8 +29,7 @@ class Scores(Protocol):
         """Score whole texts with `full_text`, else those cut to what a run directory keeps."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OtherSystem:
+class OtherSystem(Struct, frozen=True, kw_only=True):
     """Another system, as far as the gate has to do with it.
 
     Attributes:

@@ -8,10 +8,11 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import isnan
 from typing import TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from raggate.gate.statistics.intervals import t_interval, tango
 from raggate.gate.statistics.paired import unit_changes
@@ -34,8 +35,7 @@ _NAMES: Packing[str] = Packing(str.encode, bytes.decode)
 _ALONE = -1
 
 
-@dataclass(frozen=True, slots=True)
-class _Column:
+class _Column(Struct, frozen=True):
     """One metric of every case, in their order, and where it fell and rose.
 
     `whole` says whether every case has a value on both sides; `graded` has a 1 for each with one that is neither 0 nor

@@ -7,7 +7,8 @@ it cannot show. So each question that was asked is held against its own past, an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import caveats, complaints, completeness, verdict, wording

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import DEFAULT_TOLERANCE, Gate
 from raggate.gate import completeness, judged_metrics, wording

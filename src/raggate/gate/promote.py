@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
@@ -34,6 +35,7 @@ from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, quoted
+from raggate.text.struct_fields import as_dict
 
 ALLOW = '--allow-regression --reason "..."'
 """What accepts a lower value, on a command line."""
@@ -45,8 +47,7 @@ MEND_FIRST = (
 """What to do where an invariant does not hold."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
+class Terms(Struct, frozen=True, kw_only=True):
     """The terms of a promotion.
 
     Attributes:
@@ -112,7 +113,7 @@ def provenance(run: Run) -> dict[str, Any]:
         "run_id": run.run_id,
         "measured": known.measured or run.started,
         "raggate_version": known.raggate_version,
-        "checkout": {key: value for key, value in asdict(known.checkout).items() if value is not None},
+        "checkout": {key: value for key, value in as_dict(known.checkout).items() if value is not None},
         "against": known.against,
     }
 

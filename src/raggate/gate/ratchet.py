@@ -10,8 +10,10 @@ or other questions.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import isfinite
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
@@ -22,8 +24,7 @@ from raggate.models.verdict import GatedMetric
 from raggate.text.dates import day
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Promotion:
+class Promotion(Struct, frozen=True, kw_only=True):
     """What a promotion says of itself: the day of the promoted run, and why and by whom it is accepted."""
 
     on: str
@@ -31,8 +32,7 @@ class Promotion:
     by: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Creep:
+class Creep(Struct, frozen=True, kw_only=True):
     """A metric whose accepted drops exceed its tolerance, together with this change's own. `total` is above 0.
 
     `adds` says whether this change drops the metric too.

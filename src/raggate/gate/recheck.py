@@ -8,9 +8,10 @@ one of which nothing can be told, never a pass: the base answered other question
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Set as AbstractSet
-from dataclasses import replace
 from functools import partial
 from sys import maxsize
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate, Rule
 from raggate.gate import wording

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import completeness, judged_metrics, ratchet, slice_losses, wording

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from functools import cache
 from math import fsum
 from random import Random
+
+from msgspec import Struct
 
 from raggate.config.gate_settings import Gate
 from raggate.gate.composite import paired_values
@@ -41,8 +42,7 @@ _WORK = 100_000
 _SEED = 13
 
 
-@dataclass(frozen=True, slots=True)
-class _Question:
+class _Question(Struct, frozen=True):
     """A question's values by metric, from 0 to 1, higher for better; their mean where it is scored; and its group."""
 
     number: int
@@ -51,8 +51,7 @@ class _Question:
     group: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Outcome:
+class _Outcome(Struct, frozen=True):
     """What a change does in a mode: the metrics that exceed their tolerance, what the test gives, and the values."""
 
     mode: _Mode

@@ -8,8 +8,9 @@ of those it is in; it was chosen by somebody, so how hard it is is partly chance
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from math import exp, log
+
+from msgspec import Struct
 
 from raggate.models.comparison import Delta, Uncompared
 from raggate.models.judging_quality import highest
@@ -21,8 +22,7 @@ CHANCE = 0.01
 Slices = Mapping[str, Mapping[str, MetricValue]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class Held(Struct, frozen=True, kw_only=True):
     """One value of a case beside its stand-in, both of them higher for better. The baseline may know the case."""
 
     case_id: str

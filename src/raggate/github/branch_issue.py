@@ -7,8 +7,9 @@ only when this token's own author opened it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import partial
+
+from msgspec import Struct
 
 from raggate.github import marker
 from raggate.github.marker import State
@@ -22,8 +23,7 @@ WORSE = frozenset(("regression", "invariant broken"))
 """Verdicts that open an issue. What could not be measured says nothing of the branch: it opens and closes none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BranchRun:
+class BranchRun(Struct, frozen=True, kw_only=True):
     """How a run of a branch was judged.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 ADDRESS = "/raggate"
 """What a comment begins with that asks for something."""
@@ -26,16 +27,14 @@ _ADDRESSED = re.compile(rf"{ADDRESS}(?=\s|\Z)")
 _COMMAND = re.compile(rf"{ADDRESS} +([a-z]{{1,20}})(?: +(\S.*))?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """What a comment asks for: a name in `TAKES`, and what follows it, which is foreign text on one line."""
 
     name: str
     argument: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unclear:
+class Unclear(Struct, frozen=True, kw_only=True):
     """A comment that is addressed to raggate and is no command. `why` is a sentence without foreign text."""
 
     why: str

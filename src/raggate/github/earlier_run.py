@@ -7,8 +7,9 @@ at the head of the target branch. Every refusal says which of them it was.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github import eligibility, untrusted_run, workflow_files
@@ -33,8 +34,7 @@ _SAME = eligibility.MEASURE_AGAIN
 _AGAIN = "Promote without `run-id`, which measures at the head of the branch, or name a run of that branch."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunSelector:
+class RunSelector(Struct, frozen=True, kw_only=True):
     """The workflow run that is to be adopted.
 
     Attributes:
@@ -58,8 +58,7 @@ class RunSelector:
     workflow: str = workflow_files.DEFAULT
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Downloaded:
+class Downloaded(Struct, frozen=True, kw_only=True):
     """What a verified workflow run left: its artifact, and the run directories in it, not checked yet."""
 
     selector: RunSelector

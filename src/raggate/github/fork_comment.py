@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
@@ -44,8 +46,7 @@ from raggate.text.quote import cut, quoted
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForkRun:
+class ForkRun(Struct, frozen=True, kw_only=True):
     """What is commented on: the run that has ended, its artifact, and the configuration that judges it.
 
     Attributes:
@@ -103,8 +104,7 @@ class ForkRun:
         return f"{self.prefix}{self.config_file.name}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentResult:
+class CommentResult(Struct, frozen=True, kw_only=True):
     """What became of one pull request: its verdict, the comment's address, and whether something was not shown."""
 
     number: int

@@ -7,7 +7,9 @@ head of the change. What the artifact says of itself chooses which directory is 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -30,8 +32,7 @@ from raggate.pipeline.request import Request
 from raggate.reports.suites import overall
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ForkSuites:
+class ForkSuites(Struct, frozen=True, kw_only=True):
     """What is commented on: the run that has ended, with its suites.
 
     Attributes:
@@ -51,8 +52,7 @@ class ForkSuites:
     alone: Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuitesResult:
+class SuitesResult(Struct, frozen=True, kw_only=True):
     """What became of one pull request; see `fork_comment.CommentResult`. Without outcomes no suite could be judged."""
 
     number: int

@@ -10,8 +10,9 @@ import binascii
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any, get_args
+
+from msgspec import Struct
 
 from raggate.models.outcome import VerdictKind
 from raggate.models.publication import Push
@@ -39,8 +40,7 @@ _TOLD = re.compile(rf"{_TOLD_BEGINS}((?: [0-9a-f]{{12}})+) -->")
 _STATE = re.compile(r"<!-- raggate:state ([A-Za-z0-9+/]{1,4000}={0,2}) -->")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class State:
+class State(Struct, frozen=True, kw_only=True):
     """What a comment remembers.
 
     Attributes:

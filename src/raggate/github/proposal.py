@@ -7,9 +7,10 @@ writers one is refused and told so; and the texts of the pull request are writte
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.github.rest import commits
@@ -23,8 +24,7 @@ from raggate.text.jsonio import fields
 from raggate.text.quote import cut, quoted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Words:
+class Words(Struct, frozen=True, kw_only=True):
     """What messages call things.
 
     Attributes:
@@ -38,8 +38,7 @@ class Words:
     again: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProposedFile:
+class ProposedFile(Struct, frozen=True, kw_only=True):
     """A file that is to be another.
 
     Attributes:
@@ -53,8 +52,7 @@ class ProposedFile:
     data: bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """Files that are to stand on a branch, all of them in one commit.
 
     Attributes:
@@ -83,8 +81,7 @@ class Change:
         return {file.path: file.data for file in self.files}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class Standing(Struct, frozen=True, kw_only=True):
     """What stands on the branch of a change already.
 
     Attributes:
@@ -96,8 +93,7 @@ class Standing:
     pull: dict[str, Any] | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PullRequestResult:
+class PullRequestResult(Struct, frozen=True, kw_only=True):
     """What became of a change.
 
     Attributes:

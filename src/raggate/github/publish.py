@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.errors import ExitCode, RaggateError
 from raggate.github import branch_issue, pull_comment
@@ -24,8 +26,7 @@ CHECK_SUMMARY_BYTES = 60_000
 """GitHub takes 65,535 characters."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Settings:
+class Settings(Struct, frozen=True, kw_only=True):
     """What a workflow asks for.
 
     Attributes:
@@ -51,8 +52,7 @@ class Settings:
         return self.comment != "never" and event.comments
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StepOutcome:
+class StepOutcome(Struct, frozen=True, kw_only=True):
     """How a run ended: its exit code, with a review or with the reason there is none; trusted sentences go beside."""
 
     code: int

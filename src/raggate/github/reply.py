@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.errors import RaggateError
 from raggate.github.comment_commands import ADDRESS, TAKES
@@ -18,8 +19,7 @@ _DOES = {
 _MARK = re.compile(r"<!-- raggate:reply ([1-9][0-9]{0,18}) -->")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """What came of a command. `text` is Markdown in which nothing foreign is live; `done` is whether it was done."""
 
     text: str

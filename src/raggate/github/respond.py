@@ -6,7 +6,8 @@ The comment is hostile text. It is read by `comment_commands.parse` alone, and n
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import comment_commands, named_suite, reply as replies
@@ -26,8 +27,7 @@ from raggate.text.redact import redact
 _DONE, _NOT_DONE = "the command was carried out", "the command was not carried out; the reply says why"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Struct, frozen=True):
     """What became of a comment: a sentence for the log, the exit code, and the reply's address, empty for none."""
 
     message: str

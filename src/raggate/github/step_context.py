@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
+
+from msgspec import Struct, field
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github.runner.results import name_of
@@ -21,8 +22,7 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Runner:
+class Runner(Struct, frozen=True, kw_only=True):
     """What the runner hands to a step: the workspace, its files for outputs, state and summary, and the environment."""
 
     workspace: Path
@@ -75,8 +75,7 @@ def remote_of(workspace: Path, repository: Repository | None) -> sources.Remote:
     return sources.Remote(workspace=workspace, objects=Objects(repository))
 
 
-@dataclass(slots=True, kw_only=True)
-class StepState:
+class StepState(Struct, kw_only=True):
     """What is known of a step so far.
 
     Attributes:

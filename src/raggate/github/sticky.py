@@ -8,8 +8,9 @@ write by the older run that GitHub carries out after the newer run's last look c
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from raggate.errors import RaggateError
 from raggate.github import marker
@@ -26,8 +27,7 @@ LOUD = frozenset(("regression", "invariant broken", "cannot tell", "usage error"
 _MOST_ROUNDS = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Update:
+class Update(Struct, frozen=True, kw_only=True):
     """What a comment is to say.
 
     Attributes:
@@ -55,8 +55,7 @@ class Update:
     outdated: Callable[[str, str, Push], str] = field(default=lambda _url, _suite, _push: "")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Published:
+class Published(Struct, frozen=True, kw_only=True):
     """What became of it.
 
     Attributes:
@@ -101,8 +100,7 @@ def publish(repository: Repository, *, number: int, update: Update, login: str |
         raise to_write(error) from error
 
 
-@dataclass(frozen=True, slots=True)
-class _Conversation:
+class _Conversation(Struct, frozen=True):
     """What stands in the conversation: comments of the suite, with their states, and loud ones. Oldest first."""
 
     comments: tuple[Comment, ...]

@@ -9,9 +9,10 @@ from __future__ import annotations
 import hashlib
 import re
 import tempfile
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.config import schema
 from raggate.config.retrieval_modes import asked_in
@@ -53,8 +54,7 @@ _MAY_NOT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Base:
+class _Base(Struct, frozen=True, kw_only=True):
     """The base branch of a pull request: its name, its head, and what stands there. `data` is the configuration."""
 
     branch: str

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import date
+
+from msgspec import Struct
 
 from raggate.github.comment_commands import Unclear
 
@@ -15,8 +16,7 @@ _METRIC = "metric"
 _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverRequest:
+class WaiverRequest(Struct, frozen=True, kw_only=True):
     """A waiver as somebody asks for it. All but `day` is foreign text on one line.
 
     Attributes:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any, Self
 from urllib.parse import quote
 
 import httpx
+from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
 from raggate.text.certificates import authorities
@@ -28,8 +28,7 @@ _HINTS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MergeRequest:
+class MergeRequest(Struct, frozen=True, kw_only=True):
     """The merge request that a pipeline runs for, and how to reach it.
 
     Attributes:

@@ -9,10 +9,11 @@ import posixpath
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import dropwhile
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs import working_files
@@ -27,8 +28,7 @@ _POINTER_BYTES = 1024
 _FETCH = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
 
 
-@dataclass(frozen=True)
-class Commit:
+class Commit(Struct, frozen=True, dict=True):
     """The files as they are in a commit: a `raggate.inputs.sources.Source`.
 
     Attributes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
@@ -23,8 +24,7 @@ _OPERATORS = frozenset(("and", "or", "not"))
 _HINT = "Write words with and, or, not and parentheses; in quotes what has blanks: -k 'fees and not \"bank card\"'."
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(Struct, frozen=True):
     """A piece of an expression: its column from 1, its text, and whether it is searched for or an operator."""
 
     column: int

@@ -14,9 +14,10 @@ import shutil
 import subprocess
 import tempfile
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs.git_objects import is_id
@@ -60,8 +61,7 @@ _ENVIRONMENT: Mapping[str, str] = {
 _DIFF = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
 
 
-@dataclass(frozen=True, slots=True)
-class Checkout:
+class Checkout(Struct, frozen=True):
     """A working tree and its repository.
 
     Attributes:

@@ -6,8 +6,9 @@ import hashlib
 import posixpath
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Literal, Protocol
+
+from msgspec import Struct
 
 Kind = Literal["file", "link", "module", "tree"]
 
@@ -20,8 +21,7 @@ _KINDS: Mapping[str, Kind] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """What a path of a tree is.
 
     Attributes:
@@ -45,8 +45,7 @@ class Entry:
         return self.mode == "100755"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How much is read: files and bytes of one directory, and bytes of one file."""
 
     files: int

@@ -5,9 +5,9 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Annotated, Any, Literal
 
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from raggate.errors import Problem, UsageError
@@ -17,10 +17,10 @@ from raggate.models.case_hash import digest, with_hash
 from raggate.models.case_packing import by_id
 from raggate.models.golden import Case, Golden, Support
 from raggate.text import yamlio
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, loads
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import quoted
+from raggate.text.struct_fields import as_dict
 
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 1 << 20
@@ -147,7 +147,7 @@ def written(whole: Golden) -> Iterator[bytes]:
 
 def write_case(case: Case) -> bytes:
     """Write a case as one line that `load` reads back to an equal case, but for its line number."""
-    fields = ((name, getattr(case, name)) for name in case.__dataclass_fields__ if name not in {"hash", "line"})
+    fields = ((name, getattr(case, name)) for name in case.__struct_fields__ if name not in {"hash", "line"})
     row: dict[str, Any] = {name: value for name, value in fields if value is not None}
     if "modes" in row:
         row["retriever_types"] = row.pop("modes")

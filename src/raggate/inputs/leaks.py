@@ -7,8 +7,9 @@ chunker may put the place before a text, so words that the chunk's own note expl
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from raggate.config.probe_settings import Principal
 from raggate.inputs.note_labels import Notes

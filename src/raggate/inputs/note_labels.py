@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import cache, lru_cache
 from operator import eq
+
+from msgspec.structs import replace
 
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords, has_text

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from raggate.config.probe_settings import Private, bare_tag, marking
 from raggate.errors import UsageError

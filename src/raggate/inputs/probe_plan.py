@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from heapq import nsmallest
+
+from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config

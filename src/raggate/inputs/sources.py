@@ -6,10 +6,11 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs import git
@@ -73,8 +74,7 @@ class Source(Protocol):
         """The directory that paths are relative to, in the repository: nothing, or a path that ends in `/`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Remote:
+class Remote(Struct, frozen=True, kw_only=True):
     """Where a job of a server has its commits.
 
     Attributes:
@@ -87,8 +87,7 @@ class Remote:
     objects: Store | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class WorkTree:
+class WorkTree(Struct, frozen=True):
     """The files as they are on disk. A `confined` one names files as a commit of it would: through no link."""
 
     root: Path

@@ -6,8 +6,9 @@ import posixpath
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs import sources, suite_names
@@ -21,8 +22,7 @@ MOST_FOLDERS = 300
 of which all jobs of a repository have a thousand an hour."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteFile:
+class SuiteFile(Struct, frozen=True, kw_only=True):
     """One suite that is to be judged.
 
     Attributes:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.config.first_run import STRICT, FirstRun
@@ -24,8 +26,7 @@ from raggate.text.long_bytes import LongBytes, TooLongError
 from raggate.text.numbers import fixed
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredFile:
+class StoredFile(Struct, frozen=True, kw_only=True):
     """A file as it was read: what messages call it, its content, and its commit; None for a file on disk."""
 
     name: str
@@ -33,8 +34,7 @@ class StoredFile:
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LongFile:
+class LongFile(Struct, frozen=True, kw_only=True):
     """A file as it was read that may be too long for memory; see `StoredFile`."""
 
     name: str
@@ -42,8 +42,7 @@ class LongFile:
     commit: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Inputs:
+class Inputs(Struct, frozen=True, kw_only=True):
     """The trusted inputs, read and checked.
 
     `against` is the commit they came from, None for the working tree; `ignored` names the files of the working tree
@@ -81,8 +80,7 @@ Accept = Callable[[Config, str], Config]
 """Gives the configuration that counts for one that was read, or refuses it; takes it and its name for messages."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InputSource:
+class InputSource(Struct, frozen=True, kw_only=True):
     """Where the inputs are read from.
 
     Attributes:

@@ -6,10 +6,12 @@ What a format cannot say is found by going there and back: whatever of a case do
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.interop.golden_formats import FORMATS, Format, Options, read_pragmata, rows_of
@@ -20,8 +22,7 @@ PRAGMATA = "pragmata"
 """What can only be read."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Conversion:
+class Conversion(Struct, frozen=True, kw_only=True):
     """What came of a conversion: how many cases were read and are in the files, what was lost, and which files."""
 
     cases: int

@@ -96,7 +96,7 @@ def _evaluated(evaluation: Evaluation) -> Evaluated:
 
 def _document(evaluated: Evaluated) -> dict[str, object]:
     """Give it as --format json prints it: without the queries where they were not asked for."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     return {key: value for key, value in asdict(evaluated).items() if value or key != "per_query"}
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.interop.totals import Counts
 
 
-@dataclass(frozen=True, kw_only=True)
-class EvaluatedMean:
+class EvaluatedMean(Struct, frozen=True, kw_only=True):
     """A mean over queries.
 
     Attributes:
@@ -21,8 +21,7 @@ class EvaluatedMean:
     n: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Evaluated:
+class Evaluated(Struct, frozen=True, kw_only=True):
     """Result lists, scored by judgements.
 
     Attributes:

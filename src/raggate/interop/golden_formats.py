@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
@@ -49,8 +51,7 @@ _SEED_SUPPORT = ("rel_path", "heading_path", "snippets")
 _TARGET = "the converted golden set"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """What some formats need beside a path.
 
     `topics` and `topics_out` are the topics of a TREC source and target, `split` names the judgements of a BEIR folder,

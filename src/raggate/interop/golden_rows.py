@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from raggate.models.golden import Case, Support
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut
+from raggate.text.struct_fields import as_dict
 
 Row = Mapping[str, Any]
 Kind = Literal["dropped", "changed", "filled"]
@@ -18,8 +20,7 @@ _SUPPORT = Support(rel_path="")
 _SHOWN = 60
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Note:
+class Note(Struct, frozen=True, kw_only=True):
     """One thing that a conversion does to one key of one case. All texts are harmless lines.
 
     `dropped`: the other side has no place for it. `changed`: it says something else there. `filled`: nothing was said,
@@ -51,7 +52,7 @@ def case_row(case: Case, supports: Sequence[Support] = ()) -> dict[str, Any]:
     """
     row = {
         key: _plain_value(value)
-        for key, value in asdict(case).items()
+        for key, value in as_dict(case).items()
         if key not in {"hash", "line", "gold_supports"} and value not in (getattr(_CASE, key), ())
     }
     if "modes" in row:
@@ -63,7 +64,7 @@ def case_row(case: Case, supports: Sequence[Support] = ()) -> dict[str, Any]:
 
 def support_row(support: Support) -> dict[str, Any]:
     """Give what a support says, without what is a default."""
-    return {key: _plain_value(value) for key, value in asdict(support).items() if value != getattr(_SUPPORT, key)}
+    return {key: _plain_value(value) for key, value in as_dict(support).items() if value != getattr(_SUPPORT, key)}
 
 
 def differences(case: str, before: Row, after: Row | None) -> Iterator[Note]:

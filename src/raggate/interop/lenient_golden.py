@@ -6,8 +6,10 @@ For scoring and import alone. What judges a change is read strictly.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
 from typing import Any
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
@@ -24,8 +26,7 @@ SHOWN = 10
 _NEEDED = ("id", "question", "answerable")
 
 
-@dataclass(slots=True)
-class _Passed:
+class _Passed(Struct):
     """What was passed over: lines with their reasons, keys and rules with how many cases they are of."""
 
     lines: dict[int, str] = field(default_factory=dict)

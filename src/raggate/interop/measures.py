@@ -17,9 +17,10 @@ Negative grades count as 0.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from math import log2
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 
@@ -32,8 +33,7 @@ _FEW = 256
 """Lists of queries with at most so many judgements often look alike up to the last cut-off."""
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
-class Top:
+class Top(Struct, frozen=True, eq=False, kw_only=True):
     """What a list is worth up to the last cut-off. Lists that look alike there mostly share one, known by identity.
 
     Attributes:

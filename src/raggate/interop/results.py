@@ -6,9 +6,10 @@ The commands that print a document of another system tell that one, `SystemDocum
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.interop.golden_rows import Note
 from raggate.interop.helloworld.compare import RunComparison
@@ -19,8 +20,7 @@ SystemDocument = dict[str, Any]
 """The document that the command prints by itself with its own `--json`."""
 
 
-@dataclass(frozen=True, kw_only=True)
-class Converted:
+class Converted(Struct, frozen=True, kw_only=True):
     """A golden set in another format.
 
     Attributes:
@@ -38,8 +38,7 @@ class Converted:
     filled: tuple[Note, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ListsExported:
+class ListsExported(Struct, frozen=True, kw_only=True):
     """The result lists of a run in a file.
 
     Attributes:
@@ -55,8 +54,7 @@ class ListsExported:
     empty: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class CorpusExported:
+class CorpusExported(Struct, frozen=True, kw_only=True):
     """A corpus in a file.
 
     Attributes:
@@ -68,8 +66,7 @@ class CorpusExported:
     documents: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunImported:
+class RunImported(Struct, frozen=True, kw_only=True):
     """A run of another system as one of raggate.
 
     Attributes:
@@ -81,8 +78,7 @@ class RunImported:
     questions: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class HelloworldExported:
+class HelloworldExported(Struct, frozen=True, kw_only=True):
     """A run as one of helloworld.
 
     Attributes:
@@ -96,8 +92,7 @@ class HelloworldExported:
     failed: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Redacted:
+class Redacted(Struct, frozen=True, kw_only=True):
     """A run without its texts.
 
     Attributes:
@@ -109,8 +104,7 @@ class Redacted:
     rows: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class HelloworldCompared:
+class HelloworldCompared(Struct, frozen=True, kw_only=True):
     """Two runs of helloworld.
 
     Attributes:
@@ -120,8 +114,7 @@ class HelloworldCompared:
     comparison: RunComparison
 
 
-@dataclass(frozen=True, kw_only=True)
-class KebabExported:
+class KebabExported(Struct, frozen=True, kw_only=True):
     """A run as rows of kebab.
 
     Attributes:
@@ -135,8 +128,7 @@ class KebabExported:
     failed: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class KebabRuns:
+class KebabRuns(Struct, frozen=True, kw_only=True):
     """The runs of kebab.
 
     Attributes:
@@ -146,8 +138,7 @@ class KebabRuns:
     runs: tuple[RunLine, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubstrateScored:
+class SubstrateScored(Struct, frozen=True, kw_only=True):
     """Results, scored as substrate does.
 
     Attributes:
@@ -157,8 +148,7 @@ class SubstrateScored:
     metrics: Mapping[str, Mapping[str, Mapping[str, float | None]]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubstrateCompared:
+class SubstrateCompared(Struct, frozen=True, kw_only=True):
     """Two metrics files of substrate.
 
     Attributes:
@@ -176,8 +166,7 @@ class SubstrateCompared:
     limits: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class SubstrateBaseline:
+class SubstrateBaseline(Struct, frozen=True, kw_only=True):
     """A metrics file that was kept as a baseline.
 
     Attributes:
@@ -191,8 +180,7 @@ class SubstrateBaseline:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Lines:
+class Lines(Struct, frozen=True, kw_only=True):
     """The lines of a file.
 
     Attributes:

@@ -7,10 +7,12 @@ parts they were summed.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import astuple, dataclass, field
 from math import fsum
 from operator import add
 from typing import Any, NamedTuple
+
+from msgspec import Struct, field
+from msgspec.structs import astuple
 
 from raggate.errors import UsageError
 from raggate.interop.measures import Measures, Top
@@ -29,8 +31,7 @@ class Mean(NamedTuple):
     n: int
 
 
-@dataclass(slots=True)
-class Counts:
+class Counts(Struct):
     """What the means cover, and what was odd about the lists.
 
     Attributes:
@@ -56,8 +57,7 @@ class Counts:
     rank_disagrees: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evaluation:
+class Evaluation(Struct, frozen=True, kw_only=True):
     """The result: means by metric name such as `ndcg_at_10`, and values per query if they were asked for."""
 
     cutoffs: tuple[int, ...]

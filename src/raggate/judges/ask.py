@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from dataclasses import dataclass, replace
 from typing import Generic, Protocol, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.judge_settings import is_immutable
 from raggate.judges.cassette import Cassette
@@ -27,8 +29,7 @@ _ANYBODYS = ("local", "other")
 """Endpoints that are no provider's own."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Opinion(Generic[F_co]):
+class Opinion(Struct, Generic[F_co], frozen=True, kw_only=True):
     """What came of a request: what the judge says, or why it says nothing.
 
     `keys` are those of the requests that it took: of a reply that was no valid one, the second try too.

@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.judges.ask import Asker, Opinion
 from raggate.judges.grader import Grader
@@ -23,8 +25,7 @@ from raggate.text.lots import lot
 F = TypeVar("F", bound=ReplyFormat)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BiasPlan:
+class BiasPlan(Struct, frozen=True, kw_only=True):
     """Who is tried, and how.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.config.judge_settings import JudgeBudget
 from raggate.models.judging import JudgeRequest, Spending, Usage
@@ -14,8 +15,7 @@ PER_MESSAGE = 64
 """Tokens that a server may put around a message, at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reserved:
+class Reserved(Struct, frozen=True):
     """The most that a call under way may take."""
 
     tokens: int

@@ -10,9 +10,10 @@ import asyncio
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from typing import Annotated, get_args
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.config.judge_settings import JudgedScore
@@ -35,8 +36,7 @@ MOST_BYTES = 16 << 20
 _HINT = "docs/judges.md describes the file."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryCase:
+class CanaryCase(Struct, frozen=True, kw_only=True):
     """An answer that people graded: which score, what of, and their grade on its scale."""
 
     id: str
@@ -45,8 +45,7 @@ class CanaryCase:
     value: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanarySet:
+class CanarySet(Struct, frozen=True, kw_only=True):
     """The canary set: its cases, the hash of its content, and the kappa below which judges are unfit."""
 
     cases: tuple[CanaryCase, ...]

@@ -12,7 +12,6 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, cast
 
@@ -24,6 +23,7 @@ from raggate.models.judging import JudgeRequest, Reply
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.jsonio import dump_line, loads
 from raggate.text.problems import first_problem
+from raggate.text.struct_fields import as_dict
 
 MOST_BYTES = 512 << 20
 """The largest cassette that is read."""
@@ -69,7 +69,7 @@ class Line(BaseModel):
 
     def written(self) -> bytes:
         """Give the line as it stands in the file."""
-        return dump_line({**self.model_dump(), "reply": asdict(self.reply)})
+        return dump_line({**self.model_dump(exclude={"reply"}), "reply": as_dict(self.reply)})
 
 
 def line_of(request: JudgeRequest, reply: Reply) -> Line:

@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import Callable
 from contextlib import AsyncExitStack
-from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
 import httpx
+from msgspec import Struct, field
 
 from raggate.config.judge_settings import Judges
 from raggate.errors import UsageError
@@ -43,8 +43,7 @@ _REFUSED = frozenset((503, 529))
 _UNTOLD = Usage(untold=1, usd=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _Lost:
+class _Lost(Struct, frozen=True):
     """An attempt without a reply: why, whether another one may help, and how long the server asks to wait."""
 
     why: NotJudged
@@ -53,8 +52,7 @@ class _Lost:
     charged: bool = False
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     """The connections to one model's server, and until when it wants to be left alone, on the clock of the loop."""
 
     http: httpx.AsyncClient

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.config.judge_settings import MIN_COVERAGE, Combine, JudgedScore
 from raggate.judges import canary as canaries
@@ -39,8 +41,7 @@ class Askers(Protocol):
         """Say whether any call was made so far."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpotPlan:
+class SpotPlan(Struct, frozen=True, kw_only=True):
     """How many answers are judged twice, by which seed they are drawn, and by whom; None for the first judge again."""
 
     n: int
@@ -48,8 +49,7 @@ class SpotPlan:
     model: JudgeModel | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """Who judges what.
 
     Attributes:
@@ -95,8 +95,7 @@ class Plan:
         return Panel(graders=(again,), scores=self.scores, each_claim=self.each_claim)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgedRun:
+class JudgedRun(Struct, frozen=True, kw_only=True):
     """What judging came to: the judgements of each answer, in the order of the answers, and how it went."""
 
     judgements: Judgements

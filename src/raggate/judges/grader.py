@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from typing import Any, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.judges.ask import Asker, Opinion
 from raggate.judges.parse import ReplyFormat
@@ -16,8 +18,7 @@ from raggate.text.jsonio import JsonObject
 F = TypeVar("F", bound=ReplyFormat)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grader:
+class Grader(Struct, frozen=True, kw_only=True):
     """A model, what asks it, and how: parameters of sampling, and the wording around the material."""
 
     ask: Asker

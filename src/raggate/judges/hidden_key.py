@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.models.judging import NotJudged, Reply
 from raggate.text.redact import Scrubber, redact_cut

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from raggate.models.run import LabelledResult, Reference
 from raggate.scoring.metrics.citations import has_citation
 from raggate.text.jsonio import JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Passage:
+class Passage(Struct, frozen=True, kw_only=True):
     """One retrieved passage: its number from 1, the note and section it is from, and its whole text."""
 
     number: int
@@ -18,8 +17,7 @@ class Passage:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Material:
+class Material(Struct, frozen=True, kw_only=True):
     """What is graded of one answer. All texts are foreign.
 
     Attributes:

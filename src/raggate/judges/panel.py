@@ -5,8 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from statistics import median
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.judge_settings import Combine
 from raggate.judges.grader import Grader
@@ -17,8 +19,7 @@ from raggate.models.judging import NOT_ASKED, Judgement, NotJudgedReason, Usage
 from raggate.models.judging_quality import scale_of
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class Panel(Struct, frozen=True, kw_only=True):
     """Who grades what.
 
     Attributes:

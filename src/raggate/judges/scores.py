@@ -7,7 +7,8 @@ answer or nothing to hold it against, costs no call.
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.judges import claims
 from raggate.judges.ask import Opinion
@@ -31,8 +32,7 @@ from raggate.models.judging import Judgement, NotJudged
 Judge = Callable[[Grader, Material], Awaitable[tuple[Judgement, ...]]]
 
 
-@dataclass(frozen=True, slots=True)
-class Family:
+class Family(Struct, frozen=True):
     """Scores that are judged together: their names, how, and the rubrics with the replies they ask for."""
 
     scores: tuple[str, ...]

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from statistics import fmean
+
+from msgspec.structs import replace
 
 from raggate.judges.material import Material
 from raggate.judges.panel import Panel

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
+
+from msgspec import Struct
 
 from raggate.config.judge_settings import JudgeModelSettings, Judges
 from raggate.judges.ask import Asker, CassetteFirst
@@ -29,8 +30,7 @@ _TOKENS_OF_JOBS = ("INPUT_GITHUB-TOKEN", "GITHUB_TOKEN", "GH_TOKEN")
 _KEY = re.compile(r"[\x21-\x7e]+")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Bench(Struct, frozen=True, kw_only=True):
     """The ways to ask judges.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.errors import FileProblems, UsageError
 from raggate.inputs.anchor_check import check_anchors
@@ -20,8 +22,7 @@ from raggate.models.golden import Case, Golden, Vault
 from raggate.text.quote import quoted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edits:
+class Edits(Struct, frozen=True, kw_only=True):
     """What decisions make of a golden set.
 
     Attributes:

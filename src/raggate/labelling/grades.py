@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
+
+from msgspec import Struct
 
 from raggate.labels.agreement import krippendorff_alpha, percent_agreement, weighted_kappa
 
 
-@dataclass(frozen=True, slots=True)
-class Vote:
+class Vote(Struct, frozen=True):
     """What one person says of a passage: a grade from 0 to 3, and whether it is misleading.
 
     `asked` is eight hex digits of the question's words at that time; empty where that is not known.
@@ -26,8 +26,7 @@ Votes = Mapping[str, Vote]
 """By the name of who gave it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairOfPeople:
+class PairOfPeople(Struct, frozen=True, kw_only=True):
     """Two people: how many passages both graded, and their quadratically weighted kappa; None where nothing varies."""
 
     first: str
@@ -36,8 +35,7 @@ class PairOfPeople:
     kappa: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Agreement:
+class Agreement(Struct, frozen=True, kw_only=True):
     """How far people agree on passages that several graded.
 
     `alpha` is Krippendorff's, and `percent` the share of agreeing pairs of people, averaged over the passages, of

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
+
+from msgspec import Struct
 
 from raggate.inputs.authoring.golden_file import with_cases, with_changed
 from raggate.inputs.authoring.proposals_file import Kept, write as write_proposals
@@ -17,8 +18,7 @@ from raggate.models.golden import Case, Golden, Support
 from raggate.text.anchors import covers
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Struct, frozen=True, kw_only=True):
     """A file, by the name that people know it by, before and after; the same when nothing changes."""
 
     name: str
@@ -32,8 +32,7 @@ class FileChange:
         return list(difflib.unified_diff(before, after, n=0, lineterm=""))[2:]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Struct, frozen=True, kw_only=True):
     """What writing would do.
 
     Attributes:

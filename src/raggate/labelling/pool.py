@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.places import of_chunk
@@ -19,8 +20,7 @@ MOST_TEXT = 20_000
 """Characters of a passage that are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pooled:
+class Pooled(Struct, frozen=True, kw_only=True):
     """A passage to judge: the place that the golden set would name, and what stands there.
 
     `line` is where it begins in its note, from 1; 0 where that is not known.
@@ -32,8 +32,7 @@ class Pooled:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pool:
+class Pool(Struct, frozen=True, kw_only=True):
     """Per question the passages to judge, best first; and how many returned ones stand in no note that is there."""
 
     passages: Mapping[str, tuple[Pooled, ...]]

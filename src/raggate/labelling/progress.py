@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from raggate.labelling.decisions import Decision, Key
 from raggate.labelling.grades import Vote, Votes
 from raggate.labelling.label_file import Labels, Unit
 
 
-@dataclass(slots=True)
-class Progress:
+class Progress(Struct):
     """What was decided.
 
     Attributes:

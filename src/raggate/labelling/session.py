@@ -7,8 +7,10 @@ over something that nobody has seen.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs.authoring import proposals_file
@@ -35,8 +37,7 @@ FOLDER = ".raggate/labels"
 """Where journals lie, below the configuration, each by the path of its golden set."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sources:
+class Sources(Struct, frozen=True, kw_only=True):
     """Where passages and proposals come from.
 
     Attributes:
@@ -56,8 +57,7 @@ class Sources:
     again: bool = False
 
 
-@dataclass(slots=True)
-class Session:
+class Session(Struct):
     """What is judged, and by whom so far."""
 
     bench: Workbench

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.labels.models import Judgment
@@ -11,8 +12,7 @@ from raggate.text.dates import moment
 from raggate.text.quote import cut, quoted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Struct, frozen=True, kw_only=True):
     """Which judgments count: none by those in `without`, none earlier than `after` or later than `before`.
 
     Both times are ISO 8601, in UTC where they name no zone. Where some rows are of the calibration set, others only

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.labels.models import Discarded, Judgment, Panel, RetrievalJudgment, Task, Violation
 from raggate.text.anchors import fold
 from raggate.text.quote import cut, quoted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """If `given` is yes, `then` must be `value`. An `unusual` breach may be meant; the others cannot be."""
 
     task: Task

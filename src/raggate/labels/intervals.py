@@ -9,18 +9,18 @@ linear interpolation between order statistics (the definition numpy and R call t
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from math import floor, fsum, sqrt
 from random import Random
 from statistics import NormalDist
+
+from msgspec import Struct
 
 from raggate.labels.models import Interval
 
 LEVEL = 0.95
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sampling:
+class Sampling(Struct, frozen=True, kw_only=True):
     """How an interval is drawn: its confidence level, between 0 and 1, how many resamples, at least 1, and a seed."""
 
     level: float = LEVEL

@@ -6,9 +6,11 @@ The names are those of the score reports the taxonomy comes from. A value is Non
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import log2
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.labels.models import METRICS, Task
 from raggate.models.scorecard import Direction
@@ -20,8 +22,7 @@ Ranked = Sequence[ChunkLabels | None]
 """The chunks of one query in rank order; None is a chunk nobody judged, which counts as neither good nor bad."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelMetric:
+class LabelMetric(Struct, frozen=True, kw_only=True):
     """A metric: the task and the labels it is computed from, which way is better, what it asks and how.
 
     `binary` metrics are 0 or 1 for each query, so that their interval is Wilson's; the others are bootstrapped.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from raggate.models.scorecard import MetricValue
 
@@ -53,8 +54,7 @@ METRICS: dict[Task, tuple[str, ...]] = {
 """The metrics of each task, by the names of the score reports; `raggate.labels.metrics` defines them."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgment:
+class Judgment(Struct, frozen=True, kw_only=True):
     """One person's (or judge's) answers to all questions of a task about one unit.
 
     Attributes:
@@ -83,8 +83,7 @@ class Judgment:
         return (self.record,)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetrievalJudgment(Judgment):
+class RetrievalJudgment(Judgment, frozen=True, kw_only=True):
     """A judgment of one retrieved chunk for a query.
 
     `rank` counts from 1. `retrieved` is how many chunks the query got, None when the file does not say.
@@ -103,8 +102,7 @@ class RetrievalJudgment(Judgment):
         return (self.record, self.chunk_id)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Discarded:
+class Discarded(Struct, frozen=True, kw_only=True):
     """A row that its annotator discarded: it has no labels. `chunk_id` and `retrieved` only for retrieval."""
 
     record: str
@@ -113,8 +111,7 @@ class Discarded:
     retrieved: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sheet:
+class Sheet(Struct, frozen=True, kw_only=True):
     """One annotation file: the task it is about, its judgments in file order, and what was discarded."""
 
     name: str
@@ -123,16 +120,14 @@ class Sheet:
     discarded: tuple[Discarded, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
+class Interval(Struct, frozen=True):
     """A confidence interval, both ends included."""
 
     lower: float
     upper: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricScore:
+class MetricScore(Struct, frozen=True, kw_only=True):
     """A metric over all queries it applies to: the estimate in [0, 1], its interval, and how many queries these are."""
 
     point: float
@@ -141,8 +136,7 @@ class MetricScore:
     n: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelScores:
+class LabelScores(Struct, frozen=True, kw_only=True):
     """All metrics of one task.
 
     Attributes:
@@ -163,8 +157,7 @@ class LabelScores:
     unjudged: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreSource:
+class ScoreSource(Struct, frozen=True, kw_only=True):
     """Where scored labels came from, as the score reports say it."""
 
     kind: Literal["direct_path", "annotation_export", "model_prediction"]
@@ -172,8 +165,7 @@ class ScoreSource:
     resolved_path: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScoreReport:
+class ScoreReport(Struct, frozen=True, kw_only=True):
     """The content of a `*_scores.json`. `created_at` is ISO 8601; `top_k` only for retrieval."""
 
     task: Task
@@ -186,8 +178,7 @@ class ScoreReport:
     notes: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Violation:
+class Violation(Struct, frozen=True, kw_only=True):
     """Labels of one judgment that contradict each other, or rows that cannot both be right.
 
     `rule` is a stable id, `message` says what was found; `unusual` marks a combination that may be meant.
@@ -201,8 +192,7 @@ class Violation:
     unusual: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Panel:
+class Panel(Struct, frozen=True, kw_only=True):
     """How far the chunks of one query are judged.
 
     `expected` is how many were retrieved, None when no row says so; `discarded` counts chunks that nobody judged but
@@ -216,8 +206,7 @@ class Panel:
     complete: bool | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class Joined(Struct, frozen=True, kw_only=True):
     """Stored labels applied to new result lists, per query key as the lists name it.
 
     Attributes:
@@ -246,8 +235,7 @@ class Joined:
 LabelStatus = Literal["worse", "maybe worse", "slightly worse", "better", "same", "vanished"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelDelta:
+class LabelDelta(Struct, frozen=True, kw_only=True):
     """One metric on two sides over the same `n` queries. `delta` is current minus baseline; None without a pair."""
 
     metric: str
@@ -259,8 +247,7 @@ class LabelDelta:
     status: LabelStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelAgreement:
+class LabelAgreement(Struct, frozen=True, kw_only=True):
     """How much annotators agree on one label. None where there is nothing to compare, or nothing varies.
 
     `items` counts the units with at least two judgments.
@@ -274,8 +261,7 @@ class LabelAgreement:
     annotators: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PairAgreement:
+class PairAgreement(Struct, frozen=True, kw_only=True):
     """Two annotators: Cohen's kappa per label over the units both judged, and the mean of those that are defined."""
 
     first: str
@@ -285,8 +271,7 @@ class PairAgreement:
     mean: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TaskAgreement:
+class TaskAgreement(Struct, frozen=True, kw_only=True):
     """How far the annotators of one task agree, by label and by pair."""
 
     task: Task

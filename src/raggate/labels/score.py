@@ -9,9 +9,10 @@ votes of their own.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from math import fsum
 from typing import Literal, TypeVar, cast
+
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.labels.intervals import DEFAULT, Sampling, bootstrap_mean, wilson

@@ -13,7 +13,7 @@ class Answer(int, Generic[ResultT_co]):
     The type of the result stands in the signature of the command; schema and documentation are made of it.
 
     Attributes:
-        result: what the command tells programs: a dataclass, or the document of another system. Foreign text stands in
+        result: what the command tells programs: a noun, or the document of another system. Foreign text stands in
             it as it came.
     """
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from raggate.models.case_hash import first_part
 from raggate.models.run import Run
@@ -17,8 +18,7 @@ Slices = dict[str, dict[str, dict[str, MetricValue]]]
 """Means by mode, slice and metric."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AcceptedDrop:
+class AcceptedDrop(Struct, frozen=True, kw_only=True):
     """That a lower value was promoted: on which day, from and to which value, why, and by whom."""
 
     on: str
@@ -28,8 +28,7 @@ class AcceptedDrop:
     by: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RatchetEntry:
+class RatchetEntry(Struct, frozen=True, kw_only=True):
     """The best accepted value of a metric, the day it is of, and the sum of small accepted drops since, at least 0."""
 
     best: float
@@ -39,8 +38,7 @@ class RatchetEntry:
     moved: AcceptedDrop | None = None  # the last time that `best` became worse because the questions are others
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Baseline:
+class Baseline(Struct, frozen=True, kw_only=True):
     """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool.
 
     `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
@@ -61,7 +59,7 @@ class Baseline:
     commit: str | None = None
     accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
     other_grades: bool = False
-    restate: Callable[[Run, Scorecard, Baseline], Restated] | None = field(default=None, compare=False, repr=False)
+    restate: Callable[[Run, Scorecard, Baseline], Restated] | None = None
 
     @property
     def paired(self) -> bool:
@@ -73,8 +71,7 @@ class Baseline:
         return old == new or (self.undigested and old == first_part(new))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Restated:
+class Restated(Struct, frozen=True, kw_only=True):
     """A baseline with the numbers of questions filled in, and the run's means by its definitions.
 
     `problems` say why these cannot be computed, or are of other questions than those of the baseline.

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.models.outlook import PolicyOdds
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Calibration:
+class Calibration(Struct, frozen=True, kw_only=True):
     """Equal runs of one build, as one run whose questions were asked that many times.
 
     Attributes:

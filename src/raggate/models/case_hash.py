@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import marshal
 from collections.abc import Iterable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.models.golden import Case
 from raggate.text.jsonio import dumps

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
 from math import isclose
 from typing import Literal
+
+from msgspec import Struct, field
 
 from raggate.models.scorecard import ListEntry
 
@@ -94,8 +95,7 @@ def same_score(score: float, other: float) -> bool:
     return isclose(score, other, rel_tol=SAME_SCORE, abs_tol=SAME_SCORE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cause:
+class Cause(Struct, frozen=True, kw_only=True):
     """Why a question got worse, as data. Which fields are filled depends on `code`; the sentence is made of them.
 
     Attributes:
@@ -139,8 +139,7 @@ class Cause:
     stood_clear: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ListEvidence:
+class ListEvidence(Struct, frozen=True, kw_only=True):
     """What the lists of one mode show, in the baseline and now; None where they do not.
 
     Attributes:
@@ -183,8 +182,7 @@ class ListEvidence:
         return self.rescored.get("final") is False and not self.unordered
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CauseEvidence:
+class CauseEvidence(Struct, frozen=True, kw_only=True):
     """What causes are looked for in beside a question's own answer.
 
     Attributes:
@@ -212,8 +210,7 @@ class CauseEvidence:
     beyond: Mapping[str, Collection[FolderKind]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Diagnosis:
+class Diagnosis(Struct, frozen=True, kw_only=True):
     """Why the questions got worse, one level up.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal, Self
+
+from msgspec import Struct
 
 from raggate.models.baseline import Baseline
 from raggate.models.cause import Cause, CauseEvidence
@@ -12,14 +13,14 @@ from raggate.models.golden import Support
 from raggate.models.provenance import KeptFrom
 from raggate.models.reach import Reach
 from raggate.models.scorecard import MetricValue, Scorecard, oriented
-from raggate.text.dataclass_fields import as_dict
+from raggate.text.shapes import Stored
+from raggate.text.struct_fields import as_dict
 
 Interval = tuple[float, float]
 """Low and high end of a change."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncompared:
+class Uncompared(Stored, frozen=True, kw_only=True):
     """How a metric stands over the cases that cannot be compared one by one, because they were relabelled or added.
 
     Each is held to a stand-in: a relabelled case to its own value in the baseline, another to the baseline's mean of a
@@ -43,8 +44,7 @@ class Uncompared:
     retired: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Delta:
+class Delta(Stored, frozen=True, kw_only=True):
     """One metric of one slice and mode on both sides, over the same cases. `delta` is current minus baseline.
 
     Where cases can be paired, both values are over those with a value on both sides, of which `regressed` got worse
@@ -114,8 +114,7 @@ def from_stored(row: Mapping[str, object]) -> dict[str, object]:
     return {fields.get(key, key): value for key, value in row.items()}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flip:
+class Flip(Struct, frozen=True, kw_only=True):
     """A question that broke, was fixed, got worse without breaking, or must pass and does not though it did not break.
 
     One that is `absent` was not found, in a mode that no baseline has.
@@ -146,8 +145,7 @@ class Flip:
     values: tuple[float, float] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenChanges:
+class GoldenChanges(Stored, frozen=True, kw_only=True):
     """How the golden set differs from the one the baseline was measured on, by case id.
 
     `relabelled` cases ask or expect something else and are not compared; `refiled` ones stand in other slices, and
@@ -161,8 +159,7 @@ class GoldenChanges:
     released: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, order=True)
-class NoteChange:
+class NoteChange(Stored, frozen=True, order=True):
     """A note, as `vault/rel_path`, that differs between two states of the vaults. As text it is `added work/a.md`."""
 
     kind: Literal["added", "changed", "removed"]
@@ -172,8 +169,7 @@ class NoteChange:
         return f"{self.kind} {self.note}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """An invariant that does not hold. `level` error breaks the gate; `examples` name where, shortest first.
 
     `unseen` says that it is not known to be broken: not all that it needs was seen, and the example says why.
@@ -192,8 +188,7 @@ class Finding:
         return "could not be checked" if self.unseen else "is not met"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UntoldHeadings:
+class UntoldHeadings(Struct, frozen=True, kw_only=True):
     """A mode in which no chunk has a heading; `questions` of those with supports are labelled by headings alone."""
 
     mode: str
@@ -201,8 +196,7 @@ class UntoldHeadings:
     of: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """A scorecard held against a baseline: deltas, flips and what is not the same on both sides.
 
     `compared` counts the cases that are the same on both sides. `incomparable` lists why the two must not be compared

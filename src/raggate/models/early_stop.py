@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlyStop:
+class EarlyStop(Struct, frozen=True, kw_only=True):
     """What the answers until then show.
 
     Attributes:

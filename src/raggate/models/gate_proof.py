@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.models.outcome import VerdictKind
 from raggate.models.scorecard import EPSILON
@@ -13,8 +14,7 @@ FaultKind = Literal["answers", "http", "env", "patch"]
 """Where a fault is made: in the answers, between raggate and the API, by the API's environment, or in its source."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trial:
+class Trial(Struct, frozen=True, kw_only=True):
     """A run that was judged as a change would be: of the API with a fault, or once more without any.
 
     Attributes:
@@ -55,8 +55,7 @@ class Trial:
         return self.drop is not None and self.drop >= harm - EPSILON
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Untried:
+class Untried(Struct, frozen=True, kw_only=True):
     """A fault that says nothing about this API or suite, and why."""
 
     name: str
@@ -64,8 +63,7 @@ class Untried:
     why: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watch:
+class Watch(Struct, frozen=True, kw_only=True):
     """The metric by which faults are measured.
 
     Attributes:
@@ -84,8 +82,7 @@ class Watch:
     visible: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GateProof:
+class GateProof(Struct, frozen=True, kw_only=True):
     """What a proof says.
 
     Attributes:

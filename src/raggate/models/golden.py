@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from raggate.text.numbers import counted
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Support:
+class Support(Struct, frozen=True):
     """One gold support: a place in the vault whose text answers the question.
 
     `heading_path` is None for the whole note; `vault` is None when the case does not say. `grade` is a graded
@@ -29,8 +29,7 @@ class Support:
     doc_id: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True):
     """One question of the golden set.
 
     `required_support_groups` holds indices into `gold_supports`: OR of groups, AND within a group. `hash` covers what
@@ -67,8 +66,7 @@ class Case:
     line: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Golden:
+class Golden(Struct, frozen=True, kw_only=True):
     """A golden set: the cases in file order, the file's name for messages, and the hash of its content.
 
     The cases of a long one lie on disk: each is made anew whenever it is looked at. `part_of` is how many questions the
@@ -104,8 +102,7 @@ class Malformed(NamedTuple):
         return f"not UTF-8 at byte {self.byte}; what cannot be read became \N{REPLACEMENT CHARACTER}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Vault:
+class Vault(Struct, frozen=True, kw_only=True):
     """The fixture notes: the directory of each vault, the text of each note, and what identifies the content.
 
     `texts` is keyed by (vault, rel_path); notes without any text are left out, as an index has no document for them.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from raggate.models.baseline import Baseline
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Revision:
+class Revision(Struct, frozen=True, kw_only=True):
     """One version of the baseline file in git.
 
     Attributes:
@@ -33,8 +32,7 @@ class Revision:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class History:
+class History(Struct, frozen=True, kw_only=True):
     """The versions of a baseline file, newest first.
 
     Attributes:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from functools import reduce
 from typing import Annotated, Literal
 
+from msgspec import Struct, field
 from pydantic import Field
 
 from raggate.config.judge_settings import Endpoint, JudgingMode
 from raggate.text.jsonio import JsonObject, dumps
+from raggate.text.shapes import Stored
 
 MOST_TOKENS = 1_000_000_000
 """The largest count of tokens that is believed of one reply."""
@@ -53,16 +54,14 @@ NOT_ASKED: tuple[NotJudgedReason, ...] = ("replay_miss", "no_key")
 """Why an answer was not judged that no answer can bring about: no judge was to be asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TokenPrice:
+class TokenPrice(Struct, frozen=True, kw_only=True):
     """What a model costs: US dollars per million tokens."""
 
     input: float
     output: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeModel:
+class JudgeModel(Struct, frozen=True, kw_only=True):
     """A model that grades.
 
     Attributes:
@@ -95,16 +94,14 @@ class JudgeModel:
         return {"model": self.name, "build": self.build, "endpoint": self.endpoint}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Message:
+class Message(Struct, frozen=True, kw_only=True):
     """One message of a prompt."""
 
     role: Role
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prompt:
+class Prompt(Struct, frozen=True, kw_only=True):
     """A rendered prompt.
 
     Attributes:
@@ -123,8 +120,7 @@ class Prompt:
     about: JsonObject = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parameters:
+class Parameters(Struct, frozen=True, kw_only=True):
     """How a reply is sampled. `seed` tells a second sample of the same prompt from the first, wherever it is sent."""
 
     max_tokens: int
@@ -132,8 +128,7 @@ class Parameters:
     seed: int = 1
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeRequest:
+class JudgeRequest(Struct, frozen=True, kw_only=True):
     """What one model is asked once: everything that the reply depends on, as far as it is known."""
 
     model: JudgeModel
@@ -156,8 +151,7 @@ class JudgeRequest:
         return hashlib.sha256(dumps(whole)).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Stored, frozen=True, kw_only=True):
     """What a server replied: the text, who it says answered, and the tokens it counted, None where it tells none.
 
     `cut_off` says that the text ended because it may not be longer.
@@ -170,16 +164,14 @@ class Reply:
     cut_off: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NotJudged:
+class NotJudged(Struct, frozen=True, kw_only=True):
     """Why there is no reply that says anything. `detail` is a sentence without the reason; it may hold foreign text."""
 
     reason: NotJudgedReason
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Stored, frozen=True, kw_only=True):
     """What replies took when they were made, whether in this run or before: the servers' own counts.
 
     `replies` is how many there are, `untold` how many of them came without a count; `usd` is None as soon as one
@@ -219,8 +211,7 @@ class Usage:
         return reduce(cls.__add__, usages, cls())
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judgement:
+class Judgement(Stored, frozen=True, kw_only=True):
     """What one score of one answer came out as: a value, or the reason why there is none. Never both, never neither.
 
     Attributes:
@@ -270,8 +261,7 @@ def usage_of(judgements: Iterable[Judgement]) -> Usage:
     return total
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Spending:
+class Spending(Stored, frozen=True, kw_only=True):
     """What one run spent on calls to judges; what came from the cassette cost nothing.
 
     Attributes:
@@ -291,8 +281,7 @@ class Spending:
     usd: float | None = 0.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Judging:
+class Judging(Stored, frozen=True, kw_only=True):
     """How the answers of a run were judged, beside the judgements themselves.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from raggate.config.judge_settings import JudgingMode
 from raggate.models.judging import Judgement, Spending, Usage
@@ -26,8 +27,7 @@ LEAST_QUESTIONS = 20
 """Questions below which nothing is said of a judge."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerGrades:
+class AnswerGrades(Struct, frozen=True, kw_only=True):
     """What one judge gave one answer for one score, as it is and in the variants that it could tell from that.
 
     Attributes:
@@ -49,8 +49,7 @@ class AnswerGrades:
     variants: Mapping[Variant, Judgement] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Estimate:
+class Estimate(Struct, frozen=True, kw_only=True):
     """A mean over questions.
 
     Attributes:
@@ -65,8 +64,7 @@ class Estimate:
     p: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shift:
+class Shift(Struct, frozen=True, kw_only=True):
     """What a variant does to the grades of a judge.
 
     Attributes:
@@ -98,8 +96,7 @@ class Shift:
     finding: BiasFinding = "too few"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LengthCorrelation:
+class LengthCorrelation(Struct, frozen=True, kw_only=True):
     """How far the stored grades of a judge go with the length of the answers, in characters, over the whole run.
 
     `rho` is Spearman's, from -1 to 1, with its 95% interval; None where it is not defined, or of too few questions.
@@ -114,8 +111,7 @@ class LengthCorrelation:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfPreference:
+class SelfPreference(Struct, frozen=True, kw_only=True):
     """By how much a judge's grades of its own family's answers are above those of judges of other families.
 
     Attributes:
@@ -141,8 +137,7 @@ class SelfPreference:
     finding: BiasFinding = "too few"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SelfPreferences:
+class SelfPreferences(Struct, frozen=True, kw_only=True):
     """What was measured of it, or why nothing was; `answered_by` counts the answers by the model that gave them.
 
     `source` says who names the models: `response`, `configuration`, `command line`, or nothing where nobody does.
@@ -154,8 +149,7 @@ class SelfPreferences:
     source: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeBias:
+class JudgeBias(Struct, frozen=True, kw_only=True):
     """What sways the judges of a run, as measured.
 
     Attributes:

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Literal, Self
 
+from msgspec import field
 from pydantic import ValidationError
 
 from raggate.config.judge_settings import IN_POINTS
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.judging import Judgement, Usage, usage_of
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import JsonObject
-from raggate.text.shapes import Shape
+from raggate.text.shapes import Shape, Stored
+from raggate.text.struct_fields import as_dict
 
 Scale = Literal["points", "share", "yes_no"]
 """What a score counts in: points from 0 to 5, a share from 0 to 1, or 0 for no and 1 for yes."""
@@ -67,8 +67,7 @@ def _listed(fingerprint: Fingerprint, key: str) -> Sequence[object]:
     return value if isinstance(value, list | tuple) else ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Coverage:
+class Coverage(Stored, frozen=True, kw_only=True):
     """How far one score was judged.
 
     Attributes:
@@ -106,8 +105,7 @@ class Coverage:
         return self.judged / self.expected if self.expected else None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanaryAgreement:
+class CanaryAgreement(Stored, frozen=True, kw_only=True):
     """How far the judges agree with people on one score of the canary set.
 
     Attributes:
@@ -126,8 +124,7 @@ class CanaryAgreement:
     high: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Canary:
+class Canary(Stored, frozen=True, kw_only=True):
     """The canary set and what came of it.
 
     Attributes:
@@ -143,8 +140,7 @@ class Canary:
     replayed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SpotCheck:
+class SpotCheck(Stored, frozen=True, kw_only=True):
     """A seeded sample of the answers, judged once more: how many values, and the share that disagrees.
 
     `by` is the second model, or empty for the same one with another wording. The rate is None where nothing was judged
@@ -161,8 +157,7 @@ class SpotCheck:
         return self.by or "the same judge in other words"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SecondSamples:
+class SecondSamples(Stored, frozen=True, kw_only=True):
     """Grades that were to be given once more, as much hangs on them.
 
     Attributes:
@@ -183,8 +178,7 @@ class SecondSamples:
         return self.moved + self.near
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgingSummary:
+class JudgingSummary(Stored, frozen=True, kw_only=True):
     """How judging a run went, by score.
 
     `canary` and `spot_check` where they were asked for, `second_samples` where the baseline is by the same

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from raggate.models.outlook import Outlook
@@ -180,8 +181,7 @@ class LintFinding(NamedTuple):
         return CHECKS[self.check].severity
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LintReport:
+class LintReport(Struct, frozen=True, kw_only=True):
     """All that was found, most important first, and what the suite can show; None where its files cannot be used.
 
     `gate_line` is where the configuration, `config`, says how it is gated; `ignored` are checks that are left out.

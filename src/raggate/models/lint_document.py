@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from raggate.models.lint import Severity
 from raggate.models.outlook import Outlook
 
 
-@dataclass(frozen=True, kw_only=True)
-class LintRow:
+class LintRow(Struct, frozen=True, kw_only=True):
     """A finding, as programs get it.
 
     Attributes:
@@ -31,8 +30,7 @@ class LintRow:
     fix: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class LintDocument:
+class LintDocument(Struct, frozen=True, kw_only=True):
     """What was found, as programs get it.
 
     Attributes:

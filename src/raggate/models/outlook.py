@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModeOutlook:
+class ModeOutlook(Struct, frozen=True, kw_only=True):
     """What the questions of a mode can show.
 
     Attributes:
@@ -28,8 +27,7 @@ class ModeOutlook:
     small: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyOdds:
+class PolicyOdds(Struct, frozen=True, kw_only=True):
     """How often a policy makes a suite red, from 0 to 1: on changes that do no harm, and on those that do."""
 
     policy: str
@@ -37,8 +35,7 @@ class PolicyOdds:
     harmful: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outlook:
+class Outlook(Struct, frozen=True, kw_only=True):
     """What a suite can show, and which policy suits it.
 
     `part_of` is how many questions the golden set has where the suite asks some of them, else None. `odds` are empty,

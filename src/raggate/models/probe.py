@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
+
+from raggate.text.shapes import Stored
 
 ProbeKind = Literal["control", "prefix", "spelling", "heading", "nonsense", "reindex", "private", "principal"]
 """What a probe is for. A `control` is a question of the suite as it is: by it noise is told from a broken invariant."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probe:
+class Probe(Stored, frozen=True, kw_only=True):
     """A question of its own, and what it is held against.
 
     Attributes:

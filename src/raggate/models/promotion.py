@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.scorecard import EPSILON, MetricValue
@@ -14,8 +14,7 @@ NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept"
 """Codes of reasons that are told but need no permission."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricChange:
+class MetricChange(Struct, frozen=True, kw_only=True):
     """A gated metric of a mode over all cases, as the present baseline has it and as the new one will.
 
     The two means may be of different questions, so neither is judged by the other where that can be helped.
@@ -58,8 +57,7 @@ class MetricChange:
         return self.shared and self.before.n == self.after.n == self.change.current.n
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BaselineCandidate:
+class BaselineCandidate(Struct, frozen=True, kw_only=True):
     """A run that may become the baseline: the content of the file, and what a reviewer must know of it.
 
     `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Annotated, Literal
 
+from msgspec import Struct, field
 from pydantic import Field, StrictBool
 
 from raggate.text.quote import cut
+from raggate.text.shapes import Stored
 
 RunCommand = Literal["check", "run", "calibrate", "diff", "prove"]
 """A command that makes a run."""
@@ -18,16 +19,14 @@ MOST_NUMBER = 1_000_000_000
 _EXACT_IMAGE = re.compile(r"([A-Za-z0-9][A-Za-z0-9._:/-]{0,255}@)?sha256:[0-9a-f]{64}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Checkout:
+class Checkout(Stored, frozen=True, kw_only=True):
     """The checkout that was measured: full id of its commit, whether tracked files were changed; None outside git."""
 
     commit: str | None = None
     dirty: StrictBool | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFrom:
+class KeptFrom(Stored, frozen=True, kw_only=True):
     """The earlier run that gave the answers which were kept: its name, when it asked (ISO 8601), full id of its commit.
 
     `commit` is empty outside git.
@@ -38,8 +37,7 @@ class KeptFrom:
     commit: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Provenance:
+class Provenance(Stored, frozen=True, kw_only=True):
     """Where a run comes from, as it says itself. Nothing of it decides what is measured or how it is judged.
 
     Attributes:
@@ -81,8 +79,7 @@ class Provenance:
     kept_aside: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Evidence:
+class Evidence(Struct, frozen=True, kw_only=True):
     """Where a measured run comes from, as GitHub says, never the run itself.
 
     Attributes:

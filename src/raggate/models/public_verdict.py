@@ -5,23 +5,22 @@ Fields are added, and none is taken away or means another thing, without a new m
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.models.outcome import VerdictKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reason:
+class Reason(Struct, frozen=True, kw_only=True):
     """One clause of a verdict: a stable code for programs and a sentence for people."""
 
     code: str
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Metric:
+class Metric(Struct, frozen=True, kw_only=True):
     """One gated metric of one mode and slice (`overall` for all questions), on both sides.
 
     Attributes:
@@ -51,8 +50,7 @@ class Metric:
     status: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A question that got worse, or that must pass and does not. Its texts come from the golden set and the API.
 
     Attributes:
@@ -81,8 +79,7 @@ class Question:
     trace_id: str | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """What the gate decided, and where the evidence is.
 
     Attributes:

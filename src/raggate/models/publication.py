@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Self
+
+from msgspec import Struct
 
 from raggate.errors import RaggateError
 from raggate.models.waiver import WaiverStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Links:
+class Links(Struct, frozen=True, kw_only=True):
     """What links in a report are made of. It comes from the runner or from GitHub's API, never from the change.
 
     Attributes:
@@ -32,8 +32,7 @@ class Links:
     gitea: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Push:
+class Push(Struct, frozen=True, kw_only=True):
     """How one push of a pull request was judged. `verdict` names the outcome as verdict.json does.
 
     `run` and `attempt` order pushes: workflow runs are numbered upwards, and a rerun is another attempt.
@@ -50,8 +49,7 @@ class Push:
         return self.run, self.attempt
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFailure:
+class RunFailure(Struct, frozen=True, kw_only=True):
     """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown, and `run_id`.
 
     There is at least one line: of a file with several problems, one each.
@@ -86,8 +84,7 @@ class RunFailure:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Publication:
+class Publication(Struct, frozen=True, kw_only=True):
     """What a comment tells beside the review.
 
     Attributes:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 
+from msgspec import Struct
+
 from raggate.models.scorecard import CaseScore
+from raggate.text.shapes import Stored
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Recheck:
+class Recheck(Stored, frozen=True, kw_only=True):
     """What counts against a change, asked on the base build in the same job.
 
     Attributes:
@@ -29,8 +30,7 @@ class Recheck:
     again: tuple[tuple[CaseScore, ...], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RecheckOutcome:
+class RecheckOutcome(Struct, frozen=True, kw_only=True):
     """What came of it, in numbers of questions.
 
     Attributes:
@@ -52,8 +52,7 @@ class RecheckOutcome:
     lost_again: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LatencyCheck:
+class LatencyCheck(Stored, frozen=True, kw_only=True):
     """How long base build and change took for the same questions, each booted for it alone in the same job.
 
     Attributes:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
 from typing import Literal
+
+from msgspec import Struct, field
 
 from raggate.config.imported import RunConfig
 from raggate.models.fingerprint import Fingerprint
@@ -15,12 +16,12 @@ from raggate.models.probe import Probe, ProbeKind
 from raggate.models.provenance import Provenance
 from raggate.models.selection import Selection
 from raggate.text.jsonio import JsonObject
+from raggate.text.shapes import Stored
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Chunk:
+class Chunk(Stored, frozen=True):
     """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim.
 
     `text_hash` is that of the whole text where `text` was cut when the run was written, else None.
@@ -39,8 +40,7 @@ class Chunk:
     text_hash: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reference:
+class Reference(Stored, frozen=True):
     """One cited place of an answer."""
 
     vault: str
@@ -49,8 +49,7 @@ class Reference:
     chunk_index: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Response:
+class Response(Stored, frozen=True):
     """What the API answered, whatever protocol it speaks.
 
     `selected_folders` is None when the API does not tell. `latency` maps a step (`retrieval_ms`) to milliseconds.
@@ -76,8 +75,7 @@ class Response:
     model: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Failure:
+class Failure(Stored, frozen=True):
     """Why a question got no answer. `status` is the HTTP status when there was one."""
 
     kind: FailureKind
@@ -85,8 +83,7 @@ class Failure:
     status: int | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Stored, frozen=True):
     """One question asked in one mode: a response or a failure, never both and never neither.
 
     `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it. `repeat` is
@@ -125,8 +122,7 @@ LeakPart = Literal[
 """Which part of a chunk, or of a response, holds a text; empty for the text of the chunk, or the answer, itself."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Leak:
+class Leak(Stored, frozen=True):
     """Text of a note (`vault/rel_path`) kept from who asked, in the chunk at a rank; 0 for the rest of the response."""
 
     rank: int
@@ -134,8 +130,7 @@ class Leak:
     part: LeakPart = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Labels:
+class Labels(Stored, frozen=True):
     """What golden set and vault say of one result's chunks, decided on their full text.
 
     Attributes:
@@ -175,8 +170,7 @@ class Labels:
     judged: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabelledResult:
+class LabelledResult(Struct, frozen=True, kw_only=True):
     """A case, its result and the labels of the result: all a per-case metric needs.
 
     `judgements` are what judges said of the answer, one for each score; empty where nothing is judged.
@@ -188,8 +182,7 @@ class LabelledResult:
     judgements: tuple[Judgement, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProbeAnswer:
+class ProbeAnswer(Stored, frozen=True, kw_only=True):
     """A probe and what came of it, with what `Labels` calls so; `leaks` are of notes kept from its principal too."""
 
     probe: Probe
@@ -198,8 +191,7 @@ class ProbeAnswer:
     leaks: tuple[Leak, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Probing:
+class Probing(Struct, frozen=True, kw_only=True):
     """What was asked beside the suite, in the order it was asked, and the notes (`vault/rel_path`) that are private."""
 
     answers: tuple[ProbeAnswer, ...] = ()
@@ -210,8 +202,7 @@ class Probing:
         return tuple(answer for answer in self.answers if answer.probe.kind in kinds)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Run:
+class Run(Struct, frozen=True, kw_only=True):
     """Everything one run produced, in a stable order: by mode, then by case as in the golden set.
 
     `results` are the first answers, which reports show; `repeats` are all later ones to the same questions, in the same

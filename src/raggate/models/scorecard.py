@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.metric_values import Values
 from raggate.text.jsonio import JsonObject
+from raggate.text.shapes import Stored
 
 Direction = Literal["higher", "lower"]
 """Which way is better. Every metric has one."""
@@ -40,8 +42,7 @@ UNANSWERABLE = "answerable=false"
 """The slice of the cases that no note answers."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricValue:
+class MetricValue(Stored, frozen=True, kw_only=True):
     """A mean over the cases it applies to. `value` is None when it applies to none; `unscored` counts the rest."""
 
     value: float | None
@@ -54,8 +55,7 @@ class MetricValue:
         return MetricValue(value=None, n=0, unscored=0, direction=self.direction)
 
 
-@dataclass(frozen=True, slots=True)
-class ListEntry:
+class ListEntry(Stored, frozen=True):
     """One place of a retrieved list without its text: short hashes of its note's path and its chunk's id, and scores.
 
     A hash is empty, and a score None, where the API does not tell it. `supports` are the gold supports it matches.
@@ -69,8 +69,7 @@ class ListEntry:
     supports: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CaseScore:
+class CaseScore(Stored, frozen=True):
     """One case in one mode: metric values (None = does not apply) and the ranks that flips are told by.
 
     `rank` is the position of the first chunk that matches a gold support, `rank_all` the depth at which every
@@ -95,8 +94,7 @@ class CaseScore:
     answers: tuple[CaseScore, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Operations:
+class Operations(Struct, frozen=True, kw_only=True):
     """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
 
     Answers that were `kept` of an earlier run are no calls: they count for what was answered, not for errors and times.
@@ -119,8 +117,7 @@ class Operations:
     kept: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Scorecard:
+class Scorecard(Struct, frozen=True, kw_only=True):
     """A scored run: per case, per slice of each mode, and the operations. `slices[mode][slice][metric]`.
 
     Of a long run `cases` lie on disk: each is made anew whenever it is looked at.

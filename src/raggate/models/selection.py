@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import shlex
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.text.numbers import counted
+from raggate.text.shapes import Stored
 
 MOST_NAMED = 20
 """Questions that a command line names one by one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Choice:
+class Choice(Struct, frozen=True, kw_only=True):
     """What a command line says of the questions to ask; empty: all of them. All that is said must hold.
 
     Attributes:
@@ -46,8 +47,7 @@ EVERYTHING = Choice()
 """All questions are asked."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Selection:
+class Selection(Stored, frozen=True, kw_only=True):
     """The questions that a partial run asks: `asked` by id, of so many questions, and the options that said so.
 
     `early` says that nobody chose them: all were to be asked, and the run stopped early, as it was red already.

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from secrets import token_hex
 from typing import Protocol
 
+from msgspec import Struct, field
+
 from raggate.text.jsonio import JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workspace:
+class Workspace(Struct, frozen=True, kw_only=True):
     """Where a backend works: directories, and the environment it may hand on from.
 
     `root` is the directory of the configuration, `out` the run directory, `runs` the one that all of them are in (by
@@ -40,8 +40,7 @@ class Workspace:
     run: str = field(default_factory=lambda: f"run_{token_hex(6)}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessExit:
+class ProcessExit(Struct, frozen=True, kw_only=True):
     """How a process or container ended.
 
     Attributes:
@@ -74,8 +73,7 @@ class Started(Protocol):
         """Give the last lines of its output, oldest first. Untrusted text."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class IndexState:
+class IndexState(Struct, frozen=True, kw_only=True):
     """How far an API is: healthy, still indexing; documents, chunks and documents without chunks so far.
 
     A count is None when the API does not tell it.
@@ -89,8 +87,7 @@ class IndexState:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class Call(Struct, frozen=True, kw_only=True):
     """One HTTP request: method, path below the base URL, query, JSON body and headers beside the usual ones."""
 
     method: str

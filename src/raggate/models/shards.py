@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
 
+from msgspec import field
+
 from raggate.models.golden import Case, Golden
+from raggate.text.shapes import Stored
 
 PlannedBy = Literal["hash", "latency"]
 """How questions are dealt to shards: by a hash of their ids, or the slowest first to the shard with least to do."""
@@ -14,8 +16,7 @@ PlannedBy = Literal["hash", "latency"]
 ApiKind = Literal["url", "image", "source"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlannedApi:
+class PlannedApi(Stored, frozen=True, kw_only=True):
     """What is asked, as far as it is known before it runs.
 
     `url`: whatever answers there. `image`: a container image by its name, and its id where the name holds that.
@@ -28,8 +29,7 @@ class PlannedApi:
     id: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Means:
+class Means(Stored, frozen=True, kw_only=True):
     """By what a run is measured. Shards of one plan have the same, and so has what merges and judges them.
 
     Attributes:
@@ -55,8 +55,7 @@ class Means:
     repeat: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Beside:
+class Beside(Stored, frozen=True, kw_only=True):
     """Who asks what is asked beside the questions.
 
     Attributes:
@@ -68,8 +67,7 @@ class Beside:
     again: bool = True
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plan:
+class Plan(Stored, frozen=True, kw_only=True):
     """Which shard asks which questions, by what.
 
     `shards` holds the ids of the questions of each shard, in order; a shard may have none. `nonce` is of this plan
@@ -89,8 +87,7 @@ class Plan:
         return [case for case in golden.cases if case.id in ids]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardCounts:
+class ShardCounts(Stored, frozen=True, kw_only=True):
     """What became of the questions of a shard, each in each mode and as often as it is asked.
 
     `asked` were answered and `failed` were not; `skipped` are for other modes. They add up to `planned`, unless the
@@ -113,8 +110,7 @@ class ShardCounts:
         return f"{self.planned} planned, {self.asked} asked, {self.failed} failed, {self.skipped} skipped"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Receipt:
+class Receipt(Stored, frozen=True, kw_only=True):
     """What one shard says it has done.
 
     Attributes:

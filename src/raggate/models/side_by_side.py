@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.models.public_verdict import Verdict
 from raggate.models.verdict import Review
@@ -12,8 +13,7 @@ from raggate.models.verdict import Review
 SideKind = Literal["working tree", "revision", "image", "url", "run"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """One of the two: what it is, as it was named, its commit where that is known, its run, and where that is.
 
     `kept` counts the answers that its run has of an earlier one.
@@ -35,8 +35,7 @@ class Side:
         return f"{self.kind} {self.name}{commit}"
 
 
-@dataclass(frozen=True, kw_only=True)
-class SideRow:
+class SideRow(Struct, frozen=True, kw_only=True):
     """One of two builds, as programs get it.
 
     Attributes:
@@ -54,8 +53,7 @@ class SideRow:
     kept: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class MatrixCell:
+class MatrixCell(Struct, frozen=True, kw_only=True):
     """A gated metric of one mode in both builds, as programs get it. Values are rounded to four decimals.
 
     Attributes:
@@ -77,8 +75,7 @@ class MatrixCell:
     status: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class DiffDocument:
+class DiffDocument(Struct, frozen=True, kw_only=True):
     """Two builds, one held against the other, as programs get it.
 
     Attributes:
@@ -96,8 +93,7 @@ class DiffDocument:
     verdict: Verdict
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SideBySide:
+class SideBySide(Struct, frozen=True, kw_only=True):
     """Base and head, and the review of the head with the base in place of a baseline."""
 
     base: Side

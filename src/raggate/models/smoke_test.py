@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from raggate.errors import ExitCode
 from raggate.models.golden import Case
 from raggate.models.run import Result
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilledField:
+class FilledField(Struct, frozen=True, kw_only=True):
     """One part of what raggate reads, and how an answer filled it.
 
     Attributes:
@@ -30,8 +29,7 @@ class FilledField:
     cost: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SmokeTest:
+class SmokeTest(Struct, frozen=True, kw_only=True):
     """What came of one question.
 
     Attributes:

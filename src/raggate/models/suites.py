@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import ExitCode
 from raggate.models.publication import RunFailure
@@ -41,8 +42,7 @@ def worst(codes: Iterable[int]) -> int:
     return min(codes, key=severity)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SuiteOutcome:
+class SuiteOutcome(Struct, frozen=True, kw_only=True):
     """How one suite of a step ended.
 
     Attributes:

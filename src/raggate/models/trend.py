@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
 
+from raggate.text.shapes import Stored
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrendPoint:
+
+class TrendPoint(Stored, frozen=True, kw_only=True):
     """What was measured at one time.
 
     Attributes:

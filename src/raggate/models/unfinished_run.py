@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import field
 
 from raggate.models.shards import Means
+from raggate.text.shapes import Stored
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Boot:
+class Boot(Stored, frozen=True, kw_only=True):
     """One start of the API.
 
     Attributes:
@@ -23,8 +24,7 @@ class Boot:
     index: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(Stored, frozen=True, kw_only=True):
     """By what a run, or a shard, is asked. Who goes on has to have the same.
 
     Attributes:

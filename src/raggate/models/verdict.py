@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import KW_ONLY, dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 from raggate.errors import ExitCode
 from raggate.models.cause import Diagnosis
@@ -17,6 +18,7 @@ from raggate.models.scorecard import Scorecard
 from raggate.models.trend import TrendPoint
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import counted
+from raggate.text.shapes import Stored
 
 Status = Literal["worse", "below floor", "better", "same", "within", "vanished", "no baseline", "not gated", "advisory"]
 
@@ -26,8 +28,7 @@ BaselineState = Literal["same", "added", "removed", "replaced"]
 """What a change does to the baseline file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GatedMetric:
+class GatedMetric(Struct, frozen=True, kw_only=True):
     """A delta and its policy: tolerance `allowed`, limit `floor`, None where unset. A waiver excuses a `waived` row.
 
     A row is worse `by_others` where the cases that could not be compared make it so, and not those that could. One that
@@ -46,8 +47,7 @@ class GatedMetric:
     own_p: float | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompositeTest:
+class CompositeTest(Struct, frozen=True, kw_only=True):
     """Whether the questions of a mode got worse: one paired test of their composite scores, from 0 to 1.
 
     Attributes:
@@ -100,8 +100,7 @@ class CompositeTest:
         return f"{self.lost} of {counted(self.cases, 'question')} worse{parts}, {self.gained} better"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompositeEvidence:
+class CompositeEvidence(Struct, frozen=True, kw_only=True):
     """What a loss takes to be red (`gate.policy`), and what the composite of each mode shows.
 
     There is no test where single questions cannot be compared: then tolerances alone decide.
@@ -111,8 +110,7 @@ class CompositeEvidence:
     tests: tuple[CompositeTest, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Reason:
+class Reason(Struct, frozen=True):
     """One clause of a verdict: a stable code for programs and a sentence for people.
 
     What it is about is told by the other fields, None where it is about no such thing: nobody has to read the sentence.
@@ -121,7 +119,6 @@ class Reason:
 
     code: str
     message: str
-    _: KW_ONLY
     case_id: str | None = None
     mode: str | None = None
     metric: str | None = None
@@ -134,8 +131,7 @@ class Reason:
         return cls(code, message, mode=delta.mode, metric=delta.metric, slice=delta.slice)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class Verdict(Struct, frozen=True, kw_only=True):
     """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
 
     `sentences` say it to a reader in a hurry, the most important one first.
@@ -174,16 +170,14 @@ class Verdict:
         return " ".join(self.sentences)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceLine:
+class SourceLine(Stored, frozen=True, kw_only=True):
     """A line of a file: path relative to the directory of the configuration, with `/`, and the line from 1."""
 
     path: str
     line: int
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Preview:
+class Preview(Stored, frozen=True, kw_only=True):
     """What the change's own configuration, golden set, vault and baseline would mean if merged. It decides nothing.
 
     Attributes:
@@ -227,8 +221,7 @@ class Preview:
         return self == Preview()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReportContext:
+class ReportContext(Stored, frozen=True, kw_only=True):
     """What reports tell beside the scores, and the run does not say itself. The run directory keeps it.
 
     Attributes:
@@ -257,8 +250,7 @@ class ReportContext:
     trend: tuple[TrendPoint, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Review:
+class Review(Struct, frozen=True, kw_only=True):
     """Everything a report tells: the run, what it was compared with, the decision, and what stands beside the scores.
 
     `fallen` are the questions that got worse in a gated metric, or must pass and do not, and did not break; those of

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverStatus:
+
+class WaiverStatus(Struct, frozen=True, kw_only=True):
     """A waiver of a metric or a case, as it stands on the day of a run. `expires` is its last day, YYYY-MM-DD."""
 
     metric: str | None

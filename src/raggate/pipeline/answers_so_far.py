@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.models.provenance import KeptFrom, exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
@@ -21,8 +23,7 @@ _CATCH_UP = 0.1
 """Seconds, once in a run, in which what was logged before the answer arrives behind it."""
 
 
-@dataclass(slots=True)
-class AnswersSoFar:
+class AnswersSoFar(Struct):
     """The answers of a run so far, and what was learnt of the API on the way.
 
     `results` are in the order they came in, `images` what names the image that the API ran from, `image_ids` the ids

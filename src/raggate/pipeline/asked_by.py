@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
+from msgspec import Struct
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
@@ -20,12 +20,12 @@ from raggate.models.unfinished_run import Asking
 from raggate.pipeline.request import Request
 from raggate.pipeline.shards import planning
 from raggate.text import versions
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
+from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/asking/1"
 ANEW = "Start again without --resume."
@@ -106,8 +106,7 @@ def written(kept: Asking) -> bytes:
     return dumps({"schema": SCHEMA, **as_dict(kept)}, pretty=True)
 
 
-@dataclass(frozen=True, slots=True)
-class QuestionNumbers:
+class QuestionNumbers(Struct, frozen=True):
     """Gives each question, for each time that it is asked, a number from 0."""
 
     cases: KeyedSequence[Case]

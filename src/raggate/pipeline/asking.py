@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell
@@ -30,8 +32,7 @@ from raggate.service.elsewhere import Elsewhere
 from raggate.text import redact
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """What one process asks of a run.
 
     Attributes:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.config.schema import Config
@@ -35,8 +37,7 @@ SHOWN = 10
 """Passages of an answer that are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workbench:
+class Workbench(Struct, frozen=True, kw_only=True):
     """A golden set that is written: its configuration, its file and content, its cases, and the notes.
 
     `visible` are the notes that questions may be about: those that are not private.

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.service_settings import Api
 from raggate.errors import CannotTell, ExitCode, RaggateError
@@ -77,8 +79,7 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
     return _of_the_change(asking, asked, times) if times else asked
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asking:
+class Asking(Struct, frozen=True, kw_only=True):
     """What is asked again, and beside what run."""
 
     request: Request

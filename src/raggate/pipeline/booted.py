@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
 import httpx
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api, Readiness
@@ -28,8 +29,7 @@ from raggate.text import redact
 from raggate.text.quote import without_userinfo
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Build:
+class Build(Struct, frozen=True, kw_only=True):
     """One build of the API: its settings, the directory that its source lies in, and what it is called.
 
     `source` says whose source that is; see `Workspace`. `checkout` is what is known of the commit it is of. `title`
@@ -44,8 +44,7 @@ class Build:
     title: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Booted:
+class Booted(Struct, frozen=True, kw_only=True):
     """A build that is up: who asks it, and what takes secrets out of its answers and words.
 
     `wait` waits until it can be asked again, once it was made to index anew; it raises as `boot.wait_again`.
@@ -62,8 +61,7 @@ class Booted:
         return redacted(self.api.log_tail(), self.secrets)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class Place(Struct, frozen=True, kw_only=True):
     """Where a build leaves its files: `out`, below the directory `runs`; `identified` and `ran` as in `Workspace`.
 
     `counted` takes each look at the index until the build is up.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from raggate.gate import calibration
 from raggate.gate.suite_outlook import suite_outlook

@@ -6,9 +6,10 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.config.imported import RunConfig

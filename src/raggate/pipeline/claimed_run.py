@@ -7,7 +7,8 @@ and no text of the run becomes a sentence of raggate's: its words stand in the l
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config

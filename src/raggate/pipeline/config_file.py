@@ -11,11 +11,11 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.provenance import Provenance, exact_image
 from raggate.models.run import Run
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import JsonObject
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut
 from raggate.text.shapes import Shape
+from raggate.text.struct_fields import as_dict
 
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
@@ -44,7 +44,7 @@ def provenance(stored: JsonObject) -> Provenance:
     Raises:
         ValidationError: for what is none.
     """
-    kept = {key: value for key, value in stored.items() if key in Provenance.__dataclass_fields__}
+    kept = {key: value for key, value in stored.items() if key in Provenance.__struct_fields__}
     return _PROVENANCE.validate_python({**kept, "api_image": exact_image(str(stored.get("api_image")))})
 
 

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.comparison import STORED_KEYS, from_stored, to_stored
 from raggate.models.verdict import ReportContext
 from raggate.pipeline.run_directory import HINT
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file
 from raggate.text.jsonio import JsonObject, dumps, parse_object, write_atomic
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
+from raggate.text.struct_fields import as_dict
 
 FILE = "aside.json"
 """What the file is called."""

@@ -8,11 +8,12 @@ from __future__ import annotations
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
 import httpx
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 
 from raggate.config.mapped_fields import Stream
@@ -97,8 +98,7 @@ def _calls(base: str, seconds: float, transport: httpx.BaseTransport | None) -> 
         yield client
 
 
-@dataclass
-class _Discovery:
+class _Discovery(Struct):
     """One API as far as it is known."""
 
     _wanted: Wanted

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.config.imported import ImportedConfig
 from raggate.config.judge_overrides import JudgeOverrides
@@ -34,8 +35,7 @@ SEED = 0
 """What answers are drawn by: the same ones in every measurement, so that a cassette serves the next one."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Answering:
+class _Answering(Struct, frozen=True):
     """Who answered: gives the model of an answer, empty where that is not known, and says who names it."""
 
     model: Callable[[LabelledResult], str]

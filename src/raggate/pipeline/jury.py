@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.judge_places import in_git
 from raggate.config.judge_settings import Judges
@@ -40,8 +42,7 @@ STEPS = 10
 """Messages about how far judging has come."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Jury:
+class Jury(Struct, frozen=True, kw_only=True):
     """The judges of a run, ready to be asked.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.errors import ExitCode, FileProblems, RaggateError, UsageError
 from raggate.gate.suite_checks import check_abstentions, check_baseline, check_headings, check_slices, check_waivers

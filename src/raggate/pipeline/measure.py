@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import time
 from contextlib import ExitStack
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.gate import wording
 from raggate.inputs import golden_part, vault

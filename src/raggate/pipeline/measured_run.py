@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate import __version__
 from raggate.config.schema import Config
@@ -35,8 +37,7 @@ from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import rounded
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finish:
+class Finish(Struct, frozen=True, kw_only=True):
     """The answers of a run -> the run, labelled and judged, in its directory; the same wherever they were asked for.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.errors import ExitCode, RaggateError
 from raggate.gate import merge_effects, preview

@@ -10,10 +10,10 @@ from pydantic import ValidationError
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
 from raggate.pipeline.result_rows import check_result, labels_fit, parse_row, shortened
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dump_line
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
+from raggate.text.struct_fields import as_dict
 
 FILE = "probes.jsonl"
 """What the file is called."""

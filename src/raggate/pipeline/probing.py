@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.inputs import probe_plan
@@ -19,8 +20,7 @@ from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.mapped_request import filled_text
 
 
-@dataclass(frozen=True, slots=True)
-class Prober:
+class Prober(Struct, frozen=True):
     """The probes of a run, and who asks them.
 
     Attributes:

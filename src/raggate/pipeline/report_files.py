@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.config.schema import Config
 from raggate.errors import UsageError
@@ -20,8 +21,7 @@ from raggate.text.nearest import suggestion
 from raggate.text.quote import quoted
 
 
-@dataclass(frozen=True, slots=True)
-class Files:
+class Files(Struct, frozen=True):
     """The files that somebody names: file -> the name of its format, and what messages call where they stand."""
 
     formats: Mapping[Path, str]

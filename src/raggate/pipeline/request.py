@@ -6,8 +6,9 @@ import os
 import shlex
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.overrides import Overrides
@@ -27,8 +28,7 @@ def unheard(_: object) -> None:
     """Do nothing about a new run directory, or an answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What a front end asks for, beside the configuration.
 
     Attributes:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import RaggateError
 from raggate.models.publication import RunFailure
@@ -12,16 +13,14 @@ from raggate.models.verdict import Review
 from raggate.models.waiver import WaiverStatus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CheckResult:
+class CheckResult(Struct, frozen=True, kw_only=True):
     """A verdict, and the run directory that holds it and what it rests on."""
 
     review: Review
     directory: Path
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """A measured run, and its run directory. It may have broken off; `run.stopped` says why."""
 
     run: Run

@@ -8,11 +8,11 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 from hashlib import sha256
 from itertools import chain
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.errors import UsageError

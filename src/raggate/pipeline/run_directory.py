@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, NotRequired, TypeVar
 
+from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
 from typing_extensions import TypedDict
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Set as AbstractSet
-from dataclasses import replace
 from heapq import nsmallest
+
+from msgspec.structs import replace
 
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id

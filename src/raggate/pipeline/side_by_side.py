@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.overrides import Overrides
 from raggate.config.schema import Config
@@ -49,8 +51,7 @@ Meant = tuple[SideKind, str]
 """What a side is, and its name without a prefix that says so; of a stored run, its directory."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """A side that was asked, or had been: its run and scores."""
 
     side: Side

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from raggate.config.schema import Config
 from raggate.errors import UsageError
@@ -31,8 +32,7 @@ class EnoughHeardError(Exception):
     """Nothing more is to be asked: the run is red already."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Stopping:
+class Stopping(Struct, frozen=True, kw_only=True):
     """Hears each answer as it comes in.
 
     Attributes:

@@ -6,8 +6,9 @@ The directory is only read: what the run comes to stands in a new one, with the 
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import waivers

@@ -7,11 +7,12 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.pipeline import results_file
@@ -40,8 +41,7 @@ _DECIDED = (ExitCode.PASS, ExitCode.REGRESSION, ExitCode.PARTIAL)
 """How runs end that say of each question they were to ask whether it is broken; others may not have asked it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True, kw_only=True):
     """A run directory, and what its files say of it; nothing in them is trusted.
 
     Attributes:
@@ -74,8 +74,7 @@ class StoredRun:
         return self.directory.name
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Broken:
+class Broken(Struct, frozen=True, kw_only=True):
     """The questions that were broken when they were last asked, and the runs that say so, the newest first."""
 
     cases: frozenset[str]

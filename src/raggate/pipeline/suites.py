@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.inputs.suite_list import SuiteFile

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from msgspec import Struct, field
 
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import CommandBackend
@@ -121,8 +121,7 @@ def _session(client: httpx.Client, path: str, wanted: Wanted) -> Session:
     return Session(Exchange(WaitingTransport(client), url, wanted.headers.values, Ask()))
 
 
-@dataclass
-class _Tools:
+class _Tools(Struct):
     """The tools of one server, and what became of those that were called."""
 
     _wanted: Wanted

@@ -11,11 +11,13 @@ import os
 from array import array
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from types import TracebackType
 from typing import Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.trusted import Inputs
@@ -36,8 +38,7 @@ ANSWERS = "asked.jsonl"
 """The answers of a run; those of a shard lie in the file that a merge reads."""
 
 
-@dataclass(slots=True, kw_only=True)
-class UnfinishedRun:
+class UnfinishedRun(Struct, kw_only=True):
     """The answers on disk; a context, in which nobody else can add any.
 
     Attributes:

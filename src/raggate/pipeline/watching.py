@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NoReturn
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.config.schema import Config
@@ -30,8 +32,7 @@ Stamps = Mapping[str, tuple[int, int]]
 """By path: when a file was written last, and its size."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Watched:
+class Watched(Struct, frozen=True, kw_only=True):
     """What a check rests on: single files, whole folders, and the folder of run directories, which is no part of it."""
 
     files: tuple[Path, ...]

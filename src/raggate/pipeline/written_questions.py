@@ -8,7 +8,8 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from raggate.config.judge_settings import Judges
 from raggate.errors import UsageError
@@ -41,8 +42,7 @@ MANY = 10
 """Questions that are no good, and none that is, from which on it may be for the model."""
 
 
-@dataclass(slots=True)
-class _Yield:
+class _Yield(Struct):
     """What came of the replies so far: all that holds for its passage, and of that what nobody asked before."""
 
     written: list[Proposal] = field(default_factory=list)
@@ -101,8 +101,7 @@ def _grader(settings: Judges, ways: Bench) -> Grader:
     return Grader(ask=ways.first, model=model, parameters=Parameters(max_tokens=settings.max_tokens), frame="question")
 
 
-@dataclass(frozen=True, slots=True)
-class _Writing:
+class _Writing(Struct, frozen=True):
     """A model at work: what is asked of it, and what its questions are held against."""
 
     bench: Workbench

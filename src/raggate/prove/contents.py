@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.models.run import Chunk, Response
 from raggate.prove.rankings import ranked

@@ -7,8 +7,10 @@ HTTP itself is in `wire.py`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.models.golden import Vault
 from raggate.models.run import Response, Result
@@ -20,8 +22,7 @@ from raggate.text.numbers import percent
 Change = Callable[[Response], Response]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerFault:
+class AnswerFault(Struct, frozen=True, kw_only=True):
     """A fault of answers.
 
     Attributes:

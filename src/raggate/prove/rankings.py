@@ -7,7 +7,8 @@ it. So it is the ranking that the gate has to see, not a trace of how the fault 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence, Set as AbstractSet
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.models.run import Chunk, Response
 from raggate.prove.lots import shuffled

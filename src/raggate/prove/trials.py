@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.gate import promote
@@ -27,8 +28,7 @@ CLEAN = "the run without a fault"
 """What messages call the baseline of a proof."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bench:
+class Bench(Struct, frozen=True, kw_only=True):
     """What all trials are judged by: the run without a fault, as the baseline it would be if it were promoted.
 
     Attributes:

@@ -11,12 +11,12 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
 import httpx
+from msgspec import Struct, field
 
 from raggate.models.service import ProcessExit, Started
 from raggate.prove.lots import struck
@@ -31,8 +31,7 @@ _OF_ONE_CONNECTION = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WireFault:
+class WireFault(Struct, frozen=True, kw_only=True):
     """A fault of HTTP.
 
     Attributes:
@@ -50,15 +49,13 @@ class WireFault:
     seconds: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class _Answer:
+class _Answer(Struct, frozen=True):
     status: int
     headers: list[tuple[str, str]]
     body: bytes
 
 
-@dataclass
-class Proxy:
+class Proxy(Struct):
     """The proxy: a started API, as those who ask see it. Nothing is spoilt until `fault` is set.
 
     `seen` are the requests that came through, by what they ask.

@@ -8,9 +8,10 @@ wide, how long and with which links. What they are all made of is in `parts`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
+
+from msgspec import Struct
 
 if TYPE_CHECKING:
     from raggate.models.gate_proof import GateProof
@@ -22,8 +23,7 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MeasuredRun:
+class MeasuredRun(Struct, frozen=True, kw_only=True):
     """A run that was asked and scored; nothing is decided yet.
 
     Attributes:

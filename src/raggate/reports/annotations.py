@@ -1,8 +1,10 @@
 """A review -> annotations: what to show at a line of a file in the pull request, and what beside the run. Pure."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
@@ -19,8 +21,7 @@ PATH_CHARACTERS = 1024
 Level = Literal["notice", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Annotation:
+class Annotation(Struct, frozen=True, kw_only=True):
     """One message, with a place in the repository or without one.
 
     Attributes:

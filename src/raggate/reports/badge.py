@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from html import escape
+
+from msgspec import Struct
 
 from raggate.config.gate_settings import DEFAULT_COMPOSITE
 from raggate.models.history import History
@@ -20,8 +21,7 @@ _CHARACTER = 6.6
 _PADDING = 10.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Badge:
+class Badge(Struct, frozen=True, kw_only=True):
     """What a badge says: what is measured, its value, and the colour of how that moved since the version before."""
 
     label: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from math import ceil
+
+from msgspec import Struct
 
 from raggate.models.calibration import Calibration
 from raggate.models.scorecard import EPSILON, OVERALL
@@ -16,8 +17,7 @@ from raggate.text.numbers import counted, fixed, percent, setting, written
 _HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions that differ")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
+class _Row(Struct, frozen=True, kw_only=True):
     name: str
     mean: float | None
     band: Band

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from raggate.models.scorecard import OVERALL
 from raggate.models.side_by_side import DiffDocument, MatrixCell, Side, SideBySide, SideRow
@@ -15,6 +14,7 @@ from raggate.scoring import figures
 from raggate.text.escape import log_line, markdown as safe, plain
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted, rounded_or_none
+from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/diff/1"
 
@@ -55,7 +55,7 @@ def _kept(both: SideBySide) -> list[str]:
 
 def render_json(both: SideBySide) -> str:
     """Serialise both sides, the matrix and the verdict on the head."""
-    stored = asdict(document(both))
+    stored = as_dict(document(both))
     stored["verdict"]["run_directory"] = both.head.directory.name
     return dumps(stored, pretty=True).decode()
 

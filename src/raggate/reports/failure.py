@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict
 
 from raggate.errors import ExitCode
 from raggate.models.comparison import GoldenChanges
@@ -14,6 +13,7 @@ from raggate.reports.parts.markup import live_link
 from raggate.reports.verdict_file import SCHEMA
 from raggate.text.escape import markdown as safe, plain
 from raggate.text.jsonio import dumps
+from raggate.text.struct_fields import as_dict
 
 SHOWN_LINES = 30
 """Lines of a message of several problems."""
@@ -101,9 +101,9 @@ def render_json(failure: RunFailure) -> str:
         "headline": message,
         "reasons": [{"code": failure.label.replace(" ", "-"), "message": message}],
         "compared": 0,
-        "golden_changes": asdict(GoldenChanges()),
+        "golden_changes": as_dict(GoldenChanges()),
         "policy": "",
-        "waivers": [asdict(waiver) for waiver in failure.waivers],
+        "waivers": [as_dict(waiver) for waiver in failure.waivers],
         "first_run": False,
         **dict.fromkeys(_NO_VALUE, None),
         **dict.fromkeys(_NO_ITEMS, ()),

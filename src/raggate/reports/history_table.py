@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain, pairwise
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.models.history import History, Revision
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, improvement
@@ -23,8 +24,7 @@ _GAP = "  "
 _WIDEST_HEAD = 12
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Column:
+class Column(Struct, frozen=True, kw_only=True):
     """A metric over all cases of one mode. `several` says that the history has other modes too."""
 
     mode: str
@@ -186,8 +186,7 @@ def plot_of(history: History, shown: Sequence[Column], title: str) -> Plot:
     )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Cells:
+class _Cells(Struct, frozen=True, kw_only=True):
     head: tuple[str, ...]
     rows: tuple[str, ...]
     left: bool

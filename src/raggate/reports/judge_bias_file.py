@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, fields
+from msgspec.structs import asdict
 
 from raggate.models.judging_bias import (
     LEAST_QUESTIONS,
@@ -46,7 +46,7 @@ def render(bias: JudgeBias) -> str:
 
 
 def _row(row: Shift | LengthCorrelation | SelfPreference | Estimate) -> dict[str, object]:
-    return {part.name: _value(getattr(row, part.name)) for part in fields(row)}
+    return {name: _value(value) for name, value in asdict(row).items()}
 
 
 def _value(value: object) -> object:

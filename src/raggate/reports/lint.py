@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import asdict
 from itertools import groupby
 
 from raggate.models.lint import CHECKS, LintFinding, LintReport, Severity, in_order
@@ -13,6 +12,7 @@ from raggate.reports import outlook
 from raggate.text.escape import log_line
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import counted
+from raggate.text.struct_fields import as_dict
 
 SHOWN = 10
 """Findings of one check that a terminal shows."""
@@ -53,7 +53,7 @@ def about(finding: LintFinding) -> str:
 
 def render_json(report: LintReport) -> str:
     """Render everything for programs, printable and with sorted keys."""
-    return dumps({"schema": "raggate/lint/1", **asdict(document(report))}, pretty=True).decode()
+    return dumps({"schema": "raggate/lint/1", **as_dict(document(report))}, pretty=True).decode()
 
 
 def document(report: LintReport) -> LintDocument:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import zip_longest
+
+from msgspec.structs import replace
 
 from raggate.models.golden import Support
 from raggate.models.metric_names import ABSTENTION_ACCURACY

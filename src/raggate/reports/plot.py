@@ -6,9 +6,11 @@ Values are set against the moments they were measured at; the axis is marked at 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from html import escape
 from math import ceil, floor, isfinite, log10
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.models.scorecard import Direction
 from raggate.text.escape import plain
@@ -34,8 +36,7 @@ _HUES = len(_LIGHT)
 _FONT = "ui-sans-serif,system-ui,-apple-system,'Segoe UI',Helvetica,Arial,sans-serif"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Moment:
+class Moment(Struct, frozen=True, kw_only=True):
     """A point of the time axis: seconds since 1970, the same as ISO 8601 in UTC, and what stands there (foreign text).
 
     `broken` says that nothing could be read there, `changed` that other questions were asked from there on.
@@ -48,8 +49,7 @@ class Moment:
     changed: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Series:
+class Series(Struct, frozen=True, kw_only=True):
     """A line: its name (foreign text), which way is better, and its value at each moment, None where it has none."""
 
     name: str
@@ -57,8 +57,7 @@ class Series:
     values: tuple[float | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Plot:
+class Plot(Struct, frozen=True, kw_only=True):
     """What is drawn: a title (foreign text), the moments from old to new, and the series."""
 
     title: str
@@ -66,8 +65,7 @@ class Plot:
     series: tuple[Series, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Drawn:
+class _Drawn(Struct, frozen=True, kw_only=True):
     number: int
     series: Series
     points: tuple[tuple[float, float, float, int], ...]  # x, y, value, moment

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import partial
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Flip
@@ -35,8 +37,7 @@ _KINDS = {
 _OTHER_KIND = "less evidence"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromotionContext:
+class PromotionContext(Struct, frozen=True, kw_only=True):
     """What is told of a promotion beside the values.
 
     Attributes:

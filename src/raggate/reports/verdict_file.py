@@ -13,10 +13,10 @@ from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.reports.parts import formatting, judging
 from raggate.scoring.repeats import Repeated
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.escape import plain
 from raggate.text.jsonio import pieces
 from raggate.text.numbers import rounded, rounded_or_none
+from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/verdict/1"
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.config.waiver_settings import Waiver
 from raggate.models.publication import Links
@@ -17,8 +18,7 @@ _SHOWN = 20
 """Questions that are listed with their words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A question that is waived: its id, its words, and whether it must pass."""
 
     id: str
@@ -26,8 +26,7 @@ class Question:
     must_pass: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WaiverProposal:
+class WaiverProposal(Struct, frozen=True, kw_only=True):
     """Waivers that somebody asked for in a comment, alike but for the question.
 
     Attributes:

@@ -7,8 +7,9 @@ and that is gone, leaves something unchecked that was checked before.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.models.run import Chunk, LabelledResult, Response
 from raggate.models.scorecard import EPSILON
@@ -37,8 +38,7 @@ _OF_ANSWERS: dict[str, Callable[[Response], object]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Lost:
+class Lost(Struct, frozen=True, kw_only=True):
     """A field that all but a few answers behind the baseline told, and too many do not now.
 
     Attributes:

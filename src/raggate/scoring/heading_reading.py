@@ -6,7 +6,7 @@ gets by the new rule alone must not be held against a baseline of theirs.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.run import LabelledResult

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import comb, isfinite
 from typing import Any, Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.scorecard import CaseScore, Scorecard
@@ -17,8 +19,7 @@ KEY = "noise"
 _CONFIDENCE = 0.95
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Band:
+class Band(Struct, frozen=True, kw_only=True):
     """Where the means of one metric in one mode lay.
 
     `low` and `high` are the lowest and the highest mean of a run; of the `cases` that the metric applies to, `differ`
@@ -43,8 +44,7 @@ Bands = Mapping[str, Mapping[str, Band]]
 """Bands by mode and metric."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Noise:
+class Noise(Struct, frozen=True, kw_only=True):
     """The bands of `runs` equal runs; `measured` is when they began, ISO 8601."""
 
     runs: int

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from heapq import nsmallest
 from math import isfinite
 from typing import Any, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import Chunk, LabelledResult, Result, Run
@@ -16,8 +18,8 @@ from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import chunks_of, first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
 from raggate.scoring.overlap import rank_biased_overlap
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.lots import lot
+from raggate.text.struct_fields import as_dict
 
 KEY = "repeated"
 """What it is called in the fingerprint of a run, and so in its baseline."""
@@ -32,8 +34,7 @@ _KEPT_NAMES = 100
 _HIT_NAME = re.compile(f"{at_depth(HIT, 0)[:-1]}[0-9]{{1,4}}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repeated:
+class Repeated(Struct, frozen=True, kw_only=True):
     """How the questions came out that were asked several times.
 
     Attributes:

@@ -8,9 +8,12 @@ import zlib
 from array import array
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in
@@ -42,8 +45,7 @@ OnResult = Callable[[Result, int, int], None]
 """Called with each result as it comes in, the number of results so far, and the number of questions."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskResult:
+class AskResult(Struct, frozen=True, kw_only=True):
     """What came of asking: one result per question, by mode and then by case, whatever order they came in.
 
     Where results were not to be collected, those of the questions that were left over alone. `stopped` says in a

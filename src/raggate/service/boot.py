@@ -9,6 +9,7 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import httpx
+from msgspec import Struct
 
 from raggate.config.service_settings import Api, Readiness
 from raggate.errors import CannotTell
@@ -120,8 +121,7 @@ def _transport_to(started: Started, max_body_bytes: int) -> httpx.BaseTransport:
     return PipeTransport(pipes)
 
 
-@dataclass(frozen=True, slots=True)
-class _Look:
+class _Look(Struct, frozen=True):
     """What one look at the API gave: a state or an error."""
 
     exchange: Exchange

@@ -8,11 +8,11 @@ from __future__ import annotations
 import asyncio
 import select
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import cast
 
 import h11
 import httpx
+from msgspec import Struct
 
 from raggate.config.ask_settings import Ask
 
@@ -29,8 +29,7 @@ _BYTES_AT_ONCE = 8 << 10  # in chunks of a byte each, more would hold up the tim
 _IDLE_SECONDS = 5.0  # servers close what is unused for longer, and a question must not meet that
 
 
-@dataclass(frozen=True, slots=True)
-class Request:
+class Request(Struct, frozen=True):
     """What is sent: `target` is path and query, percent-encoded; `headers` count the bytes of the content, if any."""
 
     method: str
@@ -39,8 +38,7 @@ class Request:
     content: bytes
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What came back, which is not trusted.
 
     Attributes:

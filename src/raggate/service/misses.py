@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import httpx
+from msgspec import Struct
 
 from raggate.models.run import Failure, FailureKind
 from raggate.text.quote import cut
@@ -13,8 +12,7 @@ from raggate.text.quote import cut
 _HUNG_UP = ("Server disconnected", "peer closed connection", "peer unexpectedly closed connection")
 
 
-@dataclass(frozen=True, slots=True)
-class Miss:
+class Miss(Struct, frozen=True):
     """An attempt without a response, and whether another attempt may be made."""
 
     failure: Failure

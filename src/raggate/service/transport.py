@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 import httpx
+from msgspec import Struct
 
 from raggate.text.quote import cut
 
@@ -16,8 +16,7 @@ _EXCERPT_BYTES = 2000
 _TEMPORARY = frozenset((408, 425, 429))
 
 
-@dataclass(slots=True)
-class Exchange:
+class Exchange(Struct):
     """One request and how far its answer came. `request` is method and path, harmless text, empty before it is sent."""
 
     request: str = ""

@@ -15,10 +15,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import islice
 from typing import Any, Final
+
+from msgspec import Struct
 
 from raggate.text.quote import cut
 
@@ -40,8 +41,7 @@ class Absent:
 ABSENT: Final = Absent()
 
 
-@dataclass(frozen=True, slots=True)
-class Every:
+class Every(Struct, frozen=True):
     """The step `[*]`: all items of a list; `[2:5]` and the like: those from `start` up to, not including, `stop`."""
 
     start: int = 0
@@ -58,8 +58,7 @@ Step = str | int | Every
 EVERY: Final = Every()
 
 
-@dataclass(frozen=True, slots=True)
-class FieldPath:
+class FieldPath(Struct, frozen=True):
     """A checked path: as it was written, and its steps; none for `$`."""
 
     written: str

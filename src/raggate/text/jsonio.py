@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import asdict
+
 from raggate.errors import UsageError
 from raggate.text import disk
 
@@ -30,7 +32,7 @@ def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> byt
     options = 0 if in_order else orjson.OPT_SORT_KEYS
     if pretty:
         options |= orjson.OPT_INDENT_2 | orjson.OPT_APPEND_NEWLINE
-    data = orjson.dumps(value, option=options)
+    data = orjson.dumps(value, asdict, options)
     return printable(data.decode()).encode() if pretty else data
 
 

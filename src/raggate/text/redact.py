@@ -7,9 +7,11 @@ import json
 import math
 import re
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import fields, is_dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import quote, quote_plus
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.text import invisible
 
@@ -110,8 +112,8 @@ class Scrubber:
             return tuple(map(self._clean, value))
         if isinstance(value, dict):
             return {self._clean(key): self._clean(item) for key, item in value.items()}
-        if is_dataclass(value) and not isinstance(value, type):
-            return replace(value, **{part.name: self._clean(getattr(value, part.name)) for part in fields(value)})
+        if isinstance(value, Struct):
+            return replace(value, **{name: self._clean(getattr(value, name)) for name in value.__struct_fields__})
         return value
 
 

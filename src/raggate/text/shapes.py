@@ -2,16 +2,60 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping, Set as AbstractSet
+from contextvars import ContextVar
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_type_hints
+
+from msgspec import Struct
+from msgspec.structs import fields
 
 if TYPE_CHECKING:
-    from pydantic_core import SchemaValidator
+    from pydantic import GetCoreSchemaHandler
+    from pydantic_core import CoreSchema, SchemaValidator
 
 T = TypeVar("T")
 
 _READ_AS_THEY_STAND = ("bool", "int", "float")
 """What pydantic would make of other values too: false of the text "no", a number of one that is written as text."""
+
+
+_DESCRIBED: ContextVar[AbstractSet[str]] = ContextVar("nouns whose fields are being described", default=frozenset())
+
+
+class Stored(Struct, frozen=True):
+    """A noun that can be part of a shape: what fits its fields, in a mapping of their names, becomes one.
+
+    Further keys are those of other versions, and left out.
+    """
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
+        """Tell pydantic, which does not know structs, what its fields must be."""
+        from pydantic_core import core_schema
+
+        ref = f"{cls.__module__}.{cls.__qualname__}"
+        around = _DESCRIBED.get()
+        if ref in around:
+            # it holds nouns of its own kind
+            return core_schema.definition_reference_schema(ref)
+        inner = _DESCRIBED.set({*around, ref})
+        try:
+            hints = get_type_hints(cls, include_extras=True)
+            parts = {
+                field.name: core_schema.typed_dict_field(
+                    handler.generate_schema(hints[field.name]), required=field.required
+                )
+                for field in fields(cls)
+            }
+        finally:
+            _DESCRIBED.reset(inner)
+        schema = core_schema.no_info_wrap_validator_function(cls._read, core_schema.typed_dict_schema(parts), ref=ref)
+        return core_schema.definitions_schema(core_schema.definition_reference_schema(ref), [schema])
+
+    @classmethod
+    def _read(cls, value: object, parts: Callable[[object], Mapping[str, Any]]) -> Self:
+        return value if isinstance(value, cls) else cls(**parts(value))
 
 
 class Shape(Generic[T]):

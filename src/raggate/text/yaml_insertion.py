@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import yaml
+from msgspec import Struct
 
 from raggate.errors import UsageError
 
@@ -22,8 +22,7 @@ Insertion = tuple[int, str]
 """A place in the text, in characters from its beginning, and what is put there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Text:
+class _Text(Struct, frozen=True, kw_only=True):
     """A text that YAML was read from, and how its lines end."""
 
     text: str

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
 import yaml
+from msgspec import Struct, field
 
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.deadlines import within
@@ -55,8 +55,7 @@ _KINDS: dict[str, type] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Document:
+class Document(Struct, frozen=True):
     """A parsed file: its value, by path the line (from 1) of every key and item, and the letters of every scalar."""
 
     name: str

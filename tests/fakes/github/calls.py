@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
+
+from msgspec import Struct, field
 
 if TYPE_CHECKING:
     from fakes.github.contract import Contract
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
 DOCUMENTATION = "https://docs.github.com/rest"
 
 
-@dataclass
-class Request:
+class Request(Struct):
     """One request as it came in.
 
     Attributes:
@@ -44,8 +44,7 @@ class Request:
     status: int | None = None
 
 
-@dataclass
-class Response:
+class Response(Struct):
     """One answer; a body that is no bytes is sent as JSON."""
 
     status: int
@@ -78,8 +77,7 @@ def invalid(resource: str, field_name: str, message: str, *, code: str = "custom
     return Refusal(422, "Validation Failed", errors=[error])
 
 
-@dataclass
-class Call:
+class Call(Struct):
     """A request on its way through one operation."""
 
     world: World

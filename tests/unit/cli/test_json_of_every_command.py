@@ -9,13 +9,13 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import nullcontext
-from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 from tools import output_schema
 
 import helloworld_files

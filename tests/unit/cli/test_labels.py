@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click import Option
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
 from label_builders import export_csv

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import example, given, strategies as st
+from msgspec.structs import replace
 
 from e2e import grammar
 from raggate.action import steps

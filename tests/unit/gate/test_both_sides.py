@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_metric, make_scorecard
 from raggate.gate.both_sides import Sides

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_config, make_labelled, make_result, make_run
 from raggate.config.gate_settings import DEFAULT_GATED, Gate

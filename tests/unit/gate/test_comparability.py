@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_scorecard
 from raggate.gate.comparability import obstacles

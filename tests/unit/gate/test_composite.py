@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_scorecard
 from raggate.config.gate_settings import Gate

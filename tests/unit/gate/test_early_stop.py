@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
 from math import nan
 from random import Random
 from typing import Any
 
 import pytest
 from hypothesis import given, settings, strategies as st
+from msgspec import Struct
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case, make_case_score, make_run, make_scorecard
 from raggate.config.gate_settings import Gate
@@ -32,8 +33,7 @@ MISS = {"hit_at_5": 0.0}
 CERTAIN: dict[str, Any] = {"early_stop": "certain"}
 
 
-@dataclass(frozen=True)
-class Side:
+class Side(Struct, frozen=True):
     """A suite of questions: their scores before, and the order in which they are asked."""
 
     before: tuple[CaseScore, ...]

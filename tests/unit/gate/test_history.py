@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import subprocess
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_case_score, make_scorecard
 from raggate.errors import UsageError

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from raggate.gate.judge_bias import conclusions, estimate, shifts
 from raggate.gate.statistics.intervals import t_interval, tango

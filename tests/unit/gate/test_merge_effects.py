@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from builders import make_comparison
 from raggate.gate.merge_effects import foreseen

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_delta, make_finding, make_scorecard
 from raggate.config.gate_settings import Gate

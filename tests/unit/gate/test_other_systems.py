@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
 from raggate.errors import UsageError

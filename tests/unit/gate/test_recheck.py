@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import pytest
 from hypothesis import assume, given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case, make_case_score, make_labelled, make_run, make_scorecard
 from raggate.config.gate_settings import Gate, Rule

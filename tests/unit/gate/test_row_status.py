@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
+from msgspec.structs import replace
 
 from builders import make_delta, make_metric
 from gate_rows import CEILING, DELTAS, FLOOR, GATES, PLAIN, SAME, WORSE, emptied, rate, slice_delta

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from builders import make_delta, make_metric
 from raggate.config.gate_settings import Gate

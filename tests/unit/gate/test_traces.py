@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from builders import make_flip, make_labelled, make_result, make_run
 from raggate.gate.traces import with_traces

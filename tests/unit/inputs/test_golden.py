@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import time
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_case
 from raggate.errors import UsageError

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_case, make_golden
 from raggate.config.question_settings import QuestionChoice

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from raggate.config.first_run import FirstRun
 from raggate.config.schema import Config

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
@@ -92,7 +93,7 @@ def test_the_table_says_what_the_code_does() -> None:
     assert "\n".join(table()) in PAGE.read_text(encoding="utf-8")
 
 
-@each_row("key", [key for key in Case.__dataclass_fields__ if key not in {"hash", "line"}])
+@each_row("key", [key for key in Case.__struct_fields__ if key not in {"hash", "line"}])
 def test_the_table_has_every_key(key: str) -> None:
     """No key of a case is missing from the table."""
     named: Any = {"modes": "retriever_types"}.get(key, key)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click import Group
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
 from raggate.errors import CannotTell

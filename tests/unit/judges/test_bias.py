@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from judging import ScriptedAsker, grounded, make_judge, material_in

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
+
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from judging import ScriptedAsker, graded, grounded, make_grader, make_panel
 from raggate.judges.panel import combined, templates_of

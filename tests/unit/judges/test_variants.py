@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, strategies
+from msgspec.structs import replace
 
 from judging import make_material
 from raggate.judges.material import Passage

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.inputs.authoring.golden_file import with_changed
 from raggate.inputs.golden import load

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from label_builders import make_generation, make_grounding, make_panel, make_retrieval
 from raggate.errors import UsageError

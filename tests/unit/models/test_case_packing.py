@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from msgspec.structs import fields
 
 from raggate.models.case_packing import CASES
 from raggate.models.golden import Case, Support

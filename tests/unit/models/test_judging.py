@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from judging import make_judge, make_request
 from raggate.models.judging import JudgeRequest, Message, Reply, TokenPrice, Usage

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import FrozenInstanceError, dataclass, replace
-
 import pytest
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.models.noun_packing import Noun
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two values, one of which may be left out."""
 
     left: str
@@ -25,7 +24,7 @@ def test_what_is_made_is_the_noun_itself() -> None:
     assert type(made) is Pair
     assert hash(made) == hash(pair)
     assert replace(made, right=2) == Pair(left="a", right=2)
-    with pytest.raises(FrozenInstanceError):
+    with pytest.raises(AttributeError):
         made.left = "b"  # type: ignore[misc]
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, is_dataclass
 from typing import Any
 
 import pytest
+from msgspec import Struct
+from msgspec.structs import fields
 
 from builders import make_case
 from raggate.models.judging import Judgement
@@ -94,7 +95,7 @@ def test_every_field_is_tried(noun: Any) -> None:
 
 def types(value: Any) -> Any:
     """Give the types of a value and of what it holds."""
-    if is_dataclass(value):
+    if isinstance(value, Struct):
         return type(value), [types(getattr(value, field.name)) for field in fields(value)]
     if isinstance(value, tuple | list):
         return type(value), [*map(types, value)]

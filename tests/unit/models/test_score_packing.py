@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from msgspec.structs import fields, replace
 
 from raggate.models.metric_values import CompactValues, compact
 from raggate.models.score_packing import PAIRS, SCORES

@@ -5,11 +5,11 @@ from __future__ import annotations
 import gzip
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.errors import ExitCode

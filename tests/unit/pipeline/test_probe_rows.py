@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import io
 import json
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_chunk
 from probed import make_probe

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_case, make_metric, make_support
 from raggate.models.gate_proof import Trial, Watch

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_chunk, make_chunks, make_response
 from raggate.models.run import Reference, Response

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from functools import cache
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from comments import (

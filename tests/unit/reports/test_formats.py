@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from xml.etree import ElementTree
 import pytest
 from hypothesis import example, given, strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
+from msgspec.structs import replace
 
 from builders import make_failure
 from raggate.cli.options import FORMAT_NAMES

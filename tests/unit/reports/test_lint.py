@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from hypothesis import given, strategies as st
 from jsonschema import Draft202012Validator
+from msgspec.structs import replace
 
 from own_source import MODULES, source
 from raggate.models.lint import CHECKS, LintFinding, LintReport, in_order

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
 from raggate.reports.outlook import render

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
 from hypothesis import example, given, strategies as st
+from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_delta, make_flip, make_labelled

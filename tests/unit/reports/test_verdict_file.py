@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 from syrupy.extensions.json import JSONSnapshotExtension
 
@@ -17,6 +17,7 @@ from raggate.reports import verdict_file
 from raggate.reports.parts import formatting
 from raggate.reports.public_verdict import verdict_of
 from raggate.text.escape import plain
+from raggate.text.struct_fields import as_dict
 from reviews import HOSTILE, REVIEWS, bare, cannot_tell, first_run, hostile, passing, regression, review
 from tables import each_row
 
@@ -59,7 +60,7 @@ def test_a_run_that_stopped_is_not_said_to_be_worse() -> None:
     """Why there is no verdict is all that a file without one says: most questions were never asked."""
     codes = {reason.code for reason in cannot_tell().verdict.reasons}
     assert "worse" in codes
-    for reasons in (rendered(cannot_tell())["reasons"], asdict(verdict_of(cannot_tell(), Path()))["reasons"]):
+    for reasons in (rendered(cannot_tell())["reasons"], as_dict(verdict_of(cannot_tell(), Path()))["reasons"]):
         assert [reason["code"] for reason in reasons] == ["stopped", "too-many-errors"]
 
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from raggate.config.waiver_settings import Waiver

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_case, make_case_score, make_labelled, make_result, make_run
 from raggate.models.run import LabelledResult

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_case_score, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.run import Chunk

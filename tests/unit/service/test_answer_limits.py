@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import fields, replace
 from typing import Any
 
 import pytest
+from msgspec.structs import fields, replace
 
 from raggate.inputs.note_titles import NoteTitles
 from raggate.inputs.note_words import NoteWords

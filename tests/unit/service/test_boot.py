@@ -5,11 +5,12 @@ import socket
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import httpx
 import pytest
+from msgspec.structs import replace
 
 from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError

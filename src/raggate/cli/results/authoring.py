@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.labelling.grades import Agreement
 from raggate.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
 from raggate.models.scorecard import MetricValue
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionAdded:
+class QuestionAdded(Struct, frozen=True, kw_only=True):
     """A question that was added.
 
     Attributes:
@@ -27,8 +27,7 @@ class QuestionAdded:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Undecided:
+class Undecided(Struct, frozen=True, kw_only=True):
     """A question without a clear answer.
 
     Attributes:
@@ -40,8 +39,7 @@ class Undecided:
     reason: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionsImported:
+class QuestionsImported(Struct, frozen=True, kw_only=True):
     """Questions that were taken from a file.
 
     Attributes:
@@ -61,8 +59,7 @@ class QuestionsImported:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class WaitingProposal:
+class WaitingProposal(Struct, frozen=True, kw_only=True):
     """A proposed question.
 
     Attributes:
@@ -78,8 +75,7 @@ class WaitingProposal:
     source: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class QuestionsProposed:
+class QuestionsProposed(Struct, frozen=True, kw_only=True):
     """Proposed questions, and what was decided about them.
 
     Attributes:
@@ -95,8 +91,7 @@ class QuestionsProposed:
     proposals: Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Labelled:
+class Labelled(Struct, frozen=True, kw_only=True):
     """How far labelling came.
 
     Attributes:
@@ -110,8 +105,7 @@ class Labelled:
     unwritten: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class GradedAgreement:
+class GradedAgreement(Struct, frozen=True, kw_only=True):
     """How far people agree whose grades `raggate label` has written.
 
     Attributes:
@@ -123,8 +117,7 @@ class GradedAgreement:
     agreement: Agreement
 
 
-@dataclass(frozen=True, kw_only=True)
-class AgreementShown:
+class AgreementShown(Struct, frozen=True, kw_only=True):
     """How far annotators agree.
 
     Attributes:
@@ -136,8 +129,7 @@ class AgreementShown:
     graded: tuple[GradedAgreement, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelsScored:
+class LabelsScored(Struct, frozen=True, kw_only=True):
     """Metrics of labels.
 
     Attributes:
@@ -153,8 +145,7 @@ class LabelsScored:
     metrics: Mapping[str, MetricScore | None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelReport:
+class LabelReport(Struct, frozen=True, kw_only=True):
     """A stored report of scores.
 
     Attributes:
@@ -170,8 +161,7 @@ class LabelReport:
     metrics: Mapping[str, MetricScore | None]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelReportsShown:
+class LabelReportsShown(Struct, frozen=True, kw_only=True):
     """Stored reports of scores.
 
     Attributes:
@@ -181,8 +171,7 @@ class LabelReportsShown:
     reports: tuple[LabelReport, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelsChecked:
+class LabelsChecked(Struct, frozen=True, kw_only=True):
     """What is odd about labels.
 
     Attributes:
@@ -198,8 +187,7 @@ class LabelsChecked:
     findings: tuple[Violation, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class LabelsJoined:
+class LabelsJoined(Struct, frozen=True, kw_only=True):
     """A run, scored by labels.
 
     Attributes:
@@ -219,8 +207,7 @@ class LabelsJoined:
     doubts: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Comment:
+class Comment(Struct, frozen=True, kw_only=True):
     """A comment of a pull request.
 
     Attributes:
@@ -234,8 +221,7 @@ class Comment:
     url: str | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Commented:
+class Commented(Struct, frozen=True, kw_only=True):
     """The comments that were written.
 
     Attributes:
@@ -245,8 +231,7 @@ class Commented:
     comments: tuple[Comment, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class NoteWritten:
+class NoteWritten(Struct, frozen=True, kw_only=True):
     """A note of a merge request.
 
     Attributes:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 
-@dataclass(frozen=True, kw_only=True)
-class Part:
+
+class Part(Struct, frozen=True, kw_only=True):
     """How much of the golden set a partial run was to ask.
 
     Attributes:
@@ -20,8 +20,7 @@ class Part:
     of: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measured:
+class Measured(Struct, frozen=True, kw_only=True):
     """A run that was measured.
 
     Attributes:
@@ -45,8 +44,7 @@ class Measured:
     asked_again: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Calibrated(Measured):
+class Calibrated(Measured, frozen=True, kw_only=True):
     """A run whose questions were asked several times.
 
     Attributes:
@@ -56,8 +54,7 @@ class Calibrated(Measured):
     noise: dict[str, Any] | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Merged(Measured):
+class Merged(Measured, frozen=True, kw_only=True):
     """A run that was merged of shards.
 
     Attributes:

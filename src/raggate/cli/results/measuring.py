@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.models.outcome import VerdictKind
 from raggate.models.public_verdict import Verdict
@@ -14,8 +15,7 @@ from raggate.models.side_by_side import DiffDocument
 from raggate.models.smoke_test import FilledField
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuiteChecked:
+class SuiteChecked(Struct, frozen=True, kw_only=True):
     """One suite of several.
 
     Attributes:
@@ -37,8 +37,7 @@ class SuiteChecked:
     result: Verdict | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuitesChecked:
+class SuitesChecked(Struct, frozen=True, kw_only=True):
     """Several suites, each with its own verdict.
 
     Attributes:
@@ -50,8 +49,7 @@ class SuitesChecked:
     suites: tuple[SuiteChecked, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Planned:
+class Planned(Struct, frozen=True, kw_only=True):
     """Which shard asks which questions.
 
     Attributes:
@@ -67,8 +65,7 @@ class Planned:
     shards: tuple[int, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class ShardAsked:
+class ShardAsked(Struct, frozen=True, kw_only=True):
     """One shard of a run, with --plan.
 
     Attributes:
@@ -88,8 +85,7 @@ class ShardAsked:
     counts: ShardCounts
 
 
-@dataclass(frozen=True, kw_only=True)
-class Compared(DiffDocument):
+class Compared(DiffDocument, frozen=True, kw_only=True):
     """Two builds, one held against the other: what diff.json holds, and where it is.
 
     Attributes:
@@ -99,8 +95,7 @@ class Compared(DiffDocument):
     run_directory: Path
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True, kw_only=True):
     """How a check ended.
 
     Attributes:
@@ -112,8 +107,7 @@ class Outcome:
     exit_code: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class Demonstrated:
+class Demonstrated(Struct, frozen=True, kw_only=True):
     """What the demo showed.
 
     Attributes:
@@ -129,8 +123,7 @@ class Demonstrated:
     broken: Outcome
 
 
-@dataclass(frozen=True, kw_only=True)
-class Probed:
+class Probed(Struct, frozen=True, kw_only=True):
     """One question, asked to try the API out.
 
     Attributes:
@@ -156,8 +149,7 @@ class Probed:
     hints: tuple[str, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Proved:
+class Proved(Struct, frozen=True, kw_only=True):
     """Which faults the gate caught.
 
     Attributes:
@@ -169,8 +161,7 @@ class Proved:
     proof: dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Initialised:
+class Initialised(Struct, frozen=True, kw_only=True):
     """What was set up.
 
     Attributes:

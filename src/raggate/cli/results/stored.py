@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.cli.results.measured import Part
 from raggate.models.baseline import RatchetEntry
 from raggate.models.scorecard import Direction
 
 
-@dataclass(frozen=True, kw_only=True)
-class MetricRow:
+class MetricRow(Struct, frozen=True, kw_only=True):
     """A metric of one mode, over all questions.
 
     Attributes:
@@ -33,8 +33,7 @@ class MetricRow:
     direction: Direction
 
 
-@dataclass(frozen=True, kw_only=True)
-class Scored:
+class Scored(Struct, frozen=True, kw_only=True):
     """A run that was scored again.
 
     Attributes:
@@ -48,8 +47,7 @@ class Scored:
     metrics: tuple[MetricRow, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Judged:
+class Judged(Struct, frozen=True, kw_only=True):
     """A run whose answers were judged.
 
     Attributes:
@@ -61,8 +59,7 @@ class Judged:
     metrics: tuple[MetricRow, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BiasMeasured:
+class BiasMeasured(Struct, frozen=True, kw_only=True):
     """With --bias: whom a judge prefers.
 
     Attributes:
@@ -74,8 +71,7 @@ class BiasMeasured:
     bias: dict[str, Any]
 
 
-@dataclass(frozen=True, kw_only=True)
-class CassettePruned:
+class CassettePruned(Struct, frozen=True, kw_only=True):
     """With --prune: which replies of a judge are kept.
 
     Attributes:
@@ -91,8 +87,7 @@ class CassettePruned:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Reported:
+class Reported(Struct, frozen=True, kw_only=True):
     """A report of a stored run.
 
     Attributes:
@@ -106,8 +101,7 @@ class Reported:
     text: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class StoredRunRow:
+class StoredRunRow(Struct, frozen=True, kw_only=True):
     """A run directory.
 
     Attributes:
@@ -133,8 +127,7 @@ class StoredRunRow:
     bytes: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunList:
+class RunList(Struct, frozen=True, kw_only=True):
     """The run directories.
 
     Attributes:
@@ -146,8 +139,7 @@ class RunList:
     runs: tuple[StoredRunRow, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunsPruned:
+class RunsPruned(Struct, frozen=True, kw_only=True):
     """Which run directories were deleted.
 
     Attributes:
@@ -163,8 +155,7 @@ class RunsPruned:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class Promoted:
+class Promoted(Struct, frozen=True, kw_only=True):
     """The baseline that a run became.
 
     Attributes:
@@ -182,8 +173,7 @@ class Promoted:
     written: bool
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuitePromoted:
+class SuitePromoted(Struct, frozen=True, kw_only=True):
     """One suite of several.
 
     Attributes:
@@ -199,8 +189,7 @@ class SuitePromoted:
     result: Promoted | None
 
 
-@dataclass(frozen=True, kw_only=True)
-class SuitesPromoted:
+class SuitesPromoted(Struct, frozen=True, kw_only=True):
     """Several suites, whose runs became their baselines all together or not at all.
 
     Attributes:
@@ -212,8 +201,7 @@ class SuitesPromoted:
     suites: tuple[SuitePromoted, ...]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineValue:
+class BaselineValue(Struct, frozen=True, kw_only=True):
     """A mean of a baseline.
 
     Attributes:
@@ -225,8 +213,7 @@ class BaselineValue:
     n: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineShown:
+class BaselineShown(Struct, frozen=True, kw_only=True):
     """What a baseline says.
 
     Attributes:
@@ -250,8 +237,7 @@ class BaselineShown:
     accepted: Mapping[str, Mapping[str, RatchetEntry]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineVersion:
+class BaselineVersion(Struct, frozen=True, kw_only=True):
     """A version of a baseline file in git. Texts in it are those of its commit.
 
     Attributes:
@@ -283,8 +269,7 @@ class BaselineVersion:
     values: Mapping[str, Mapping[str, BaselineValue]]
 
 
-@dataclass(frozen=True, kw_only=True)
-class BaselineLog:
+class BaselineLog(Struct, frozen=True, kw_only=True):
     """The history of a baseline.
 
     Attributes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from typing import Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.gate.causes.passages import ranked
 from raggate.models.cause import CauseEvidence, ListEvidence
@@ -14,8 +16,7 @@ from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.scoring.list_entries import list_entries, short_hash
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Asked:
+class Asked(Struct, frozen=True, kw_only=True):
     """A question with its answer, and how that was judged.
 
     `metric` is the one that got worse; `before` and `after` are the ranks by it, None for not found. `old` is the case

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from heapq import nsmallest
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from raggate.gate.by_question import by_question
 from raggate.gate.causes.index_change import IndexChange

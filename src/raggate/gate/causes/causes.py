@@ -7,7 +7,8 @@ What is not shown is not claimed: `not-listed` and `not-explained` say so.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.gate.causes.asked import Asked, first_ranks
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder

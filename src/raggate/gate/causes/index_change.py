@@ -6,7 +6,8 @@ Numbers are held against each other where both indexes are of the same notes.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.gate.causes.cause_wording import number
 from raggate.models.fingerprint import Fingerprint
@@ -18,8 +19,7 @@ WHOLE = 0.9
 _LARGEST = 1e9
 
 
-@dataclass(frozen=True, slots=True)
-class IndexChange:
+class IndexChange(Struct, frozen=True):
     """The indexes of two runs, by their fingerprints."""
 
     before: Fingerprint

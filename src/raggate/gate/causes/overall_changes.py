@@ -6,8 +6,9 @@ A change is one that both sides tell; what may be the same is none.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.gate.causes.cause_wording import between, number, threshold_change, writer
 from raggate.gate.causes.folder_causes import first_is_skipped
@@ -46,8 +47,7 @@ _MOVING: frozenset[Sort] = frozenset(("documents", "scores", "weights"))
 """Changes that explain a question by where its passage stands."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Change:
+class Change(Struct, frozen=True, kw_only=True):
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
     Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk, LabelledResult

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from bisect import insort_right
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
+
+from msgspec import Struct, field
 
 from raggate.models.run import LabelledResult, Response, Run
 
 SHOWN_EXAMPLES = 5
 
 
-@dataclass(frozen=True, slots=True)
-class Answer:
+class Answer(Struct, frozen=True):
     """A response, and the labelled result that it is of."""
 
     item: LabelledResult
@@ -25,8 +25,7 @@ class Answer:
         return f"{self.item.case.id} ({self.item.result.mode})"
 
 
-@dataclass(frozen=True, slots=True)
-class Suite:
+class Suite(Struct, frozen=True):
     """A run whose answers pass by.
 
     `probed` are its first answers to the questions of its probes, by mode and case id, of those that have passed by;
@@ -41,8 +40,7 @@ def _nothing(*_: object) -> Iterable[str]:
     return ()
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(Struct, frozen=True):
     """What sees each answer, and what comes after the last: both give where the invariant does not hold.
 
     After that, `applies` says whether it is one for this run at all.

@@ -5,8 +5,9 @@ from __future__ import annotations
 from array import array
 from collections import Counter
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
 from math import isfinite
+
+from msgspec import Struct
 
 from raggate.gate.statistics.mcnemar import unconditional
 from raggate.gate.statistics.sign_flip import sign_flip
@@ -22,8 +23,7 @@ FEW = 30
 """Below so many units the t alone is not trusted."""
 
 
-@dataclass(frozen=True, slots=True)
-class PairedTest:
+class PairedTest(Struct, frozen=True):
     """The result of a test of "the questions did not get worse on average"."""
 
     p: float

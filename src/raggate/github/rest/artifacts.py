@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell
 from raggate.github.rest import artifact_zip
@@ -18,8 +19,7 @@ _DIGEST = re.compile(r"sha256:([0-9a-f]{64})", re.IGNORECASE)
 _AGAIN = "Run the workflow again: artifacts are kept for a limited time only."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Artifact:
+class Artifact(Struct, frozen=True, kw_only=True):
     """An artifact, as GitHub lists it.
 
     Attributes:

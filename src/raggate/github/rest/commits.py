@@ -5,9 +5,10 @@ from __future__ import annotations
 import base64
 import unicodedata
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github.rest import contents_commit
@@ -34,8 +35,7 @@ _REFUSED = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Committed:
+class Committed(Struct, frozen=True, kw_only=True):
     """A commit that stands on a branch.
 
     Attributes:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import ssl
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import httpx
+from msgspec import Struct
 
 from raggate import __version__
 from raggate.errors import UsageError
@@ -36,8 +36,7 @@ _NOTIFYING = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """What is asked of GitHub, and what may be done when it fails.
 
     Args:
@@ -80,8 +79,7 @@ class Request:
         return f"{self.method} {cut(self.path)}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Answer:
+class Answer(Struct, frozen=True, kw_only=True):
     """What came back.
 
     `cross_origin`: from another origin than the API's. `next_url`: the link to the next page, if any. `existing`: what

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.github.rest.exchange import address, encodable
 from raggate.github.rest.failures import unexpected
@@ -17,8 +18,7 @@ MOST = 500
 """Issues of the author that are looked at, the newest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Issue:
+class Issue(Struct, frozen=True, kw_only=True):
     """An issue. `body` is text of anybody who may edit it."""
 
     number: int

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pull:
+class Pull(Struct, frozen=True, kw_only=True):
     """An open pull request as GitHub shows it now.
 
     Attributes:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError, unexpected
@@ -12,8 +13,7 @@ from raggate.inputs.git_objects import is_id
 from raggate.text.jsonio import fields
 
 
-@dataclass(frozen=True, slots=True)
-class Repository:
+class Repository(Struct, frozen=True):
     """A repository on GitHub. Every method raises GitHubError when GitHub refuses, or does not answer in time.
 
     Attributes:

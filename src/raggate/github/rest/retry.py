@@ -11,9 +11,10 @@ import math
 import re
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field, replace
 
 import httpx
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, reply_message
@@ -40,8 +41,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """A request that failed.
 
     Args:
@@ -69,8 +69,7 @@ class Attempt:
     cause: httpx.HTTPError | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Wait:
+class Wait(Struct, frozen=True):
     """Send it again after so many seconds. `asked` tells whether GitHub said so; the reason follows "because of"."""
 
     seconds: float
@@ -78,8 +77,7 @@ class Wait:
     asked: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUp(Struct, frozen=True):
     """Do not send it again. `wait` is what would have been waited for, had there been another try."""
 
     wait: Wait | None = None

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address, encodable
@@ -25,8 +26,7 @@ _MINIMIZE = """mutation($id: ID!, $why: ReportedContentClassifiers!) {
 }"""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comment:
+class Comment(Struct, frozen=True, kw_only=True):
     """One comment, as GitHub gives it. `author` is login and type, such as `Bot`. `body` is text of anybody's."""
 
     id: int

@@ -17,6 +17,7 @@ from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
 import httpx
+from msgspec import Struct
 
 from raggate import __version__
 from raggate.errors import CannotTell
@@ -98,8 +99,7 @@ def upload(
     return len(files)
 
 
-@dataclass(frozen=True, slots=True)
-class _Upload:
+class _Upload(Struct, frozen=True):
     client: httpx.Client
     service: ArtifactService
     name: str

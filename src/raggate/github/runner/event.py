@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
 
 from raggate.errors import UsageError
 from raggate.github.runner import payload
@@ -33,8 +34,7 @@ _COUNT = re.compile(r"[1-9][0-9]{0,18}")
 _REVIEWS = frozenset(("pull_request_review", "pull_request_review_comment"))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SourceRun:
+class SourceRun(Struct, frozen=True, kw_only=True):
     """The run whose end started this one. `head_repository` and `head_branch` are empty when they were deleted.
 
     `run_started_at` is when this attempt of it started, as `2026-01-01T00:00:00Z`; `path` is that of its workflow file.
@@ -52,8 +52,7 @@ class SourceRun:
     path: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WrittenComment:
+class WrittenComment(Struct, frozen=True, kw_only=True):
     """A comment that was just written on a pull request, as it was when it was written.
 
     Attributes:
@@ -71,8 +70,7 @@ class WrittenComment:
     body: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Event:
+class Event(Struct, frozen=True, kw_only=True):
     """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
 
     Attributes:

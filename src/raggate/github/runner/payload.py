@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.text.dates import stamp
@@ -23,8 +24,7 @@ _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[
 _LONGEST = 1024
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(Struct, frozen=True):
     """The variables, or an object of the event file and the keys that lead to it. Null is as good as missing.
 
     Every method raises UsageError for a value of another shape, naming the key and what was expected.

@@ -6,12 +6,12 @@ import json
 import re
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import asdict
 from typing import Any, NamedTuple
 
 from raggate.inputs import golden
 from raggate.inputs.note_words import words
 from raggate.models.golden import Case
+from raggate.text.struct_fields import as_dict
 
 _MARK = b"\xef\xbb\xbf"
 
@@ -94,11 +94,11 @@ def _beside_gold(row: dict[str, Any]) -> dict[str, Any]:
 
 def _supports(row: dict[str, Any], before: dict[str, Any], case: Case, style: Style) -> list[Any]:
     """Give the supports of a case, those that it had already as they stand in its row."""
-    plain = [_support(asdict(support), Style()) for support in case.gold_supports]
+    plain = [_support(as_dict(support), Style()) for support in case.gold_supports]
     # those that follow from ids alone stand in no row
     old = list(zip(before["gold_supports"], row.get("gold_supports") or [], strict=False))
     return [
-        next((kept for stored, kept in old if stored == new), _support(asdict(support), style))
+        next((kept for stored, kept in old if stored == new), _support(as_dict(support), style))
         for new, support in zip(plain, case.gold_supports, strict=True)
     ]
 
@@ -133,11 +133,11 @@ def _written(row: dict[str, Any], style: Style) -> str:
 
 
 def _row(case: Case, style: Style) -> dict[str, Any]:
-    values = {key: value for key, value in asdict(case).items() if key not in {"hash", "line"}}
+    values = {key: value for key, value in as_dict(case).items() if key not in {"hash", "line"}}
     values["retriever_types"] = values.pop("modes")
     values["not_relevant"] = tuple(golden.place_row(place) for place in case.not_relevant)
-    values["gold_supports"] = [_support(asdict(support), style) for support in case.gold_supports]
-    defaults = {**asdict(Case(id="", question="", answerable=True)), "retriever_types": None}
+    values["gold_supports"] = [_support(as_dict(support), style) for support in case.gold_supports]
+    defaults = {**as_dict(Case(id="", question="", answerable=True)), "retriever_types": None}
     keys = dict.fromkeys((*style.keys, *values))
     return {key: values[key] for key in keys if key in style.always or values[key] != defaults[key]}
 

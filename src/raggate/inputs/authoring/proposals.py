@@ -8,10 +8,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
-from dataclasses import replace
 from hashlib import sha256
 from itertools import groupby, islice
 from typing import Literal, NamedTuple, Self, TypeVar
+
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs.anchor_check import SectionsOf, check_anchors, sections_of

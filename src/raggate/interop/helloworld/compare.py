@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from raggate.models.scorecard import EPSILON, Direction, oriented
 
@@ -64,8 +65,7 @@ GATED = {"recall_at_k_avg": 0.05, "scope_miss_rate": 0.10, "groundedness_avg": 0
 """The largest allowed changes for the worse, absolute: shares of cases, and points of the judge."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Side:
+class Side(Struct, frozen=True, kw_only=True):
     """One run of theirs: `config.json`, `metrics.json` and the rows of `results.jsonl`; each may be empty."""
 
     run_id: str
@@ -74,8 +74,7 @@ class Side:
     rows: Sequence[Mapping[str, Any]] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Invariant:
+class Invariant(Struct, frozen=True, kw_only=True):
     """A setting that should be the same on both sides. `level` error forbids the comparison, warn only doubts it."""
 
     name: str
@@ -84,8 +83,7 @@ class Invariant:
     new: Any
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricDelta:
+class MetricDelta(Struct, frozen=True, kw_only=True):
     """A mean on both sides; `delta_pct` is the change in percent of the baseline, None for a baseline of 0."""
 
     metric: str
@@ -95,8 +93,7 @@ class MetricDelta:
     delta_pct: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RowFlip:
+class RowFlip(Struct, frozen=True, kw_only=True):
     """A question that went over a threshold: what changed, as their report writes it. `weight` ranks the worst first.
 
     A question that lost one metric and gained another stands among the regressions and among the improvements.
@@ -108,8 +105,7 @@ class RowFlip:
     weight: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunComparison:
+class RunComparison(Struct, frozen=True, kw_only=True):
     """Everything that differs between two runs.
 
     `vanished` and `added` are the questions with a row in the baseline alone, and in the new run alone; both are empty
@@ -130,8 +126,7 @@ class RunComparison:
         return all(invariant.level != "error" for invariant in self.invariants)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Regression:
+class Regression(Struct, frozen=True, kw_only=True):
     """A gated metric that changed for the worse by more than its threshold."""
 
     delta: MetricDelta

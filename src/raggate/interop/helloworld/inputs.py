@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
@@ -40,8 +42,7 @@ def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = Fals
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeSource:
+class JudgeSource(Struct, frozen=True, kw_only=True):
     """Where scores of judges are beside the rows: a cache; model and prompts where `config.json` does not name them."""
 
     judge_cache: Path | None = None

@@ -9,9 +9,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.config.imported import ImportedConfig

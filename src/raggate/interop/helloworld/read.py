@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from msgspec import Struct
 from pydantic import TypeAdapter
 
 from raggate.config.imported import ImportedConfig
@@ -40,8 +40,7 @@ MODE = "hybrid"
 """What their one way of retrieving is called here."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunFiles:
+class RunFiles(Struct, frozen=True, kw_only=True):
     """The files of one of their runs, as JSON values; empty where a file is missing.
 
     `rows` are in file order and hold their keys untouched, checked for the types of those that are known.

@@ -6,8 +6,9 @@ helloworld counts questions that raggate's means leave out, and matches in its o
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from raggate.interop.helloworld import metrics
 from raggate.interop.helloworld.baseline import base_names

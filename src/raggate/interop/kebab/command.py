@@ -189,7 +189,7 @@ def variants(*, source: str, golden_file: Path, as_json: bool, report_file: Path
 @_JSON
 def runs(*, database: Path, as_json: bool) -> Answer[KebabRuns]:
     """List the runs of kebab's SQLite file, oldest first."""
-    from dataclasses import asdict
+    from msgspec.structs import asdict
 
     from raggate.interop.kebab.sqlite import open_store
     from raggate.interop.results import KebabRuns

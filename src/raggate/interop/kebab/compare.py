@@ -7,8 +7,9 @@ compared because the chunker changed.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from msgspec import Struct, field
 
 from raggate.errors import CannotTell
 from raggate.interop.kebab.golden import GoldenQuery
@@ -46,8 +47,7 @@ SETTINGS = (
 """Keys of `config_snapshot_json` whose differences are told."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class Options(Struct, frozen=True, kw_only=True):
     """How to compare. The defaults are what their code does, but for spans, which it never got to.
 
     Attributes:
@@ -67,8 +67,7 @@ class Options:
     chunk_spans: Mapping[str, ChunkSpans] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Pair:
+class _Pair(Struct, frozen=True, kw_only=True):
     """What is compared: the rows of both runs by query, run a first, and how their hits are matched."""
 
     rows: tuple[Mapping[str, Row], Mapping[str, Row]]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 import yaml
+from msgspec import Struct
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from raggate.errors import UsageError
@@ -52,8 +52,7 @@ _LISTS = ("expected_doc_ids", "expected_chunk_ids", "must_contain", "forbidden")
 _KEYS = (*GoldenQuery.model_fields, "should_refuse")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GoldenFile:
+class GoldenFile(Struct, frozen=True, kw_only=True):
     """A golden YAML: its queries in file order, a hash of what they say, and what was ignored, each with its line."""
 
     name: str

@@ -9,8 +9,9 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from raggate.interop.kebab.golden import GoldenQuery
 from raggate.text.numbers import setting
@@ -49,8 +50,7 @@ METRICS = (
 _STEPS = 10_000.0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class Rules(Struct, frozen=True, kw_only=True):
     """Where their document and their code differ. The defaults are the code's.
 
     Attributes:

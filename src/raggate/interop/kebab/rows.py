@@ -6,9 +6,9 @@ A row is kept as the JSON object it is; only what is read of it is checked.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from typing import Annotated, Any, Required
 
+from msgspec import Struct, field
 from pydantic import Field, StrictBool, StrictFloat, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
@@ -79,8 +79,7 @@ class _Row(TypedDict, total=False):
 _ROW: TypeAdapter[Any] = TypeAdapter(_Row)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StoredRun:
+class StoredRun(Struct, frozen=True, kw_only=True):
     """One run of theirs. `snapshot` and `aggregate` are JSON objects, empty where they are not known."""
 
     run_id: str

@@ -7,8 +7,9 @@ ends included; code has `line_start` and `line_end`, time `start_ms` and `end_ms
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.interop.kebab.golden import GoldenQuery
 from raggate.interop.kebab.metrics import Row
@@ -25,8 +26,7 @@ _ENDS = {
 Span = tuple[str, int, int]
 
 
-@dataclass(frozen=True, slots=True)
-class ChunkSpans:
+class ChunkSpans(Struct, frozen=True):
     """Where a chunk stands: its document and its spans."""
 
     doc_id: str

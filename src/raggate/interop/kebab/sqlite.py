@@ -6,10 +6,11 @@ import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.interop.kebab.rows import StoredRun, read_row
@@ -26,8 +27,7 @@ _STEPS = 10_000  # of SQLite's machine, between looks at the clock
 _RUN_COLUMNS = ("run_id", "suite", "config_snapshot_json", "aggregate_json", "commit_hash", "created_at")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunLine:
+class RunLine(Struct, frozen=True, kw_only=True):
     """One line of `eval_runs`, and how many queries the run holds."""
 
     run_id: str

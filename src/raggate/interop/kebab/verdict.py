@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.errors import ExitCode
 from raggate.interop.kebab.metrics import ANSWER_LEVEL, LOWER_IS_BETTER, METRICS, TOLERANCE, flat
@@ -14,8 +15,7 @@ MAX_DROP = 0.05
 MAX_ERROR_RATE = 0.02
 
 
-@dataclass(frozen=True, slots=True)
-class KebabVerdict:
+class KebabVerdict(Struct, frozen=True):
     """The exit code and its reasons. They hold ids of queries, which are foreign text."""
 
     code: ExitCode

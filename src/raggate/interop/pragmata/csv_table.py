@@ -6,8 +6,9 @@ import csv
 import io
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.text.jsonio import parse
@@ -19,8 +20,7 @@ MAX_FIELD = 1_000_000
 _CONFLICT = re.compile(r"(<{7,}|>{7,}|\|{7,})(?: |$)|={7,}$")
 
 
-@dataclass(frozen=True, slots=True)
-class Row:
+class Row(Struct, frozen=True):
     """One row: its values by column, and `file:line` of where it starts."""
 
     place: str
@@ -42,8 +42,7 @@ class Row:
         return UsageError(f"{self.place}: column {cut(column)}: {problem}", hint=hint)
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(Struct, frozen=True):
     """A file: the name for messages, the columns in order, and the rows."""
 
     name: str

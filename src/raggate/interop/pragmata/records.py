@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import check_keys
@@ -20,8 +21,7 @@ _GROUP = ("record_id", "group")
 _RANK = re.compile(r"[0-9]{1,9}\Z")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CanonicalRecord:
+class CanonicalRecord(Struct, frozen=True, kw_only=True):
     """What is kept of a canonical import record: its query, the document of each chunk id, and the language."""
 
     query: str

@@ -7,9 +7,10 @@ What stands nowhere, in several places, or could mean two things, is left to a p
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence, Set as AbstractSet
-from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import headings

@@ -5,8 +5,9 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from raggate.text.jsonio import loads
 
@@ -21,8 +22,7 @@ _LITERALS = re.compile(_LITERAL, re.DOTALL)
 _LIST = re.compile(rf"\[\s*(?:(?:{_LITERAL})(?:\s*,\s*|\s*))*\]", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Question:
+class Question(Struct, frozen=True, kw_only=True):
     """A question from elsewhere.
 
     Attributes:

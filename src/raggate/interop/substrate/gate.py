@@ -8,14 +8,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.errors import ExitCode
 from raggate.interop.substrate.floors import Limits
 from raggate.interop.substrate.metrics_files import Bucket, Table
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
 from raggate.scoring.metrics import METRICS
+from raggate.text.struct_fields import as_dict
 
 DEFAULT_THRESHOLD = 0.05
 COUNT = "count"
@@ -23,8 +26,7 @@ COUNT = "count"
 Status = Literal["REGRESSED", "IMPROVED", "OK", "TOO FEW"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policy:
+class Policy(Struct, frozen=True, kw_only=True):
     """How far a metric may get worse, and what else fails.
 
     Attributes:
@@ -44,8 +46,7 @@ class Policy:
     as_written: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """One metric of one bucket on both sides; `delta` is current minus baseline."""
 
     mode: str
@@ -58,8 +59,7 @@ class Row:
     status: Status
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limit:
+class Limit(Struct, frozen=True, kw_only=True):
     """One absolute limit: `value` None where the run does not say. `broken` is set for a value beyond it."""
 
     mode: str
@@ -78,8 +78,7 @@ class Limit:
         return f"{self.mode}/{self.bucket}/{self.metric}: {outcome}"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Comparison:
+class Comparison(Struct, frozen=True, kw_only=True):
     """A run held against its baseline and its limits.
 
     `vanished` names modes, buckets and metrics that only the baseline has, as `mode/bucket/metric`, counts among them;
@@ -210,7 +209,7 @@ def direction_of(metric: str) -> Direction:
 def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
     """Give the content of `comparison.json`: their keys in their order, then raggate's."""
     by_status: dict[str, list[dict[str, Any]]] = {"REGRESSED": [], "IMPROVED": [], "OK": [], "TOO FEW": []}
-    for row in map(asdict, comparison.rows):
+    for row in map(as_dict, comparison.rows):
         by_status[row.pop("status")].append(row)
     return {
         "timestamp": timestamp,
@@ -225,7 +224,7 @@ def report(comparison: Comparison, *, timestamp: str, baseline_path: str, curren
         "vanished": list(comparison.vanished),
         "shrunk": list(comparison.shrunk),
         "added": list(comparison.added),
-        "limits": [asdict(limit) for limit in comparison.limits],
+        "limits": [as_dict(limit) for limit in comparison.limits],
         "exit_code": int(comparison.exit_code),
     }
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Required
 
+from msgspec import Struct, field
 from pydantic import Field, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
@@ -53,8 +53,7 @@ _LIST: TypeAdapter[Any] = TypeAdapter(list[dict[str, Any]])
 _KNOWN = tuple(_Query.__annotations__)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Query:
+class Query(Struct, frozen=True, kw_only=True):
     """One query of `queries.json`.
 
     `retriever_types` are modes under raggate's names, None for all. `relevance` grades documents, from 0 for judged and
@@ -90,8 +89,7 @@ class Query:
         return {**named, **{key: value for key, value in optional.items() if value is not None}, **self.extra}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuerySet:
+class QuerySet(Struct, frozen=True, kw_only=True):
     """A whole `queries.json`. `version` is None for a bare array and for an object that has none."""
 
     queries: tuple[Query, ...]
@@ -100,8 +98,7 @@ class QuerySet:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Document:
+class Document(Struct, frozen=True, kw_only=True):
     """One line of `corpus.jsonl`."""
 
     doc_id: str

@@ -7,8 +7,9 @@ the heading) and `scores` by channel, each only if it is known.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 Row = Mapping[str, Any]
 
@@ -16,8 +17,7 @@ LEXICAL = ("fts", "retrieval")
 """Channels that heading words dominate."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fields:
+class Fields(Struct, frozen=True, kw_only=True):
     """What the results of a run tell at all; what no result tells is not measured, rather than 0."""
 
     heading_only: bool

@@ -7,9 +7,11 @@ write, bit for bit. Queries and rows are JSON objects as in its files, already c
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from math import log2
 from typing import Any, Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.interop.substrate import headings
@@ -27,8 +29,7 @@ DIFFICULTIES = ("easy", "medium", "hard", "fusion")
 _ROUNDED = 6
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Definitions:
+class Definitions(Struct, frozen=True, kw_only=True):
     """What may be defined in more than one way; the defaults are the specification's.
 
     Attributes:
@@ -49,8 +50,7 @@ class Definitions:
     clusters: Mapping[str, str] | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RankedQuery:
+class RankedQuery(Struct, frozen=True, kw_only=True):
     """One query in one mode with its results. `grades` holds the relevant documents by id without `.md`."""
 
     query: str
@@ -63,8 +63,7 @@ class RankedQuery:
 _Scored = tuple[RankedQuery, dict[str, float | None]]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Joined:
+class Joined(Struct, frozen=True, kw_only=True):
     """Queries and rows put together by (query, mode).
 
     Attributes:

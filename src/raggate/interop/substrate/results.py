@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from math import isfinite
 from pathlib import Path
 from typing import Any, Required
 
+from msgspec.structs import replace
 from pydantic import StrictBool, StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Required
 
+from msgspec import Struct
 from pydantic import StrictStr, TypeAdapter
 from typing_extensions import TypedDict
 
@@ -41,8 +41,7 @@ class _Line(TypedDict, total=False):
 _LINE: TypeAdapter[Any] = TypeAdapter(_Line)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TraceLine:
+class TraceLine(Struct, frozen=True, kw_only=True):
     """One result of one query in one mode.
 
     Attributes:

@@ -6,10 +6,11 @@ two of them (`evaluate_parts`).
 
 from __future__ import annotations
 
-from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir.evaluation_files import Files

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.interop.trec_beir import beir, trec
@@ -18,8 +19,7 @@ PART_BYTES = 1 << 20
 MAX_PROCESSES = 8
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Files:
+class Files(Struct, frozen=True, kw_only=True):
     """What to score: judgements from `qrels` or `beir`, result lists from `run` or `lists`; one of each pair.
 
     Attributes:

@@ -8,9 +8,10 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
+
+from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs.golden import complete
@@ -30,8 +31,7 @@ _TOPIC = re.compile(r"<top>(.*?)(?:</top>|(?=<top>)|\Z)", re.DOTALL | re.IGNOREC
 _FIELD = re.compile(r"<(num|title)>(.*?)(?=<[a-z/]|\Z)", re.DOTALL | re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Graded:
+class Graded(Struct, frozen=True, kw_only=True):
     """Queries in order, and the grade of each judged document per query."""
 
     queries: Mapping[str, str]

@@ -7,10 +7,12 @@ before, all of them are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from secrets import SystemRandom
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate import __version__
 from raggate.config.schema import Config
@@ -37,8 +39,7 @@ Key = tuple[str, str]
 """Mode and id of a question."""
 
 
-@dataclass(slots=True, kw_only=True)
-class AnswerCache:
+class AnswerCache(Struct, kw_only=True):
     """The kept answers of one build, as far as a run takes them.
 
     Attributes:

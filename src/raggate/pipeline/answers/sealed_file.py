@@ -12,11 +12,12 @@ import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct, field
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
@@ -25,11 +26,11 @@ from raggate.models.run import Result
 from raggate.models.run_packing import RESULTS
 from raggate.pipeline.shards import shard_directory
 from raggate.text import versions
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.jsonio import dumps, parse_object, write_atomic
 from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
-from raggate.text.shapes import Shape
+from raggate.text.shapes import Shape, Stored
+from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/answers/1"
 MOST_BYTES = 256 << 20
@@ -39,16 +40,14 @@ _SEAL = b"seal "
 """Begins the last line, and what is sealed, which so is the mark of no request."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Header:
+class Header(Stored, frozen=True, kw_only=True):
     """Of which run the answers are, and what its API told of its index then: documents and chunks, where it did."""
 
     origin: KeptFrom
     index: Mapping[str, int] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeptFile:
+class KeptFile(Struct, frozen=True, kw_only=True):
     """What stands in such a file: results, and by the mark of a request the place of its result."""
 
     header: Header

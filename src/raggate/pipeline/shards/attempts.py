@@ -7,10 +7,11 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import probe_plan
@@ -48,8 +49,7 @@ HINT = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Attempt:
+class Attempt(Struct, frozen=True, kw_only=True):
     """A directory that was handed in: the shard it is of, and its receipt, or why there is none that can be used."""
 
     directory: Path
@@ -127,8 +127,7 @@ def read_shards(
     return tuple(shards), tuple(left_out)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class Due(Struct, frozen=True, kw_only=True):
     """What the shards of a plan have to hold.
 
     Attributes:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs import sources
@@ -34,8 +35,7 @@ _TRIED = 3
 """Plans that are made again to see whether shards are of them, the one that most say they are of first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Merged:
+class Merged(Struct, frozen=True, kw_only=True):
     """A run that was merged.
 
     Attributes:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from heapq import heapify, heapreplace
 from pathlib import Path
 from secrets import token_hex
 from statistics import median
 from typing import Any
 
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate import __version__
@@ -25,12 +25,12 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
 from raggate.text import versions
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file, write_file
 from raggate.text.jsonio import dumps, parse_object
 from raggate.text.lots import lot
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
+from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/plan/1"
 MOST_SHARDS = 10_000

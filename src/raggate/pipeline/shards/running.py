@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.inputs import sources
@@ -25,8 +27,7 @@ from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.text.clock import now
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardResult:
+class ShardResult(Struct, frozen=True, kw_only=True):
     """A shard that was asked: its directory, and what it says it has done."""
 
     directory: Path

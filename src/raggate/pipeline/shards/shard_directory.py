@@ -11,12 +11,13 @@ import io
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
 
+from msgspec import Struct
+from msgspec.structs import replace
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
@@ -25,12 +26,12 @@ from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import probe_rows, result_rows
 from raggate.text import disk, versions
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
 from raggate.text.long_sequence import LongSequence
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
+from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/shard/1"
 RECEIPT = "receipt.json"
@@ -47,8 +48,7 @@ _RECEIPT: Shape[Receipt] = Shape(Receipt)
 _NAME = re.compile(r"shard-([0-9]{1,9})-of-[0-9]{1,9}(?:-attempt-[0-9]{1,9})?")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShardAnswers:
+class ShardAnswers(Struct, frozen=True, kw_only=True):
     """What stands in the directory of a shard: answers in the order they came in, with what the receipt says."""
 
     receipt: Receipt

@@ -12,9 +12,11 @@ import shutil
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, RaggateError, UsageError
@@ -54,8 +56,7 @@ def check(settings: Config, count: int) -> None:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Workers:
+class Workers(Struct, frozen=True, kw_only=True):
     """Processes that ask.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.models.history import History, Revision
 from raggate.models.trend import TrendPoint
@@ -16,8 +17,7 @@ from raggate.text.numbers import counted
 _TONES: dict[Mark | None, str] = {None: "", BETTER: "good", history_table.WORSE: "bad"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """A value in a table, with the sign and the colour of how it moved since the version before."""
 
     text: str
@@ -29,8 +29,7 @@ class Cell:
         return _TONES[self.mark]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
+class Row(Struct, frozen=True, kw_only=True):
     """A version of the baseline or a stored run.
 
     Attributes:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.models.comparison import Delta
 from raggate.models.scorecard import EPSILON, oriented
@@ -20,8 +21,7 @@ WIDTH = 150.0
 """Width of the plot of a change; no change stands in its middle."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangePlot:
+class ChangePlot(Struct, frozen=True, kw_only=True):
     """Where on a scale from worse (0) to better (`WIDTH`) a change lies, its interval, and how far it may fall."""
 
     change: float
@@ -29,8 +29,7 @@ class ChangePlot:
     allowed: float | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MetricRow:
+class MetricRow(Struct, frozen=True, kw_only=True):
     """A metric over all questions of a mode, in words and as a plot."""
 
     mode: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from itertools import chain, islice
+
+from msgspec import Struct
 
 from raggate.models.comparison import Flip
 from raggate.models.golden import Support
@@ -35,8 +36,7 @@ Key = tuple[str, str]
 """Mode and case id."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sides:
+class Sides(Struct, frozen=True, kw_only=True):
     """What a review says of its questions, by mode and case id; relabelled ones have a past by other labels.
 
     `compared` says whether there is a baseline that knows single questions. `listed` are the questions that a page has

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import GatedMetric, Review
@@ -16,8 +17,7 @@ MOST = 60
 """Slices of a mode that are shown."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cell:
+class Cell(Struct, frozen=True, kw_only=True):
     """A metric of a slice: its change and value in words."""
 
     change: str
@@ -27,8 +27,7 @@ class Cell:
     tone: Tone
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Slice:
+class Slice(Struct, frozen=True, kw_only=True):
     """A slice: the number of its questions, and its cells, None where the metric does not apply."""
 
     name: str
@@ -36,8 +35,7 @@ class Slice:
     cells: tuple[Cell | None, ...]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Grid:
+class Grid(Struct, frozen=True, kw_only=True):
     """The slices of a mode; `left` of them are not shown."""
 
     mode: str

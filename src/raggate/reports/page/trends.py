@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import groupby
+
+from msgspec import Struct
 
 from raggate.models.scorecard import OVERALL, MetricValue
 from raggate.models.trend import TrendPoint
@@ -20,8 +21,7 @@ _LEAST_SPAN = 0.02
 """A line that hardly moves should look like one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Dot:
+class Dot(Struct, frozen=True, kw_only=True):
     """A point of a plot. `words` say what it is; `other` that the questions were others than now, or are not known."""
 
     x: float
@@ -31,8 +31,7 @@ class Dot:
     other: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Trend:
+class Trend(Struct, frozen=True, kw_only=True):
     """A metric over time. Each of the `lines` joins versions of the baseline that asked the same questions."""
 
     metric: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.models.judging_bias import (
     LEAST_QUESTIONS,
@@ -33,8 +34,7 @@ _SOURCES = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table:
+class Table(Struct, frozen=True, kw_only=True):
     """A table of a report: its title, the names of the columns, the cells, and what is said below it."""
 
     title: str

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 SUMMARY_BYTES = 1 << 20
 """The runner drops the summary of a step that is larger."""
@@ -23,8 +24,7 @@ KEPT = 0
 _GAP = "\n\n"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Section:
+class Section(Struct, frozen=True, kw_only=True):
     """One part of a page.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import asdict
 from typing import Any
 
 from raggate.models.judging import Spending, Usage
@@ -12,6 +11,7 @@ from raggate.models.run import Run
 from raggate.reports.parts.budget import Section
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted, dollars, percent, setting, written
+from raggate.text.struct_fields import as_dict
 
 
 def section(run: Run) -> Section:
@@ -26,7 +26,7 @@ def stored(run: Run) -> dict[str, Any] | None:
     summary = JudgingSummary.of(run.fingerprint)
     if summary is None:
         return None
-    spending = None if run.judging is None else asdict(run.judging.spending)
+    spending = None if run.judging is None else as_dict(run.judging.spending)
     mode = None if run.judging is None else run.judging.mode
     return {**summary.stored(), "by": list(_judges(run)), "spending": spending, "mode": mode}
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import marshal
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import chain
 from typing import Literal
+
+from msgspec import Struct
 
 from raggate.config.schema import Config
 from raggate.models.comparison import Flip
@@ -24,8 +25,7 @@ _NAME = 300
 _UNDECIDED = ("cannot tell", "interrupted", "partial")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """One line of a test report. All texts are printable, in one line each.
 
     Attributes:

@@ -7,15 +7,15 @@ A function returns None where the metric does not apply. Its docstring is its do
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import Direction
 from raggate.scoring.metrics import abstention, answers, documents, headings, judged, retrieval
 
 
-@dataclass(frozen=True, slots=True)
-class Metric:
+class Metric(Struct, frozen=True):
     """A metric: its function, which way is better, and whether it only takes the values 0 and 1.
 
     `ranked` metrics take a cut-off and are named `<name>_at_<k>`. Those `of_answer` say nothing of a run that asked for

@@ -10,11 +10,11 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
 import httpx
+from msgspec import Struct, field
 
 from raggate.config.ask_settings import Ask
 from raggate.config.probe_settings import Reindex
@@ -93,8 +93,7 @@ class KebabAdapter:
 _Outcome = Response | Failure
 
 
-@dataclass
-class _Asking:
+class _Asking(Struct):
     """The questions of one run, and the processes that are under way."""
 
     _questions: Sequence[tuple[Case, str]]

@@ -10,9 +10,10 @@ import subprocess
 import threading
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Literal
+
+from msgspec import Struct
 
 _PIECE = 1 << 16
 _POLL = 0.02
@@ -21,8 +22,7 @@ MAX_ERRORS = 256 << 10
 """How much of the error output is kept, in bytes; what is more is read and dropped."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Ended:
+class Ended(Struct, frozen=True, kw_only=True):
     """How a command ended. `code` is negative for a signal; `cut` says why it was killed, if it was."""
 
     code: int
@@ -32,8 +32,7 @@ class Ended:
     seconds: float
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Bounds:
+class Bounds(Struct, frozen=True, kw_only=True):
     """How long a command may take in seconds, how many bytes it may print, and what stops it from outside."""
 
     seconds: float

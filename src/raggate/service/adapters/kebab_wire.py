@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import replace
 from typing import Any
+
+from msgspec.structs import replace
 
 from raggate.models.run import Chunk, Failure, FailureKind, Reference, Response
 from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any
 from urllib.parse import urlencode
 
 import httpx
+from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
 from raggate.config.mapped_settings import ChunkRequest, IndexRequest

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.mapped_settings import ChunkRequest, Pages
 from raggate.models.run import Chunk, Response
@@ -19,8 +21,7 @@ MAX_CHUNKS = 200
 """Chunks of one question that are asked for one by one."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class Page(Struct, frozen=True, kw_only=True):
     """Which page is asked for: how many came before it, how many chunks they held, and the cursor, if there is one."""
 
     before: int = 0

@@ -5,10 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
 from functools import partial
 
 import httpx
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
 from raggate.config.mcp_settings import Mcp
@@ -39,8 +40,7 @@ from raggate.service.misses import Miss, Missed, miss
 from raggate.text.quote import cut, quoted
 
 
-@dataclass(frozen=True, slots=True)
-class McpAdapter:
+class McpAdapter(Struct, frozen=True):
     """Calls the tool that `ask.mcp` names, for every question once."""
 
     _settings: Ask
@@ -139,8 +139,7 @@ class McpAdapter:
         return read(root, self._mcp.response, self._prefixes, retrieval_only=self._settings.retrieval_only)
 
 
-@dataclass(frozen=True, slots=True)
-class _Channel:
+class _Channel(Struct, frozen=True):
     """The way to the tool: a session, which is opened before the first question."""
 
     _session: Session

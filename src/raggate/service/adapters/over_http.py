@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
 import httpx
+from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
 from raggate.config.probe_settings import Reindex
@@ -20,8 +20,8 @@ from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.ask import AskResult, OnResult
 from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by
-from raggate.text.dataclass_fields import as_dict
 from raggate.text.quote import cut
+from raggate.text.struct_fields import as_dict
 
 _ANY = Case(id="reindex", question="What are these notes about?", answerable=True)
 

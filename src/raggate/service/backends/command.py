@@ -8,9 +8,10 @@ import socket
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from raggate.config.service_settings import CommandBackend
 from raggate.errors import CannotTell, UsageError
@@ -70,8 +71,7 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
             api.stay_dead()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Plan:
+class _Plan(Struct, frozen=True, kw_only=True):
     build: tuple[tuple[str, ...], ...]
     run: tuple[str, ...]
     cwd: Path

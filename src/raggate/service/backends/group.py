@@ -6,10 +6,12 @@ import socket
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.service_settings import Contained, Service, ServiceReady
 from raggate.errors import CannotTell
@@ -30,8 +32,7 @@ _PROBE_SECONDS = 2.0
 _SECOND_THOUGHT = 0.5
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Part:
+class Part(Struct, frozen=True, kw_only=True):
     """One container to be.
 
     Attributes:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _LIMITED = re.compile(r"toomanyrequests|too many requests|\brate limit|\b429\b", re.IGNORECASE)
 _TEMPORARY = re.compile(
@@ -21,8 +22,7 @@ _PRIVATE = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Lasting:
+class Lasting(Struct, frozen=True):
     """A problem that does not go away by trying again: what follows the image's name in a sentence, and what to do."""
 
     problem: str

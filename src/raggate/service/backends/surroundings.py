@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from raggate.service.backends.engine import Client, engine_errors
 
@@ -20,8 +21,7 @@ _MARKS = ("/.dockerenv", "/run/.containerenv")
 _DEPTH = 4
 
 
-@dataclass(frozen=True, slots=True)
-class Own:
+class Own(Struct, frozen=True):
     """The way raggate reaches networks of the engine.
 
     Attributes:

@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.service.discovery.json_schemas import listed, mapping
 from raggate.service.discovery.names import COUNT, ENDPOINTS, QUESTION, best, plain_name
@@ -38,16 +40,14 @@ Selection = Mapping[str, "Selection"]
 """Fields that are asked for, each with those in it; none of a leaf."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Named:
+class _Named(Struct, frozen=True):
     """A type without the lists and the marks around it."""
 
     name: str
     required: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GraphqlRequest(Request):
+class GraphqlRequest(Request, frozen=True, kw_only=True):
     """A query. `steps` lead to its list, the last one with the arguments, where `$q` of type `kind` is the question.
 
     How many are wanted is no variable: there are servers whose fields do not take one for it.

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.config.mcp_settings import Blocks
 from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping
@@ -28,8 +29,7 @@ MAX_BLOCKS = 50
 """Of a result that are looked at for what stands before the path of a note."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tool:
+class Tool(Struct, frozen=True, kw_only=True):
     """A tool, and the arguments that ask it a question, as the configuration has them."""
 
     name: str

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from itertools import islice
 from typing import Any
 from urllib.parse import urlsplit
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping, named, resolved
 from raggate.service.discovery.names import COUNT, ENDPOINTS, HEALTH, QUESTION, SURELY_A_QUESTION, best, plain_name
@@ -20,8 +22,7 @@ MAX_PATHS = 1_000
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class Request(Struct, frozen=True, kw_only=True):
     """A request template, as `ask.mapped.ask` has it."""
 
     method: str

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.config.mapped_fields import Stream
 from raggate.service.adapters.mapped_body import body_of
@@ -22,8 +23,7 @@ STREAMS = (
 _EXCERPT = 120
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reply:
+class Reply(Struct, frozen=True, kw_only=True):
     """An answer.
 
     Attributes:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence, Set as AbstractSet
-from dataclasses import dataclass
 from itertools import chain, islice
 from typing import Any
+
+from msgspec import Struct
 
 from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, plain_name, rank
 from raggate.text.field_paths import find, find_all, parse
@@ -26,8 +27,7 @@ _ABOVE = "parentheaders"
 _QUOTABLE = re.compile(r"[^\"\x00-\x1f\x7f]{1,100}")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shape:
+class Shape(Struct, frozen=True, kw_only=True):
     """Where an answer holds what.
 
     Attributes:

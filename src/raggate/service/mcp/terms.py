@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import base64
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from raggate.service.mcp.messages import Message
 from raggate.service.misses import Missed, miss
@@ -35,8 +36,7 @@ class Disagreed(Missed):
         super().__init__(miss("schema", f"the server speaks {quoted(versions, limit=80)} of MCP; {spoken}"))
 
 
-@dataclass(frozen=True, slots=True)
-class Terms:
+class Terms(Struct, frozen=True):
     """The version that is spoken, empty until it is known, and the session, empty where there is none."""
 
     version: str = ""

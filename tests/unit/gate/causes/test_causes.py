@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
+from msgspec.structs import replace
 
 from builders import (
     make_case,

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_comparison, make_flip, make_scorecard, make_support
 from raggate.gate.causes.diagnosis import diagnose

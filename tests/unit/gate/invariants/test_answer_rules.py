@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import make_case, make_chunks, make_failure, make_labelled, make_result, make_run
 from probed import make_probe

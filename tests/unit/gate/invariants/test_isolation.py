@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_labelled, make_response, make_result
 from probed import examples, make_probe, probed

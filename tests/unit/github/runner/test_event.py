@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import copy
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.github.runner import event, payload as payloads

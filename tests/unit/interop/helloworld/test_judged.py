@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from click.testing import CliRunner
+from msgspec.structs import replace
 
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import make_chunk_row, make_row, write_golden, write_run

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from label_builders import to_csv
 from raggate.errors import UsageError

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +23,7 @@ from raggate.interop.substrate import (
 )
 from raggate.interop.substrate.cases import from_cases, to_cases
 from raggate.interop.substrate.command import substrate
+from raggate.text.struct_fields import as_dict
 
 QUERIES: list[dict[str, Any]] = [
     {
@@ -188,7 +188,7 @@ def test_conversion_to_raggates_golden_set(tmp_path: Path) -> None:
 def test_corpus_file(tmp_path: Path) -> None:
     """Item: corpus.jsonl is read, with titles, bodies and front matter."""
     documents = substrate_golden.read_corpus(put(tmp_path / "corpus.jsonl", CORPUS))
-    assert [asdict(document) for document in documents.values()] == [{"frontmatter": {}, **row} for row in CORPUS]
+    assert [as_dict(document) for document in documents.values()] == [{"frontmatter": {}, **row} for row in CORPUS]
 
 
 def test_results_file(tmp_path: Path) -> None:

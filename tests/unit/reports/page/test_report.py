@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_chunk, make_config, make_delta, make_metric, make_support
 from pages import Elements, data_of

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_baseline, make_ranked_run, make_run
 from raggate.config.gate_settings import Gate

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from raggate.models.verdict import Review
 from raggate.reports.parts.footer import broken_alone, reproduce

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from parts import failed_in_part
 from raggate.models.outcome import VerdictKind

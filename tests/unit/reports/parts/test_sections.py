@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from raggate.models.comparison import Finding, GoldenChanges
 from raggate.models.publication import Links

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from raggate.models.publication import Publication
 from raggate.models.trend import TrendPoint

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
 import pytrec_eval
 from hypothesis import given, strategies as st
+from msgspec.structs import replace
 
 from builders import (
     make_case,
