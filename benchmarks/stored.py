@@ -1,6 +1,7 @@
 """What large stored runs cost: CPU and peak memory of `compare`, of a few answers that are there many times.
 
     python -m benchmarks.stored 60000 1000000
+    python -m benchmarks.stored 20000 --check      `promote` of the one and `check --run` of the other in its place
 
 2,000 questions are asked of `instant_api` as in scale.py. Their answers stand for all further questions, under names of
 their own, in two run directories; in the second, one list of a hundred lacks its first chunk.
@@ -11,19 +12,21 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from benchmarks.scale import RAGGATE, cost, make, serving
+from benchmarks.scale import RAGGATE, Cost, cost, make, serving
 
 from raggate.inputs import golden
 from raggate.text.jsonio import dumps
 
 ASKED = 2000
 EVERY, LACKS = 100, 7
+ENDS = (0, 1, 3)
 
 
 def first_run(folder: Path) -> Path:
@@ -93,10 +96,34 @@ def _without_first(row: dict[str, Any]) -> dict[str, Any]:
     return {**row, "labels": {**row["labels"], **per_chunk}, "result": result}
 
 
+def compared(folder: Path, before: Path, now: Path) -> None:
+    """Compare one run with the other."""
+    _print("compare", cost([*RAGGATE, "compare", now, "--baseline", before], folder, ENDS))
+
+
+def checked(folder: Path, before: Path, now: Path) -> None:
+    """Promote one run, and check the other against the baseline file that is made of it."""
+    suite = now.parent / "suite"
+    shutil.copytree(folder / "asked/vault", suite / "vault")
+    shutil.copy(folder / "asked/raggate.yml", suite)
+    shutil.copy(before / "golden.jsonl", suite)
+    _print("promote", cost([*RAGGATE, "promote", before], suite))
+    (baseline,) = (suite / "baselines").glob("*.json")
+    _print(
+        f"check --run, baseline of {baseline.stat().st_size >> 20} MiB",
+        cost([*RAGGATE, "check", "--run", now], suite, ENDS),
+    )
+
+
+def _print(what: str, its: Cost) -> None:
+    print(f"  {what}: {its.cpu:.1f} CPU s, {its.peak:.0f} MiB, {its.wall:.1f} s", flush=True)
+
+
 def main() -> None:
     """Measure the sizes, and print a line for each."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("sizes", nargs="+", type=int)
+    parser.add_argument("--check", action="store_true", help="promote, and check")
     parser.add_argument("--place", type=Path, help="where the runs are made; a temporary directory by default")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(dir=given.place) as scratch:
@@ -105,8 +132,8 @@ def main() -> None:
         for size in given.sizes:
             before = many(run, folder / f"{size}/before", size, worse=False)
             now = many(run, folder / f"{size}/now", size, worse=True)
-            its = cost([*RAGGATE, "compare", now, "--baseline", before], folder, allowed=(0, 1, 3))
-            print(f"compare of {size}: {its.cpu:.1f} CPU s, {its.peak:.0f} MiB, {its.wall:.1f} s", flush=True)
+            print(f"{size} questions", flush=True)
+            (checked if given.check else compared)(folder, before, now)
 
 
 if __name__ == "__main__":
