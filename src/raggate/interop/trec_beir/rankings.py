@@ -12,6 +12,9 @@ from collections.abc import Iterator, Sequence
 from itertools import count
 from typing import Any, NamedTuple
 
+from msgspec import Struct
+from msgspec.json import Decoder
+
 from raggate.errors import UsageError
 from raggate.interop.trec_beir.stretches import Source, open_binary
 from raggate.text.quote import quoted
@@ -19,6 +22,13 @@ from raggate.text.quote import quoted
 QUERY_KEYS = ("query_id", "qid", "id")
 LIST_KEYS = ("doc_ids", "docs", "results")
 ENTRY_KEYS = ("doc_id", "docid", "id")
+
+
+class _Usual(Struct, gc=False):
+    """A line as most are written, which msgspec reads and checks at once; further keys are passed over, whatever they hold."""
+
+    query_id: str
+    doc_ids: list[str]
 
 
 class Ranking(NamedTuple):
@@ -53,20 +63,17 @@ def iter_lists(path: Source) -> Iterator[Ranking]:
     Raises:
         UsageError: naming file and line, for a line that is not such an object.
     """
-    import orjson
-
     name = str(path)
+    decode = Decoder(_Usual).decode
     with open_binary(path) as stream:
         for number, line in enumerate(stream, 1):
             query_id, doc_ids = "", list[str]()
             try:
-                row = orjson.loads(line)
-                query_id, doc_ids = row["query_id"], row["doc_ids"]
-                "".join(doc_ids)  # the quickest check that all are strings
-                usual = type(query_id) is str and query_id != "" and type(doc_ids) is list
-            except (ValueError, LookupError, TypeError):
-                usual = False
-            if not usual:
+                row = decode(line)
+                query_id, doc_ids = row.query_id, row.doc_ids
+            except ValueError:  # JSON of another shape, or none
+                pass
+            if not query_id:
                 if not line.strip():
                     continue
                 query_id, doc_ids = _read_other(line, f"{name}:{number}")
