@@ -25,7 +25,7 @@ ENTRY_KEYS = ("doc_id", "docid", "id")
 
 
 class _Usual(Struct, gc=False):
-    """A line as most are written, which msgspec reads and checks at once; further keys are passed over, whatever they hold."""
+    """A line as most are written, read and checked at once; further keys are passed over, whatever they hold."""
 
     query_id: str
     doc_ids: list[str]
