@@ -21,7 +21,7 @@ from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Failure, Result
 from raggate.models.service import ProcessExit
-from raggate.service import ask as suite
+from raggate.service import ask as service_ask
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.over_http import OverHttp
 
@@ -68,13 +68,13 @@ def ask(
     on_result: Callable[[Result, int, int], None] | None = None,
     collect: bool = True,
     **settings: Any,
-) -> suite.AskResult:
+) -> service_ask.AskResult:
     """Ask some cases with settings that do not make a test wait."""
     started = FakeStarted(api.base_url) if isinstance(api, FakeAskApi) else api
     started = FakeStarted(started) if isinstance(started, str) else started
     slice_ = Ask(**{"give_up_after": 1000, **settings})
     chosen = cases(asked) if isinstance(asked, int) else asked
-    questions = suite.questions_of(chosen, slice_.modes)
+    questions = service_ask.questions_of(chosen, slice_.modes)
     adapter = OverHttp(AskAdapter(slice_, ("personal", "work")), slice_)
     return adapter.ask(questions, started, on_result=on_result or Heard(), collect=collect)
 
@@ -88,7 +88,7 @@ def failure(script: Script, **settings: Any) -> tuple[Failure, Result, FakeAskAp
     return result.failure, result, api
 
 
-def texts(outcome: suite.AskResult) -> list[tuple[str, str, str]]:
+def texts(outcome: service_ask.AskResult) -> list[tuple[str, str, str]]:
     """Give case, mode and the text of the only chunk of every answered question."""
     return [(r.case_id, r.mode, r.response.chunks[0].text) for r in outcome.results if r.response]
 
@@ -96,7 +96,7 @@ def texts(outcome: suite.AskResult) -> list[tuple[str, str, str]]:
 @pytest.fixture(autouse=True)
 def fast_back_off(monkeypatch: pytest.MonkeyPatch) -> None:
     """Make the pauses between attempts short."""
-    monkeypatch.setattr(suite, "BACK_OFF_SECONDS", 0.01)
+    monkeypatch.setattr(service_ask, "BACK_OFF_SECONDS", 0.01)
 
 
 @pytest.fixture(autouse=True)
@@ -205,7 +205,7 @@ def test_a_rate_starts_questions_whatever_becomes_of_earlier_ones() -> None:
 
 def test_a_question_that_waits_for_its_turn_is_as_slow_as_its_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where too many are under way, the latency of a question goes from when it was due, not from when it was sent."""
-    monkeypatch.setattr(suite, "MOST_AT_ONCE", 1)
+    monkeypatch.setattr(service_ask, "MOST_AT_ONCE", 1)
     with FakeAskApi(lambda question: (200, ask_body(question), 0.05)) as api:
         outcome = ask(api, 4, rate=1000)
     times = [result.elapsed_ms for result in outcome.results]
@@ -290,11 +290,11 @@ def test_lasting_trouble_is_not_retried(reply: Reply, kind: str) -> None:
 
 def test_back_off_doubles_and_is_the_same_every_time() -> None:
     """Pauses double, are up to a quarter longer, differ between questions and never between runs."""
-    pauses = [suite._back_off("c1|hybrid", retries) for retries in range(4)]
+    pauses = [service_ask._back_off("c1|hybrid", retries) for retries in range(4)]
     for retries, pause in enumerate(pauses):
-        assert 1 <= pause / (suite.BACK_OFF_SECONDS * 2**retries) <= 1.25
-    assert pauses == [suite._back_off("c1|hybrid", retries) for retries in range(4)]
-    assert pauses[0] != suite._back_off("c2|hybrid", 0)
+        assert 1 <= pause / (service_ask.BACK_OFF_SECONDS * 2**retries) <= 1.25
+    assert pauses == [service_ask._back_off("c1|hybrid", retries) for retries in range(4)]
+    assert pauses[0] != service_ask._back_off("c2|hybrid", 0)
 
 
 # --- failures
@@ -581,7 +581,7 @@ def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[
 )
 def test_how_an_api_ended_after_the_last_question(how: ProcessExit | None, told: str | None) -> None:
     """An API that dies of its last answer is noticed though nothing is left to ask."""
-    assert suite.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
+    assert service_ask.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
 
 
 @pytest.mark.parametrize("status", [200, 500])

@@ -19,8 +19,8 @@ from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import IndexState
 from raggate.scoring.score import label
-from raggate.service import ask as suite
 from raggate.service.adapters.over_http import OverHttp
+from raggate.service.ask import questions_of
 from raggate.text.escape import log_line
 
 NOTES = [
@@ -53,7 +53,7 @@ class Started:
 def ask(api: OtherApi, cases: Sequence[Case] = CASES, **changes: Any) -> tuple[Result, ...]:
     """Ask some cases; `changes` are of the settings of the adapter."""
     settings = Ask(retrieval_only=False, retries=0, give_up_after=1000)
-    questions = suite.questions_of(cases, settings.modes)
+    questions = questions_of(cases, settings.modes)
     over_http = OverHttp(adapter(mapped(**changes)), settings)
     return over_http.ask(questions, Started(api.base_url), on_result=lambda *_: None).results
 

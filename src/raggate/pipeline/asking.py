@@ -27,7 +27,7 @@ from raggate.pipeline.shards import planning, workers
 from raggate.pipeline.stopping import EnoughHeardError, Stopping
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports.progress import Progress
-from raggate.service import ask as suite
+from raggate.service.ask import ended_early, questions_of
 from raggate.service.elsewhere import Elsewhere
 from raggate.text import redact
 
@@ -101,7 +101,7 @@ class Part(Struct, frozen=True, kw_only=True):
                 if stopped is None and number == self.boots - 1 and not self.heard_enough:
                     prober.ask(up, answers.probes)
                     prober.ask_after_call(up, answers.probes)
-                stopped = stopped or suite.ended_early(up.api)
+                stopped = stopped or ended_early(up.api)
                 if stopped:
                     return redact.redact_cut(stopped, up.secrets), up.log_tail()
                 log = redacted(answers.log, up.secrets)
@@ -130,7 +130,7 @@ class Part(Struct, frozen=True, kw_only=True):
         """Ask all questions in several processes, as shards that are merged at once."""
         count = min(self.workers, len(self.cases))
         plan = planning.plan(self.request, self.inputs, count, beside=Beside(probes=0, again=False))
-        total = len(suite.questions_of(self.cases, self.inputs.config.ask.modes)) * self.inputs.config.ask.repeat
+        total = len(questions_of(self.cases, self.inputs.config.ask.modes)) * self.inputs.config.ask.repeat
         elsewhere = replace(up, api=Elsewhere(up.api.base_url))
 
         def ask(cases: Sequence[Case], heard: Callable[[Result], None], own: AnswersSoFar) -> str | None:
@@ -148,7 +148,7 @@ class Part(Struct, frozen=True, kw_only=True):
 
     def _ask_all(self, up: Booted, answers: AnswersSoFar, progress: Progress, repeat: int) -> str | None:
         """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it broke off."""
-        questions: Sequence[tuple[Case, str]] = suite.questions_of(self.cases, self.inputs.config.ask.modes)
+        questions: Sequence[tuple[Case, str]] = questions_of(self.cases, self.inputs.config.ask.modes)
         ask = partial(self._ask_these, up, answers, progress, repeat)
         if self.stopping is not None:
             return self._ask_until_enough(self.stopping, answers, ask)
@@ -188,7 +188,7 @@ class Part(Struct, frozen=True, kw_only=True):
         questions: Sequence[tuple[Case, str]],
     ) -> str | None:
         asking = self.inputs.config.ask
-        total, before = len(suite.questions_of(self.cases, asking.modes)) * asking.repeat, len(answers.results)
+        total, before = len(questions_of(self.cases, asking.modes)) * asking.repeat, len(answers.results)
         if not questions:
             return None
 
