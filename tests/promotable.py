@@ -4,24 +4,34 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import subprocess
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
-from fakes.github_api import FakeGitHub, Repository
+from msgspec.structs import replace
+
+from fakes.github_api import FakeGitHub, Pull, Repository
 from project import Project, make_project
+from raggate.action.promote import promote_baseline
 from raggate.github.rest.client import GitHub
+from raggate.github.rest.repository import Repository as GitHubRepository
+from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.pipeline.trusted_inputs import check_names
 from stored_rows import files_of
 
 NAME = "octo/notes"
 NOW = "2026-01-05T00:00:00+00:00"
+DAY = "2026-01-04T00:00:00Z"
+INPUTS = {**step_inputs.DEFAULTS, "command": "promote", "reason": "Chunks end at headings now."}
 PERMISSIONS = {"contents": "write", "pull-requests": "write", "actions": "read"}
 
 
@@ -127,3 +137,60 @@ def client(fake: FakeGitHub, permissions: dict[str, str] | None = None) -> GitHu
     """Open the API as the workflow's token."""
     token = fake.token(permissions or PERMISSIONS)
     return fake.client(token)
+
+
+@dataclass
+class Stage:
+    """A step of a workflow that somebody dispatched, with what it is given unless a test says otherwise."""
+
+    fake: FakeGitHub
+    repository: Repository
+    measured: Measured
+    files: Path
+    inputs: Mapping[str, str] = field(default_factory=lambda: INPUTS)
+    state: StepState = field(default_factory=StepState)
+
+    @classmethod
+    @contextmanager
+    def on(cls, measured: Measured, files: Path) -> Iterator[Self]:
+        """Put a repository onto a fake, of which at the end nothing was asked that GitHub does not know."""
+        with FakeGitHub() as fake:
+            yield cls(fake, measured.on(fake), measured, files)
+            fake.assert_clean()
+
+    def step(self, *, event: dict[str, Any] | None = None, **inputs: str) -> int:
+        """Let the step run."""
+        self.state = StepState()
+        given = {**self.inputs, **{name.replace("_", "-"): value for name, value in inputs.items()}}
+        happened = replace(self.event, **(event or {}))
+        with client(self.fake) as github:
+            there = GitHubRepository(github, NAME)
+            return promote_baseline(
+                given, happened, there, self.runner, self.state, now=lambda: datetime.fromisoformat(NOW)
+            )
+
+    @property
+    def runner(self) -> Runner:
+        """Give the runner's side."""
+        files = {name: self.files / name for name in ("output", "state", "summary")}
+        return Runner(workspace=self.measured.project.root, environment=os.environ, **files)
+
+    @property
+    def event(self) -> Event:
+        """Describe a dispatch on main."""
+        return dispatched(self.fake, self.measured.commit)
+
+    def ran(self, files: dict[str, bytes] | None = None) -> str:
+        """Put a workflow run onto the fake, whose artifact is the measured run or other files, and give its number."""
+        run = self.repository.add_run(event="push", created_at=DAY, run_started_at=DAY, head_sha=self.measured.commit)
+        self.repository.add_artifact(run, "raggate-run", packed(self.measured.run if files is None else files))
+        return str(run)
+
+    def pull(self) -> Pull:
+        """Give the one pull request."""
+        (pull,) = self.repository.pulls.values()
+        return pull
+
+    def unwritten(self) -> bool:
+        """Tell whether GitHub was only read from."""
+        return all(request.method == "GET" for request in self.fake.requests)

@@ -3,124 +3,50 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from e2e import grammar
-from fakes.github_api import FakeGitHub, Pull, Repository
-from promotable import NAME, NOW, Measured, client, dispatched, edited, git, measure, packed, worse
+from promotable import INPUTS, NAME, NOW, Measured, Stage, edited, git, worse
 from raggate.action import main
 from raggate.action.promote import promote_baseline
 from raggate.action.promote_inputs import PromoteInputs
 from raggate.errors import CannotTell, UsageError
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner import step_inputs
-from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState
+from raggate.github.step_context import StepState
 from raggate.pipeline.result import RunFailed
 from rendered import problems, visible
 
-DEFAULTS = {
-    **step_inputs.DEFAULTS,
-    "command": "promote",
-    "reason": "Chunks end at headings now.",
-    "run-id": "",
-    "allow-regression": "false",
-    "allow-no-match": "",
-    "dry-run": "false",
-    "direct-commit": "false",
-    "max-age-days": "14",
-}
 BASELINE = "baselines/small.json"
-DAY = "2026-01-04T00:00:00Z"
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """Measure a repository once."""
-    return measure(tmp_path_factory.mktemp("repository"))
-
-
-@dataclass
-class Stage:
-    """A step of a workflow that somebody dispatched."""
-
-    fake: FakeGitHub
-    repository: Repository
-    measured: Measured
-    files: Path
-    state: StepState = field(default_factory=StepState)
-
-    def step(self, *, event: dict[str, Any] | None = None, permissions: Any = None, **inputs: str) -> int:
-        """Let the step run."""
-        self.state = StepState()
-        given = {**DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
-        happened = replace(self.event, **(event or {}))
-        with client(self.fake, permissions) as github:
-            there = GitHubRepository(github, NAME)
-            return promote_baseline(
-                given, happened, there, self.runner, self.state, now=lambda: datetime.fromisoformat(NOW)
-            )
-
-    @property
-    def runner(self) -> Runner:
-        """Give the runner's side."""
-        names = ("output", "state", "summary")
-        files = {name: self.files / name for name in names}
-        return Runner(workspace=self.measured.project.root, environment=os.environ, **files)
-
-    @property
-    def event(self) -> Event:
-        """Describe a dispatch on main."""
-        return dispatched(self.fake, self.measured.commit)
-
-    def ran(self, files: dict[str, bytes] | None = None, **fields: Any) -> str:
-        """Put a workflow run with an artifact onto the fake, and give its number."""
-        given = {"event": "push", "created_at": DAY, "run_started_at": DAY, "head_sha": self.measured.commit, **fields}
-        run = self.repository.add_run(**given)
-        self.repository.add_artifact(run, "raggate-run", packed(self.measured.run if files is None else files))
-        return str(run)
-
-    def pull(self) -> Pull:
-        """Give the one pull request."""
-        (found,) = self.repository.pulls.values()
-        return found
-
-    def proposed(self) -> bytes:
-        """Give the baseline in the pull request."""
-        found = self.repository.read(BASELINE, self.pull().head_sha)
-        assert found is not None
-        return found
-
-    def unwritten(self) -> bool:
-        """Tell whether GitHub was only read from."""
-        return all(request.method == "GET" for request in self.fake.requests)
 
 
 @pytest.fixture
 def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
     """Give the step."""
     monkeypatch.chdir(measured.project.root)
-    with FakeGitHub() as fake:
-        yield Stage(fake, measured.on(fake), measured, tmp_path)
-        fake.assert_clean()
+    with Stage.on(measured, tmp_path) as stage:
+        yield stage
+
+
+def proposed(stage: Stage) -> bytes:
+    """Give the baseline in the pull request."""
+    content = stage.repository.read(BASELINE, stage.pull().head_sha)
+    assert content is not None
+    return content
 
 
 def local(stage: Stage, directory: Path, *words: str) -> bytes:
     """Promote a run directory on the command line, and give the file."""
     target = stage.files / "local.json"
     target.write_bytes(stage.measured.files[BASELINE])
-    words = (*words, "--baseline", str(target), "--by", "octocat", "--reason", DEFAULTS["reason"])
+    words = (*words, "--baseline", str(target), "--by", "octocat", "--reason", INPUTS["reason"])
     done = stage.measured.project.raggate("promote", str(directory), *words)
     assert done.code == 0, done.err
     return target.read_bytes()
@@ -142,10 +68,10 @@ def test_measured_at_the_head(stage: Stage) -> None:
     pull = stage.pull()
     directory = stage.state.directory
     assert directory is not None
-    assert stage.proposed() == local(stage, directory)
+    assert proposed(stage) == local(stage, directory)
     assert stage.state.outputs["pull-request-url"].endswith(f"/pull/{pull.number}")
     assert (stage.state.outputs["commit"], stage.state.outputs["verified"]) == (pull.head_sha, "true")
-    assert visible(DEFAULTS["reason"]) in visible(pull.body or "")
+    assert visible(INPUTS["reason"]) in visible(pull.body or "")
     assert "A pull request proposes the baseline" in stage.state.summary
     assert list(problems(pull.body or "", links=(f"{stage.fake.server_url}/",))) == []
 
@@ -171,7 +97,7 @@ def test_adopted(stage: Stage) -> None:
     directory.mkdir()
     for name, content in stage.measured.run.items():
         (directory / name).write_bytes(content)
-    assert stage.proposed() == local(stage, directory)
+    assert proposed(stage) == local(stage, directory)
     assert f"workflow run {number}, attempt 1, push" in visible(stage.pull().body or "")
     assert stage.state.directory is None
 
@@ -182,7 +108,7 @@ def test_the_image(stage: Stage) -> None:
     files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
     assert stage.step(run_id=stage.ran(files)) == 0
     assert f"image of the API: `{image}`" in (stage.pull().body or "")
-    assert json.loads(stage.proposed())["provenance"]["image"] == image
+    assert json.loads(proposed(stage))["provenance"]["image"] == image
 
 
 @pytest.mark.parametrize("image", [7, "", "notes-api:latest", "sha256:1", f"@everyone @sha256:{'a' * 64}"])
@@ -191,7 +117,7 @@ def test_what_is_no_image(stage: Stage, image: object) -> None:
     files = edited(stage.measured.run, lambda config: config["config"].update(api_image=image))
     assert stage.step(run_id=stage.ran(files)) == 0
     assert "image of the API" not in (stage.pull().body or "")
-    assert "image" not in json.loads(stage.proposed())["provenance"]
+    assert "image" not in json.loads(proposed(stage))["provenance"]
 
 
 def test_dry_run(stage: Stage) -> None:
@@ -208,7 +134,7 @@ def test_twice(stage: Stage) -> None:
     number = stage.ran()
     assert stage.step(run_id=number) == 0
     assert stage.step(run_id=number, reason="For another reason.", event={"run_id": 91}) == 0
-    assert b"For another reason." in stage.proposed()
+    assert b"For another reason." in proposed(stage)
     assert "For another reason" in visible(stage.pull().body or "")
     assert "proposes this baseline now" in stage.state.summary
 
@@ -227,7 +153,7 @@ def test_directly(stage: Stage) -> None:
 
 def test_an_unverified_commit(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
     """A commit that GitHub did not sign is an output, a warning, and said in the pull request."""
-    inputs = {**DEFAULTS, "run-id": stage.ran()}
+    inputs = {**INPUTS, "run-id": stage.ran()}
 
     token = stage.fake.token(login="octocat")
     with stage.fake.client(token) as github:
@@ -340,7 +266,7 @@ def test_again_after_a_revert(stage: Stage) -> None:
     number = stage.ran()
     assert stage.step(run_id=number) == 0
     repository, first = stage.repository, stage.pull()
-    merge = repository.add_commit({BASELINE: stage.proposed()}, [repository.head, first.head_sha], branch="main")
+    merge = repository.add_commit({BASELINE: proposed(stage)}, [repository.head, first.head_sha], branch="main")
     first.state, first.merged = "closed", True
     back = repository.add_commit({BASELINE: stage.measured.files[BASELINE]}, [merge], branch="main")
     assert stage.step(run_id=number, event={"head": back, "run_id": 91}) == 0
@@ -362,7 +288,7 @@ def test_an_api_that_does_not_start(stage: Stage, monkeypatch: pytest.MonkeyPatc
 def test_no_token(stage: Stage) -> None:
     """Without a token there is no promotion."""
     with pytest.raises(UsageError, match="github-token is empty"):
-        promote_baseline(DEFAULTS, stage.event, None, stage.runner, StepState())
+        promote_baseline(INPUTS, stage.event, None, stage.runner, StepState())
 
 
 def test_a_main_that_moved_while_measuring(stage: Stage) -> None:
@@ -413,12 +339,12 @@ GOOD = {"reason": "why not", "suite": "", "run-id": "", "max-age-days": "14"}
 def test_inputs_that_cannot_be_used(name: str, value: str) -> None:
     """A dispatch is user text: what is not of the known shape is refused by the input's name."""
     with pytest.raises(UsageError, match=f"input '{name}'"):
-        PromoteInputs.of({**DEFAULTS, **GOOD, name: value})
+        PromoteInputs.of({**INPUTS, **GOOD, name: value})
 
 
 def test_inputs() -> None:
     """What is typed becomes what is asked for."""
-    asked = PromoteInputs.of({**DEFAULTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
+    asked = PromoteInputs.of({**INPUTS, **GOOD, "run-id": "123.4", "suite": "notes-api", "dry-run": "true"})
     assert asked == PromoteInputs(
         reason="why not",
         suites=("notes-api",),
@@ -430,14 +356,14 @@ def test_inputs() -> None:
         direct=False,
         max_age_days=14,
     )
-    assert PromoteInputs.of({**DEFAULTS, **GOOD, "reason": "x" * 500}).run is None
+    assert PromoteInputs.of({**INPUTS, **GOOD, "reason": "x" * 500}).run is None
 
 
 @given(text=st.text(max_size=40), name=st.sampled_from(sorted(GOOD)))
 def test_any_text(text: str, name: str) -> None:
     """Whatever is typed is either refused or of the known shape."""
     try:
-        asked = PromoteInputs.of({**DEFAULTS, **GOOD, name: text})
+        asked = PromoteInputs.of({**INPUTS, **GOOD, name: text})
     except UsageError as error:
         message = error.message
     else:

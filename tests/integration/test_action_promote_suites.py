@@ -3,26 +3,18 @@
 from __future__ import annotations
 
 import json
-import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from fakes.github_api import FakeGitHub, Pull, Repository
-from promotable import NAME, NOW, Measured, client, dispatched, edited, measure, packed, worse
-from raggate.action.promote import promote_baseline
+from promotable import INPUTS, Measured, Stage, edited, measure, worse
 from raggate.errors import ExitCode, UsageError
 from raggate.github.promotion import branch_of_several
-from raggate.github.rest.repository import Repository as GitHubRepository
-from raggate.github.runner import step_inputs
-from raggate.github.step_context import Runner, StepState
 from rendered import problems
 
-DAY = "2026-01-04T00:00:00Z"
 SUITES = ("small", "two", "three")
 LIST = "raggate*.yml"
 
@@ -42,37 +34,14 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 
 @dataclass
-class Stage:
-    """A step of a workflow that somebody dispatched."""
+class SuitesStage(Stage):
+    """A step that promotes every suite of a list, unless a test says otherwise."""
 
-    fake: FakeGitHub
-    repository: Repository
-    measured: Measured
-    files: Path
-    state: StepState = field(default_factory=StepState)
+    inputs: Mapping[str, str] = field(default_factory=lambda: {**INPUTS, "config": LIST, "suite": "*"})
 
-    def step(self, **inputs: str) -> int:
-        """Let the step run."""
-        self.state = StepState()
-        names = ("output", "state", "summary")
-        runner = Runner(
-            workspace=self.measured.project.root,
-            environment=os.environ,
-            **{name: self.files / name for name in names},
-        )
-        given = {**step_inputs.DEFAULTS, "command": "promote", "reason": "New chunks.", "config": LIST, "suite": "*"}
-        given |= {name.replace("_", "-"): value for name, value in inputs.items()}
-        event = dispatched(self.fake, self.measured.commit)
-        with client(self.fake, None) as github:
-            there = GitHubRepository(github, NAME)
-            return promote_baseline(given, event, there, runner, self.state, now=lambda: datetime.fromisoformat(NOW))
-
-    def ran(self, **of_suites: dict[str, bytes]) -> str:
+    def ran_suites(self, **of_suites: dict[str, bytes]) -> str:
         """Put a workflow run with an artifact of several run directories onto the fake, and give its number."""
-        run = self.repository.add_run(event="push", created_at=DAY, run_started_at=DAY, head_sha=self.measured.commit)
-        left = {f"{suite}/{name}": data for suite, files in of_suites.items() for name, data in files.items()}
-        self.repository.add_artifact(run, "raggate-run", packed(left))
-        return str(run)
+        return self.ran({f"{suite}/{name}": data for suite, files in of_suites.items() for name, data in files.items()})
 
     def run_of(self, suite: str) -> dict[str, bytes]:
         """Give a run directory of a suite, which is that of the first but for the name."""
@@ -82,11 +51,6 @@ class Stage:
             config["config"]["suite"] = suite
 
         return edited(self.measured.run, rename)
-
-    def pull(self) -> Pull:
-        """Give the one pull request."""
-        (found,) = self.repository.pulls.values()
-        return found
 
     def changed(self) -> set[str]:
         """Give the files that the head of the pull request has otherwise than main."""
@@ -102,15 +66,14 @@ class Stage:
 
 
 @pytest.fixture
-def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stage]:
+def stage(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[SuitesStage]:
     """Give the step."""
     monkeypatch.chdir(measured.project.root)
-    with FakeGitHub() as fake:
-        yield Stage(fake, measured.on(fake), measured, tmp_path)
-        fake.assert_clean()
+    with SuitesStage.on(measured, tmp_path) as stage:
+        yield stage
 
 
-def test_all_suites_in_one_pull_request(stage: Stage) -> None:
+def test_all_suites_in_one_pull_request(stage: SuitesStage) -> None:
     """`*` measures every suite of the list, and one commit has the baselines of all."""
     assert stage.step() == 0
     pull = stage.pull()
@@ -126,9 +89,9 @@ def test_all_suites_in_one_pull_request(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("named", ["small, two", "two\nsmall\n", "small,two,small"])
-def test_the_suites_that_are_named_out_of_one_artifact(stage: Stage, named: str) -> None:
+def test_the_suites_that_are_named_out_of_one_artifact(stage: SuitesStage, named: str) -> None:
     """Several are named with commas or lines between; the workflow run is verified, and its artifact taken, once."""
-    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run, c=stage.run_of("three"))
+    number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run, c=stage.run_of("three"))
     assert stage.step(suite=named, run_id=number) == 0
     assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
     paths = [request.path for request in stage.fake.requests]
@@ -136,12 +99,12 @@ def test_the_suites_that_are_named_out_of_one_artifact(stage: Stage, named: str)
     assert sum(path.endswith("/zip") for path in paths) == 1
 
 
-def test_nothing_is_written_where_one_is_refused(stage: Stage, capsys: pytest.CaptureFixture[str]) -> None:
+def test_nothing_is_written_where_one_is_refused(stage: SuitesStage, capsys: pytest.CaptureFixture[str]) -> None:
     """What is refused is named with the reason, and so is what to name to promote the others alone."""
-    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run)
+    number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run)
     assert stage.step(run_id=number) == ExitCode.CANNOT_TELL
     assert not stage.repository.pulls
-    assert all(request.method == "GET" for request in stage.fake.requests)
+    assert stage.unwritten()
     assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
     assert (stage.rows()["small"], stage.rows()["two"]) == (("pass", 0), ("pass", 0))
     said = capsys.readouterr().err
@@ -152,9 +115,9 @@ def test_nothing_is_written_where_one_is_refused(stage: Stage, capsys: pytest.Ca
     assert stage.changed() == {"baselines/small.json", "baselines/two.json"}
 
 
-def test_the_worst_is_the_exit_code(stage: Stage) -> None:
+def test_the_worst_is_the_exit_code(stage: SuitesStage) -> None:
     """A run that is worse is a usage error until that is accepted, which stands before what cannot be told."""
-    number = stage.ran(a=worse(stage.measured.run), b=stage.run_of("two"))
+    number = stage.ran_suites(a=worse(stage.measured.run), b=stage.run_of("two"))
     assert stage.step(run_id=number) == ExitCode.USAGE
     assert stage.rows()["small"] == ("usage error", ExitCode.USAGE)
     assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
@@ -163,17 +126,17 @@ def test_the_worst_is_the_exit_code(stage: Stage) -> None:
     assert ", accepting " in stage.pull().title
 
 
-def test_a_dry_run_of_several(stage: Stage) -> None:
+def test_a_dry_run_of_several(stage: SuitesStage) -> None:
     """A dry run writes nothing and shows every suite."""
-    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run)
+    number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run)
     assert stage.step(run_id=number, suite="small,two", dry_run="true") == 0
     assert not stage.repository.pulls
     assert all(f"<summary>{suite}</summary>" in stage.state.summary for suite in ("small", "two"))
 
 
-def test_directly(stage: Stage) -> None:
+def test_directly(stage: SuitesStage) -> None:
     """Both baselines are committed onto the branch itself in one commit."""
-    number = stage.ran(a=stage.run_of("two"), b=stage.measured.run)
+    number = stage.ran_suites(a=stage.run_of("two"), b=stage.measured.run)
     before = stage.repository.head
     assert stage.step(run_id=number, suite="small,two", direct_commit="true") == 0
     objects = stage.repository.objects
@@ -192,7 +155,7 @@ def test_directly(stage: Stage) -> None:
         ({"suite": "small, two", "config": "raggate.yml"}, "2 suites are named, and `config` is one configuration"),
     ],
 )
-def test_what_cannot_be_chosen(stage: Stage, inputs: dict[str, str], words: str) -> None:
+def test_what_cannot_be_chosen(stage: SuitesStage, inputs: dict[str, str], words: str) -> None:
     """Suites that there are not, and several of one configuration, are refused before anything is measured."""
     with pytest.raises(UsageError) as refused:
         stage.step(**inputs)
@@ -201,7 +164,7 @@ def test_what_cannot_be_chosen(stage: Stage, inputs: dict[str, str], words: str)
     assert not stage.repository.pulls
 
 
-def test_all_of_one_configuration(stage: Stage) -> None:
+def test_all_of_one_configuration(stage: SuitesStage) -> None:
     """`*` beside one configuration is its suite, in a pull request as ever."""
-    assert stage.step(config="raggate.yml", run_id=stage.ran(a=stage.measured.run)) == 0
+    assert stage.step(config="raggate.yml", run_id=stage.ran_suites(a=stage.measured.run)) == 0
     assert stage.pull().head_ref == "raggate/baseline-small"

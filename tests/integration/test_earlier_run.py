@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from fakes.github_api import FakeGitHub, Repository
-from promotable import NAME, NOW, Measured, client, edited, measure, packed
+from promotable import DAY, NAME, NOW, Measured, client, edited, packed
 from raggate.errors import CannotTell
 from raggate.github.earlier_run import RunSelector, adopt, download
 from raggate.github.rest.failures import GitHubError
@@ -19,14 +19,6 @@ from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
-
-DAY = "2026-01-04T00:00:00Z"
-
-
-@pytest.fixture(scope="module")
-def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
-    """Measure a repository once."""
-    return measure(tmp_path_factory.mktemp("repository"))
 
 
 @pytest.fixture(scope="module")
