@@ -91,27 +91,35 @@ def decide(
     missed = dict(item.missed for item in must if item.missed is not None)
     worse = [item.reason for item in must if item.red]
     worse += [_worse(comparison, key, metric) for key, metric in fell.items() if key not in missed]
-    clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
+    clauses: verdict.Clauses = (
         ("cannot tell", [*completeness.unmeasured(comparison, gate, stopped), *_uncompared(comparison)]),
         ("invariant broken", list(verdict.finding_reasons(findings, "error"))),
         ("regression", [_whole_suite(early)] if early is not None else []),
         ("failed in part", worse),
     )
     outcome, reasons = verdict.first_clause(clauses, interrupted=interrupted, otherwise="partial")
-    warnings = [*(item.reason for item in must if not item.red), *verdict.finding_reasons(findings, "warn")]
-    warnings += [Reason("partial", _WITHOUT_PROBES), *caveats.kept_answers(comparison)]
     excused = list(dict.fromkeys(str(item.reason.case_id) for item in must if item.waiver is not None))
     return Verdict(
         outcome=outcome,
         sentences=_sentences(outcome, reasons, comparison, selection, excused),
         reasons=tuple(reasons),
-        warnings=tuple(warnings),
+        warnings=tuple(_warnings(comparison, findings, must)),
         rows=rows,
         waivers=tuple(waived),
         fell=fell,
         missed=missed,
         early_stop=early,
     )
+
+
+def _warnings(
+    comparison: Comparison, findings: Sequence[Finding], must: Sequence[complaints.Complaint]
+) -> Iterator[Reason]:
+    """Say what a waiver lets pass, what is not met without deciding, and what a part leaves out."""
+    yield from (item.reason for item in must if not item.red)
+    yield from verdict.finding_reasons(findings, "warn")
+    yield Reason("partial", _WITHOUT_PROBES)
+    yield from caveats.kept_answers(comparison)
 
 
 def _whole_suite(early: EarlyStop) -> Reason:

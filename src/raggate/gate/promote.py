@@ -154,10 +154,7 @@ def propose(
     down = [*replacements.worse(run, rows, comparison, gate), *replacements.unknown(comparison, gate)]
     reasons = (*down, *_notes(comparison, gate, unreadable), *_beyond_limits(rows, gate))
     if down and not (terms.allow_regression and terms.reason.strip()):
-        raise UsageError(
-            f"run {run.run_id} {_how(down)} worse than the present baseline: {'; '.join(it.message for it in reasons)}",
-            hint=f"{_ADVICE[_passes(down, comparison, gate)]}: {terms.permission}.",
-        )
+        raise _worse(run, down, reasons, terms, passes=_passes(down, comparison, gate))
     empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match, terms.naming)
     known = _provenance(run, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
@@ -170,12 +167,15 @@ def propose(
     )
 
 
-def _how(down: Sequence[Reason]) -> str:
-    """Say whether a run is worse or may be, where nothing but grades of other judges is to be said of it."""
-    return "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
-
-
-_ADVICE = {False: "If that is accepted", True: "A loss that the gate lets pass may be promoted with its record"}
+def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: Terms, *, passes: bool) -> UsageError:
+    """Give the error that says in what a run is worse; `passes` says whether a check lets that pass."""
+    # where nothing but grades of other judges is to be said of it, it may be none the worse
+    how = "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
+    advice = "A loss that the gate lets pass may be promoted with its record" if passes else "If that is accepted"
+    return UsageError(
+        f"run {run.run_id} {how} worse than the present baseline: {'; '.join(reason.message for reason in reasons)}",
+        hint=f"{advice}: {terms.permission}.",
+    )
 
 
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:

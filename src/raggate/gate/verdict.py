@@ -30,6 +30,9 @@ from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
 from raggate.models.waiver import WaiverStatus
 from raggate.text import dates
 
+Clauses = Sequence[tuple[VerdictKind, list[Reason]]]
+"""Outcomes, each with the reasons for it, in the order in which they decide."""
+
 
 def decide(
     comparison: Comparison,
@@ -61,14 +64,7 @@ def decide(
     statuses = waived if stopped is not None else complaints.used(comparison, worse, waived)
     worse += complaints.left_over(statuses, resolved=expired_waivers_resolved)
     warnings = tuple(_warnings(comparison, findings, rows, gate, started, worse, evidence.tests))
-    clauses: tuple[tuple[VerdictKind, list[Reason]], ...] = (
-        ("cannot tell", list(_not_measured(comparison, findings, gate, stopped, first_run=first_run))),
-        ("invariant broken", list(finding_reasons(findings, "error", unseen=False))),
-        ("cannot tell", list(_partly_seen(comparison, findings))),
-        ("regression", [item.reason for item in worse if item.red]),
-        # a run that was cut short lacks cases and slices for that reason alone
-        ("cannot tell", list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []),
-    )
+    clauses = _clauses(comparison, rows, findings, worse, gate, stopped, first_run=first_run)
     outcome, reasons = first_clause(clauses, interrupted=interrupted)
     return Verdict(
         outcome=outcome,
@@ -80,6 +76,27 @@ def decide(
         fell=complaints.fell(worse),
         missed=dict(item.missed for item in worse if item.missed is not None),
         evidence=evidence,
+    )
+
+
+def _clauses(
+    comparison: Comparison,
+    rows: Sequence[GatedMetric],
+    findings: Sequence[Finding],
+    worse: Sequence[complaints.Complaint],
+    gate: Gate,
+    stopped: str | None,
+    *,
+    first_run: bool,
+) -> Clauses:
+    """Give what each clause has against a pass, in the order in which they decide."""
+    return (
+        ("cannot tell", list(_not_measured(comparison, findings, gate, stopped, first_run=first_run))),
+        ("invariant broken", list(finding_reasons(findings, "error", unseen=False))),
+        ("cannot tell", list(_partly_seen(comparison, findings))),
+        ("regression", [item.reason for item in worse if item.red]),
+        # a run that was cut short lacks cases and slices for that reason alone
+        ("cannot tell", list(completeness.incomplete(comparison, rows, gate)) if stopped is None else []),
     )
 
 
@@ -117,7 +134,7 @@ def _warnings(
 
 
 def first_clause(
-    clauses: Sequence[tuple[VerdictKind, list[Reason]]], *, interrupted: bool, otherwise: VerdictKind = "pass"
+    clauses: Clauses, *, interrupted: bool, otherwise: VerdictKind = "pass"
 ) -> tuple[VerdictKind, list[Reason]]:
     """Give the outcome of the first clause that applies, and every reason, those of that outcome first."""
     first: VerdictKind = next((name for name, reasons in clauses if reasons), otherwise)
