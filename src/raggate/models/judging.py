@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable
 from functools import reduce
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from msgspec import Struct, field
 from pydantic import Field
@@ -156,6 +156,9 @@ class Reply(Stored, frozen=True, kw_only=True):
 
     `cut_off` says that the text ended because it may not be longer.
     """
+
+    # whoever reviews a cassette must not be shown what is not read
+    further_keys: ClassVar[Literal["ignore", "forbid"]] = "forbid"
 
     text: str
     model: str = ""

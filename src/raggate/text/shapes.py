@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Set as AbstractSet
 from contextvars import ContextVar
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, Self, TypeVar, get_type_hints
 
 from msgspec import Struct
 from msgspec.structs import fields
@@ -26,8 +26,11 @@ _DESCRIBED: ContextVar[AbstractSet[str]] = ContextVar("nouns whose fields are be
 class Stored(Struct, frozen=True):
     """A noun that can be part of a shape: what fits its fields, in a mapping of their names, becomes one.
 
-    Further keys are those of other versions, and left out.
+    Further keys are those of other versions, and left out, but where a noun refuses them. As part of a pydantic model
+    it is read alike: what the model says of its own fields does not reach it.
     """
+
+    further_keys: ClassVar[Literal["ignore", "forbid"]] = "ignore"
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: object, handler: GetCoreSchemaHandler) -> CoreSchema:
@@ -50,7 +53,8 @@ class Stored(Struct, frozen=True):
             }
         finally:
             _DESCRIBED.reset(inner)
-        schema = core_schema.no_info_wrap_validator_function(cls._read, core_schema.typed_dict_schema(parts), ref=ref)
+        fitting = core_schema.typed_dict_schema(_strict(parts), extra_behavior=cls.further_keys)
+        schema = core_schema.no_info_wrap_validator_function(cls._read, fitting, ref=ref)
         return core_schema.definitions_schema(core_schema.definition_reference_schema(ref), [schema])
 
     @classmethod

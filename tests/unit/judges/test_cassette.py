@@ -151,6 +151,9 @@ def test_a_last_line_that_is_none_is_named_without_a_newline_too() -> None:
     [
         ({"key": "short"}, "key: String should match pattern"),
         ({"reply": {"text": 5}}, "reply.text: Input should be a valid string"),
+        ({"reply": {"text": "", "cut_off": "no"}}, "reply.cut_off: Input should be a valid boolean"),
+        ({"reply": {"text": "", "input_tokens": "5"}}, "reply.input_tokens: Input should be a valid integer"),
+        ({"reply": {"text": "", "texts": ""}}, "reply.texts: Extra inputs are not permitted"),
         ({"score": 5}, "score: Extra inputs are not permitted"),
         ({"seed": "1"}, "seed: Input should be a valid integer"),
         # what could not be written again, or would make a report say that less was paid

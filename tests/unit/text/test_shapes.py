@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NotRequired
 
 import pytest
@@ -10,7 +9,7 @@ from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
 from raggate.text.jsonio import dumps
-from raggate.text.shapes import Shape
+from raggate.text.shapes import Shape, Stored
 from tables import each_row
 
 RANK: Shape[int | None] = Shape(Annotated[int, Field(strict=True, ge=1)] | None)
@@ -28,8 +27,7 @@ def test_a_value_that_does_not_fit_is_refused(value: object) -> None:
         RANK.validate_python(value)
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Stored, frozen=True):
     """What stands inside another value."""
 
     yes: bool
