@@ -347,6 +347,7 @@ def test_spellings_of_lists(tmp_path: Path, row: dict[str, Any], mark: str) -> N
     [
         pytest.param('{"query_id": "q"', ":2: is not JSON", id="cut off"),
         pytest.param('{"query_id": "q", "doc_ids": [NaN]}', ":2: is not JSON", id="NaN"),
+        pytest.param('{"query_id": "q", "doc_ids": [], "x": ' + "[" * 9999, ":2: is not JSON", id="nested deeply"),
         pytest.param("[1]", ":2: '[1]', expected a JSON object", id="a list"),
         pytest.param('{"doc_ids": []}', ":2: no query id", id="no id"),
         pytest.param('{"query_id": "", "doc_ids": []}', ":2: no query id", id="empty id"),

@@ -71,7 +71,7 @@ def iter_lists(path: Source) -> Iterator[Ranking]:
             try:
                 row = decode(line)
                 query_id, doc_ids = row.query_id, row.doc_ids
-            except ValueError:  # JSON of another shape, or none
+            except (ValueError, RecursionError):  # JSON of another shape, or none
                 pass
             if not query_id:
                 if not line.strip():
