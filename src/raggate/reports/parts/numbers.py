@@ -89,6 +89,11 @@ def _questions(review: Review) -> str:
     paired = review.comparison.baseline is not None and review.comparison.baseline.paired
     part = f", {compared} compared" if paired and compared < asked else ""
     # means are of the others, which a reader who divides by all of them would not get
-    waived = {flip.case_id for flip in (*review.comparison.flips, *review.fallen) if flip.waived}
-    left_out = f", {len(waived)} waived" if waived else ""
-    return f"{counted(asked, 'question')}{part}{left_out}"
+    waived = _left_out(review) if paired else 0
+    return f"{counted(asked, 'question')}{part}{f', {waived} waived' if waived else ''}"
+
+
+def _left_out(review: Review) -> int:
+    """Count the questions that are left out of the means as they are waived, also where they did not get worse."""
+    names = {waiver.case for waiver in review.verdict.waivers if waiver.state != "expired"}
+    return len({case.case_id for case in review.scorecard.cases if case.case_id in names}) if names else 0

@@ -8,7 +8,7 @@ from parts import failed_in_part
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import advice, formatting, numbers, reasons
-from reviews import beside, review
+from reviews import beside, review, waiver
 
 
 def test_a_slice_is_said_once() -> None:
@@ -73,9 +73,14 @@ def test_numbers_of_a_pass() -> None:
 
 
 def test_numbers_name_what_is_waived() -> None:
-    """A question that is waived is left out of the means, so that these are of fewer than were asked."""
-    (line,) = numbers.lines(review("waived"))
+    """A question that is waived is left out of the means, though it did not get worse, until the waiver expires."""
+    shown = review("waived")
+    (line,) = numbers.lines(shown)
     assert line.endswith(" · 27 questions, 26 compared, 1 waived")
+    more = waiver(case="q20", state="unused"), waiver(case="q21", state="expired"), waiver(case="q99")
+    waivers = (*shown.verdict.waivers, *more)
+    (line,) = numbers.lines(replace(shown, verdict=replace(shown.verdict, waivers=waivers)))
+    assert line.endswith(" · 27 questions, 26 compared, 2 waived")
 
 
 def test_advice_asks_one_question_of_a_partial_run() -> None:
