@@ -161,8 +161,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
         return EXIT_CODES[self.outcome]
 
     def is_red(self, flip: Flip) -> bool:
-        """Say whether a question that got worse is among those that make the verdict red."""
-        return flip.kind == "broke" or (flip.mode, flip.case_id) in {*self.fell, *self.missed}
+        """Say whether a question that got worse is among those that make the verdict red; one that is waived is not."""
+        counts = flip.kind == "broke" or (flip.mode, flip.case_id) in {*self.fell, *self.missed}
+        return counts and not flip.waived
 
     @property
     def headline(self) -> str:

@@ -10,7 +10,7 @@ from raggate.models.comparison import Flip
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import sarif
-from raggate.reports.parts import ranks
+from raggate.reports.parts import formatting, ranks
 from raggate.reports.parts.outcomes import about, lost_flips, of_failure
 from raggate.text.escape import plain
 
@@ -26,7 +26,7 @@ def render(review: Review, prefix: str = "") -> str:
     """Render what was lost: an error where it makes the verdict red, else a note. `prefix` stands before paths."""
     verdict = review.verdict
     level = "note" if verdict.exit_code == 0 else "error"
-    reasons = verdict.reasons or verdict.warnings
+    reasons = formatting.deciding(review) or formatting.warnings(review)
     notes = [_notification(level, verdict.headline), *(_notification(level, reason.message) for reason in reasons)]
     # code scanning refuses what was not successful; from all else it takes the absence of a result for a fix
     measured = verdict.outcome not in {"cannot tell", "interrupted"}

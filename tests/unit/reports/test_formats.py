@@ -22,6 +22,7 @@ from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.reports.formats import FORMATS, is_report
 from raggate.reports.parts.outcomes import of_review
+from raggate.reports.public_verdict import verdict_of
 from raggate.text import long_sequence
 from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
 from tables import each_row
@@ -220,6 +221,28 @@ def test_a_question_without_an_answer_is_skipped() -> None:
     outcomes = {outcome.name.partition(":")[0]: outcome for outcome in of_review(review("cannot-tell"))}
     assert (outcomes["q01"].status, outcomes["q01"].kind) == ("skipped", "connection")
     assert outcomes["verdict"].status == "error"
+
+
+def test_no_verdict_has_no_reason_of_what_was_not_measured() -> None:
+    """A metric that seems to have fallen, as nothing was answered, is in verdict.json alone."""
+    shown = review("cannot-tell")
+    assert {"stopped", "too-many-errors", "worse"} == {reason.code for reason in shown.verdict.reasons}
+    kinds = [outcome.kind for outcome in of_review(shown) if outcome.group == "verdict"]
+    assert kinds == ["cannot-tell", "stopped", "too-many-errors"]
+    (run,) = json.loads(report("sarif", shown))["runs"]
+    assert len(run["invocations"][0]["toolExecutionNotifications"]) == len(kinds)
+
+
+def test_a_waived_question_is_no_error() -> None:
+    """It broke, and does not count against the change, whichever report says so."""
+    shown = with_lines(review("waived"))
+    broke = {(flip.case_id, flip.mode): flip.waived for flip in shown.comparison.flips if flip.kind == "broke"}
+    lost = {(flip.case_id, flip.mode): not flip.counts for flip in verdict_of(shown, DATA).lost}
+    (run,) = json.loads(report("sarif", shown))["runs"]
+    levels = [result["level"] for result in run["results"] if result["ruleId"] == "question-broke"]
+    assert sorted(levels) == sorted("note" if waived else "error" for waived in broke.values())
+    assert True in broke.values()
+    assert lost.items() >= broke.items()
 
 
 def test_a_place_in_code_scanning() -> None:

@@ -54,8 +54,7 @@ def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -
         decided: the verdict on it.
         fallen: the questions that got worse without breaking. Those that failed before too are no part of it.
     """
-    worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and not flip.waived]
-    worse = [flip for flip in worse if flip.cause is not None and decided.is_red(flip)]
+    worse = [flip for flip in (*comparison.flips, *fallen) if flip.kind in {"broke", "fell"} and decided.is_red(flip)]
     causes = [(flip.mode, flip.cause) for flip in worse if flip.cause is not None]
     if not causes or comparison.evidence is None or comparison.baseline is None:
         return None

@@ -91,7 +91,7 @@ def broken_alone(review: Review) -> str:
     if review.verdict.outcome != "regression":
         return ""
     flips = [*review.comparison.flips, *review.fallen]
-    counts = [flip for flip in flips if flip.kind != "fixed" and not flip.waived and review.verdict.is_red(flip)]
+    counts = [flip for flip in flips if flip.kind != "fixed" and review.verdict.is_red(flip)]
     words = naming(tuple(dict.fromkeys(flip.case_id for flip in counts)))
     # what would have to be cut, or made harmless, asks for something else
     return words if len(words) <= MOST_WORDS and plain(words, limit=MOST_WORDS) == words else ""

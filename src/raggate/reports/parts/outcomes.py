@@ -15,7 +15,7 @@ from raggate.models.noun_packing import Noun
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
-from raggate.reports.parts import ranks
+from raggate.reports.parts import formatting, ranks
 from raggate.text.escape import plain
 from raggate.text.long_sequence import LongSequence, Packing
 
@@ -86,7 +86,7 @@ def _verdict(review: Review) -> Iterator[Outcome]:
     # a verdict that is no pass fails the report, whether or not a reason says why
     kind = verdict.outcome.replace(" ", "-")
     yield Outcome(group="verdict", name="verdict", status=status, kind=kind, message=_line(verdict.headline))
-    for reason in verdict.reasons:
+    for reason in formatting.deciding(review):
         message = _line(reason.message)
         yield Outcome(group="verdict", name=_subject(reason), status=status, kind=plain(reason.code), message=message)
 
@@ -101,11 +101,7 @@ def _questions(review: Review) -> Iterator[Outcome]:
     decided = review.verdict.exit_code != 0 and review.verdict.outcome not in _UNDECIDED
     for item in review.run.results:
         flip = lost.get((item.result.mode, item.case.id))
-        yield _question(item, review, flip, red=flip is not None and decided and _is_red(flip, review))
-
-
-def _is_red(flip: Flip, review: Review) -> bool:
-    return review.verdict.is_red(flip) and not flip.waived
+        yield _question(item, review, flip, red=flip is not None and decided and review.verdict.is_red(flip))
 
 
 def lost_flips(review: Review) -> Iterator[Flip]:
