@@ -123,7 +123,7 @@ class _Lists:
         """Say how long lists are on average."""
         within = f", counted to rank {self._depth}" if self._cut_off else ""
         before, now = (fixed(total / self.count, 1) for total in self._lengths)
-        return f"lists of {now} chunks on average, {before} in the baseline's run{within}"
+        return f"lists of {now} distinct chunks on average, {before} in the baseline's run{within}"
 
     def differing(self) -> tuple[int, list[str]]:
         """Count the questions whose lists differ, and say it of some, each by the first that is true of its list."""
@@ -137,7 +137,7 @@ class _Lists:
                 others.add((overlap, name), f"{name}: overlap {fixed(overlap, 2)}")
             elif shortened and len(b) < ALIKE * len(a):
                 more = " or more" if len(a) in self._cut_off else ""
-                words = f"{counted(len(b), 'chunk')} came back, {len(a)}{more} in the baseline's run"
+                words = f"{counted(len(b), 'distinct chunk')} came back, {len(a)}{more} in the baseline's run"
                 shorter.add((len(b) / len(a), name, len(a), len(b)), f"{name}: {words}")
             else:
                 continue

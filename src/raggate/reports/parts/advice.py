@@ -16,7 +16,8 @@ _PLAIN = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,79}")
 """Ids that need no quotes in a shell and are no options."""
 
 _BY_CODE = {
-    "stopped": "read the end of {log} for why the API ended, then run the job again.",
+    "stopped": "read the end of {log} for what the API says of it; `raggate probe` shows whether it starts, and what "
+    "an answer of it lacks. Then run the job again.",
     "too-many-errors": "read {log}; if calls time out, lower `ask.concurrency` or raise `ask.read_timeout` and "
     "`ask.total_timeout`.",
     "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "

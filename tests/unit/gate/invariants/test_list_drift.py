@@ -63,9 +63,9 @@ def test_lists_that_are_cut_are_told_as_shorter() -> None:
     (finding,) = drift(listed(long, long, entries("xy")), listed(short, long[:3], entries("xy")))
     assert finding.count == 2
     assert finding.examples == (
-        "lists of 3.3 chunks on average, 7.3 in the baseline's run",
-        "q2 (hybrid): 3 chunks came back, 10 in the baseline's run",
-        "q1 (hybrid): 5 chunks came back, 10 in the baseline's run",
+        "lists of 3.3 distinct chunks on average, 7.3 in the baseline's run",
+        "q2 (hybrid): 3 distinct chunks came back, 10 in the baseline's run",
+        "q1 (hybrid): 5 distinct chunks came back, 10 in the baseline's run",
     )
 
 
@@ -77,8 +77,8 @@ def test_a_length_that_is_cut_off_is_not_told_as_the_whole() -> None:
     )
     (finding,) = drift(before, now)
     assert [example for example in finding.examples if "overlap" not in example] == [
-        "lists of 1.5 chunks on average, 4.0 in the baseline's run, counted to rank 5",
-        "q1 (hybrid): 2 chunks came back, 5 or more in the baseline's run",
+        "lists of 1.5 distinct chunks on average, 4.0 in the baseline's run, counted to rank 5",
+        "q1 (hybrid): 2 distinct chunks came back, 5 or more in the baseline's run",
     ]
 
 
@@ -94,11 +94,11 @@ def test_lists_that_are_other_and_shorter() -> None:
     (finding,) = drift(listed(entries("abcd"), entries("efgh")), listed(entries("xy"), entries("ef")))
     assert finding.examples[:2] == (
         "rank-biased overlap 0.50 on average of 2 lists",
-        "lists of 2.0 chunks on average, 4.0 in the baseline's run",
+        "lists of 2.0 distinct chunks on average, 4.0 in the baseline's run",
     )
     assert finding.examples[2:] == (
         "q1 (hybrid): overlap 0.00",
-        "q2 (hybrid): 2 chunks came back, 4 in the baseline's run",
+        "q2 (hybrid): 2 distinct chunks came back, 4 in the baseline's run",
     )
 
 

@@ -225,7 +225,9 @@ class TestDetails:
 def test_what_to_do_next() -> None:
     """What to do next stands below the verdict, its keys as code, and no reason that the first sentence has again."""
     page = Elements(report.render(cannot_tell()))
-    assert "Next: read the end of api.log in the run directory for why the API ended, then run the job" in page.visible
+    assert (
+        "Next: read the end of api.log in the run directory for what the API says of it; raggate probe" in page.visible
+    )
     assert "api.log" in page.texts["code"]
     assert page.visible.count("the API exited with code 2") == 1
 

@@ -23,17 +23,17 @@ def later(run: Run) -> Run:
 @each_row(
     ("run", "place", "step"),
     [
-        (RUN, "api.log in the run directory", "read the end of `api.log` in the run directory for why"),
+        (RUN, "api.log in the run directory", "read the end of `api.log` in the run directory for what"),
         (
             replace(RUN, config=make_config(api={"container": {"image": "api", "port": 80}})),
             "api.log in the run directory",
-            "read the end of `api.log` in the run directory for why",
+            "read the end of `api.log` in the run directory for what",
         ),
         (later(RUN), "api.log where the run was measured", "read the end of `api.log` where the run was measured for"),
-        (replace(RUN, config=make_config()), "", "read the end of the API's own log for why the API ended"),
-        (later(replace(RUN, config=make_config())), "", "read the end of the API's own log for why"),
-        (replace(RUN, config=PROGRAM), "", "read the end of the API's own log for why"),
-        (replace(RUN, config=ImportedConfig(system="kebab")), "", "read the end of the API's own log for why"),
+        (replace(RUN, config=make_config()), "", "read the end of the API's own log for what"),
+        (later(replace(RUN, config=make_config())), "", "read the end of the API's own log for what"),
+        (replace(RUN, config=PROGRAM), "", "read the end of the API's own log for what"),
+        (replace(RUN, config=ImportedConfig(system="kebab")), "", "read the end of the API's own log for what"),
     ],
     ids=["a command", "a container", "judged later", "by address", "by address, later", "a program", "imported"],
 )
