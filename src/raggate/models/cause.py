@@ -117,7 +117,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         newer: whether it is of a note that was added or changed since the baseline.
         stood_clear: of a passage that did not come back, whether it stood too far above what is listed for scores that
             moved as those of other chunks did to have put it out, or is not known to have stood near it; of a question
-            that got nothing, whether others that score less got something.
+            that got nothing, or a shorter list, whether others got something that scores less.
     """
 
     code: CauseCode

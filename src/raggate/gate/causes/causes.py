@@ -19,6 +19,7 @@ from raggate.gate.causes.score_causes import (
     answered_for_less,
     cut_off,
     demoted,
+    lacks_better,
     not_searched,
     outranked,
     outscored,
@@ -89,7 +90,8 @@ def _refused(asked: Asked, response: Response) -> Cause:
     words = response.abstain_reason or ""
     if best is not None and best.final is not None and now is not None and now[0] is not None and best.final <= now[0]:
         return Cause(code="below-threshold", words=words, after=best, limits=(before, now))
-    return Cause(code="abstained", words=words, rank=asked.after, stood_clear=answered_for_less(asked))
+    clear = answered_for_less(asked) or lacks_better(asked)
+    return Cause(code="abstained", words=words, rank=asked.after, stood_clear=clear)
 
 
 def _did_not_abstain(asked: Asked, response: Response) -> Cause:
@@ -160,7 +162,8 @@ def _not_back(asked: Asked, missing: Sequence[Support], retrieved: Sequence[Rank
     if not retrieved:
         response = item.result.response
         words = (response.abstain_reason if response else None) or ""
-        return Cause(code="nothing-retrieved", words=words, stood_clear=answered_for_less(asked))
+        clear = answered_for_less(asked) or lacks_better(asked)
+        return Cause(code="nothing-retrieved", words=words, stood_clear=clear)
     if scored_more:
         return not_searched(asked)
     if outranked(asked):
@@ -201,7 +204,7 @@ def _cut_short(asked: Asked) -> Cause | None:
     first = listed > 0 and "" not in chunks and sorted(chunks) == sorted(before[:listed])
     if not first or asked.entry_before is None or asked.before is None or asked.before <= listed:
         return None
-    return Cause(code="list-cut", returned=listed, rank=asked.before)
+    return Cause(code="list-cut", returned=listed, rank=asked.before, stood_clear=lacks_better(asked))
 
 
 def _at_rank(asked: Asked, retrieved: Sequence[Ranked]) -> Cause:

@@ -51,7 +51,8 @@ class Change(Struct, frozen=True, kw_only=True):
     """Something that changed as a whole, and which questions fit it: by cause, in one mode or in all.
 
     Changes of one sort in several modes are one. `facts` are the numbers of one mode, empty where there are none.
-    `of` and `condition` are said before and after what changed, once for all modes.
+    `of` and `condition` are said before and after what changed, once for all modes. `by_score`: it is one that only
+    scores decide.
     """
 
     what: str
@@ -61,6 +62,7 @@ class Change(Struct, frozen=True, kw_only=True):
     mode: str | None = None
     of: str = ""
     condition: str = ""
+    by_score: bool = False
 
     @property
     def words(self) -> str:
@@ -70,9 +72,10 @@ class Change(Struct, frozen=True, kw_only=True):
     def fit(self, mode: str, cause: Cause) -> bool:
         """Say whether a question that got worse in this mode, by this cause, fits it.
 
-        Scores that moved, or notes that are new, did not put out of a list what stood clear of it.
+        Scores that moved, notes that are new, or a score that is too low, did not put out of a list what stood clear of
+        it.
         """
-        ruled_out = cause.stood_clear and self.sort in _MOVING
+        ruled_out = cause.stood_clear and (self.by_score or self.sort in _MOVING)
         return cause.code in self.fits and self.mode in {None, mode} and not ruled_out
 
 
@@ -149,7 +152,7 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
         write = writer(*lists.floors)
         what = f"nothing that scores below {write(least)} comes back any more"
         facts = f"{write(lists.floors[0])} before; {means} chunks on average"
-        yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", mode=mode)
+        yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", mode=mode, by_score=True)
     elif now < (1 - SHORTER) * before:
         yield Change(what="fewer chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length", mode=mode)
 

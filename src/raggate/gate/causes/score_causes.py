@@ -82,6 +82,20 @@ def cut_off(asked: Asked) -> Cause | None:
     return Cause(code="below-threshold", before=entry, limits=((before, None), (now, None)))
 
 
+def lacks_better(asked: Asked) -> bool:
+    """Say whether a list became shorter by more than what scores too little: it lacks what scores above others' last.
+
+    No score below which nothing is returned has then ended it.
+    """
+    floor, entries = asked.lists.floors[1], asked.old_entries
+    if floor is None or not asked.lists.steady or len(asked.entries) >= len(entries):
+        return False
+    name = "note" if asked.lists.renumbered else "chunk"
+    back = {getattr(entry, name) for entry in asked.entries}
+    lacking = [entry.final for entry in entries if entry.final is not None and getattr(entry, name) not in back]
+    return any(score > floor and not same_score(score, floor) for score in lacking)
+
+
 def not_searched(asked: Asked) -> Cause:
     """Say that chunks which score less came back in the passage's place."""
     return Cause(code="chunk-not-searched", before=asked.entry_before, last=_last(asked), rank=asked.before)

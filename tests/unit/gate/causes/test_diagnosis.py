@@ -382,6 +382,10 @@ def test_what_shortens_lists(lists: dict[str, Any], words: str) -> None:
     assert any(change.startswith(words) for change in found.changes)
     fits = 3 if words.startswith("nothing") else 2
     assert f"it fits {'all' if fits == 3 else '2 of the'} 3 questions" in found.likely
+    clear = [make_flip(f"q{number}", cause=Cause(code="nothing-retrieved", stood_clear=True)) for number in range(3)]
+    above = diagnosis(clear, lists=shown)
+    assert above is not None
+    assert ("it fits all 3 questions" in above.likely) is (fits == 2)
 
 
 def test_a_mode_that_gives_nothing_any_more() -> None:

@@ -8,7 +8,16 @@ import pytest
 
 from builders import make_case, make_case_score, make_chunk, make_labelled, make_result
 from raggate.gate.causes.asked import Asked
-from raggate.gate.causes.score_causes import absent_entry, answered_for_less, cut_off, outranked, outscored, stood_clear
+from raggate.gate.causes.causes import find_cause
+from raggate.gate.causes.score_causes import (
+    absent_entry,
+    answered_for_less,
+    cut_off,
+    lacks_better,
+    outranked,
+    outscored,
+    stood_clear,
+)
 from raggate.models.cause import CauseEvidence, ListEvidence
 from raggate.models.run import Chunk
 from raggate.scoring.list_entries import list_entries
@@ -145,3 +154,20 @@ def test_cut_off(floors: Any, longest: int, lists: dict[str, Any], *, found: boo
     """A passage is below what is returned at all where its list is shorter, and no chunk scores as little any more."""
     asked = lost(other(0.9), before=(GOLD, other(0.9)), floors=floors, longest=longest, **lists)
     assert (cut_off(asked) is not None) is found
+
+
+@each_row(
+    ("floors", "lists", "found"),
+    [
+        pytest.param((0.1, 0.7), STEADY, True, id="scores-more-than-what-is-returned"),
+        pytest.param((0.1, 0.8), STEADY, False, id="as-much"),
+        pytest.param((0.1, 0.85), STEADY, False, id="less"),
+        pytest.param((None, None), STEADY, False, id="no-floor-shows"),
+        pytest.param((0.1, 0.7), {}, False, id="scores-may-be-others"),
+    ],
+)
+def test_no_floor_took_what_scores_more(floors: Any, lists: dict[str, Any], *, found: bool) -> None:
+    """A list that is empty, though its chunks score more than others that are returned, was not ended by a floor."""
+    asked = lost(before=(GOLD,), floors=floors, **lists)
+    assert lacks_better(asked) is found
+    assert find_cause(asked).stood_clear is found
