@@ -200,6 +200,31 @@ def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project,
     assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == count
 
 
+INTERRUPTED_WHEN_TOLD = """
+import signal, sys
+from raggate.cli import console
+from raggate.__main__ import main
+
+show = console.show_review
+
+def interrupted(*given, **more):
+    signal.raise_signal(signal.SIGTERM)
+    show(*given, **more)
+
+console.show_review = interrupted
+sys.argv = ["raggate", "check"]
+main()
+"""
+
+
+def test_a_signal_after_the_verdict_changes_nothing(promoted: Project) -> None:
+    """Once the verdict is written it is told, and is the exit code: `raggate runs` and the process say the same."""
+    process = preloaded.start(at=promoted.root, environment={**os.environ}, code=INTERRUPTED_WHEN_TOLD)
+    out, err = process.communicate(timeout=60)
+    assert (process.returncode, promoted.verdict()["verdict"]) == (0, "pass"), err
+    assert "verdict: pass" in out
+
+
 @pytest.mark.parametrize("behaviour", ["error_500", "garbage", "die_after:9"])
 def test_what_was_not_measured_is_not_to_be_promoted(project: Project, behaviour: str) -> None:
     """A first run of which nothing can be told says why in every report, and not that it could be promoted."""

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from raggate.cli import console, output
 from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.service import signals
 
 if TYPE_CHECKING:
     from raggate.pipeline.request import Request
@@ -31,5 +32,6 @@ def watch(request: Request, check: Callable[[], int]) -> NoReturn:
             if error.exit_code == ExitCode.INTERRUPTED:
                 raise
             console.say_error(error)
+        signals.go_on()
 
     watching.watch(request, check_once)

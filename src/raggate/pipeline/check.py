@@ -45,6 +45,7 @@ from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
 from raggate.reports import OF_REVIEW
 from raggate.scoring import noise, score
+from raggate.service import signals
 from raggate.text import deadlines
 from raggate.text.jsonio import write_atomic
 
@@ -109,6 +110,7 @@ def conclude(
         review = with_source_lines(previewing.with_preview(evaluation, look), inputs)
         context_file.write(directory, review.context)
         write_reports(directory, review)
+        signals.settle()
         return CheckResult(review=review, directory=directory)
 
 

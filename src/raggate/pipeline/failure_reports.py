@@ -25,6 +25,8 @@ def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
     """
     try:
         with signals.unwrapped():
+            # of an earlier check, whose verdict it came too late for
+            signals.go_on()
             yield
     except KeyboardInterrupt:
         hint = f"What was done so far is in {display_path(directory)}."

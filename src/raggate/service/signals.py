@@ -11,16 +11,22 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
-from typing import NoReturn
 
 from raggate.errors import RaggateError
 
 _came: list[int] = []
+_settled = threading.Event()
+"""Whether the verdict is written."""
+
+_late: list[int] = []
+"""Signals that came since, and raised nothing."""
 
 
 def install() -> None:
     """Let both signals raise KeyboardInterrupt from here on, but not one that this process was started to ignore."""
     _came.clear()
+    _late.clear()
+    _settled.clear()
     for number in (signal.SIGINT, signal.SIGTERM):
         if signal.getsignal(number) != signal.SIG_IGN:
             signal.signal(number, _raise)
@@ -35,6 +41,21 @@ def check() -> None:
 def came() -> bool:
     """Tell whether a signal has come, so that whoever sent it waits."""
     return bool(_came)
+
+
+def settle() -> None:
+    """Only note the next signal, as the verdict is written and has only to be told; the one after it raises.
+
+    The exit code is the verdict's then: what the run directory says and what the process says is the same.
+    """
+    _settled.set()
+
+
+def go_on() -> None:
+    """Raise from here on again, and at once for a signal that was only noted: more is to be measured."""
+    _settled.clear()
+    if _late:
+        raise KeyboardInterrupt(f"signal {_late.pop()}, after a verdict")
 
 
 @contextlib.contextmanager
@@ -85,6 +106,10 @@ def over() -> None:
         signal.signal(number, signal.SIG_IGN)
 
 
-def _raise(number: int, _: object) -> NoReturn:
+def _raise(number: int, _: object) -> None:
     _came.append(number)
+    if _settled.is_set():
+        _late.append(number)
+        _settled.clear()
+        return
     raise KeyboardInterrupt(f"signal {number}")

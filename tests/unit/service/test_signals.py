@@ -63,6 +63,20 @@ def test_a_new_start_has_no_memory() -> None:
     signals.check()
 
 
+def test_a_signal_after_the_verdict_is_noted() -> None:
+    """After the verdict the first signal waits: for the next one, or until something else is to be measured."""
+    signals.install()
+    signals.settle()
+    signal.raise_signal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        signal.raise_signal(signal.SIGTERM)
+    signals.install()
+    signals.settle()
+    signal.raise_signal(signal.SIGTERM)
+    with pytest.raises(KeyboardInterrupt):
+        signals.go_on()
+
+
 def test_what_is_ignored_stays_ignored() -> None:
     """A signal that the process was started to ignore, as in the background of a shell, stays ignored."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
