@@ -106,7 +106,7 @@ def test_nothing_is_written_where_one_is_refused(stage: SuitesStage, capsys: pyt
     assert not stage.repository.pulls
     assert stage.unwritten()
     assert stage.rows()["three"] == ("cannot tell", ExitCode.CANNOT_TELL)
-    assert (stage.rows()["small"], stage.rows()["two"]) == (("pass", 0), ("pass", 0))
+    assert (stage.rows()["small"], stage.rows()["two"]) == (("not promoted", 0), ("not promoted", 0))
     said = capsys.readouterr().err
     assert "Nothing was written: of 3 suites, 1 cannot be promoted: three." in said
     assert "name these: two, small" in said
@@ -132,6 +132,7 @@ def test_a_dry_run_of_several(stage: SuitesStage) -> None:
     assert stage.step(run_id=number, suite="small,two", dry_run="true") == 0
     assert not stage.repository.pulls
     assert all(f"<summary>{suite}</summary>" in stage.state.summary for suite in ("small", "two"))
+    assert stage.rows() == dict.fromkeys(("small", "two"), ("not promoted", 0))
 
 
 def test_directly(stage: SuitesStage) -> None:

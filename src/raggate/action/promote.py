@@ -22,6 +22,7 @@ from raggate.github.step_context import Runner, StepState, remote_of
 from raggate.inputs import suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.publication import Links
+from raggate.models.suites import worst
 from raggate.reports import promoted_suites, promotion as report
 from raggate.reports.parts.markup import link
 from raggate.reports.parts.opened import pull_title, title_text
@@ -68,13 +69,14 @@ def promote_baseline(
 
     if len(chosen) > 1:
         adopted = None if asked.run is None else download()
-        prepared, code = promote_suites.prepare(step, chosen, asked, adopted)
-        if code != ExitCode.PASS:
-            return code
-    else:
-        own = step.of_suite(chosen[0]) if chosen else replace(step, inputs={**inputs, "suite": asked.only_suite})
-        prepared = (own.prepare(asked, None if asked.run is None else download),)
-    return _proposed(repository, step, asked, prepared)
+        prepared, outcomes = promote_suites.prepare(step, chosen, asked, adopted)
+        code = worst(outcome.code for outcome in outcomes)
+        if code == ExitCode.PASS:
+            code = _proposed(repository, step, asked, prepared)
+            state.outputs["suites"] = promote_suites.rows(outcomes, promoted=not asked.dry_run)
+        return code
+    own = step.of_suite(chosen[0]) if chosen else replace(step, inputs={**inputs, "suite": asked.only_suite})
+    return _proposed(repository, step, asked, (own.prepare(asked, None if asked.run is None else download),))
 
 
 def _proposed(repository: Repository, step: PromotionStep, asked: PromoteInputs, prepared: tuple[Prepared, ...]) -> int:

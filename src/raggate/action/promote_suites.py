@@ -20,10 +20,13 @@ from raggate.reports import promoted_suites
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
+NOT_PROMOTED = "not promoted"
+"""What stands in the place of the verdict of a suite that passed its checks while nothing was written."""
+
 
 def prepare(
     step: PromotionStep, chosen: Sequence[SuiteFile], asked: PromoteInputs, adopted: Downloaded | None
-) -> tuple[tuple[Prepared, ...], int]:
+) -> tuple[tuple[Prepared, ...], tuple[SuiteOutcome, ...]]:
     """Measure and check every suite. What is wrong with one keeps none of the others from being checked.
 
     Args:
@@ -33,7 +36,8 @@ def prepare(
         adopted: what the earlier run left; None to measure now.
 
     Returns:
-        The baselines, and the exit code: that of the worst suite. The state of the step is told what became of each.
+        The baselines, and how the checks of each suite ended. The state of the step is told so, and that nothing is
+        promoted yet.
     """
     work = _Suites(step, asked, adopted)
     outcomes = suites.check_each(chosen, work.check, console.say)
@@ -46,15 +50,19 @@ def prepare(
     places = [results.path_from_workspace(outcome.directory, step.runner.workspace) for outcome in outcomes]
     step.state.outputs = {
         "run-directory": "\n".join(filter(None, places)),
-        "suites": dumps([_row(outcome) for outcome in outcomes]).decode(),
+        "suites": rows(outcomes, promoted=False),
     }
-    code = worst(outcome.code for outcome in outcomes)
-    if code != ExitCode.PASS:
+    if worst(outcome.code for outcome in outcomes) != ExitCode.PASS:
         refused = [outcome for outcome in outcomes if outcome.code != ExitCode.PASS]
         passed = [outcome.suite for outcome in outcomes if outcome.code == ExitCode.PASS]
         console.say(promoted_suites.refusal(refused, passed))
         step.state.summary = step.redacted(promoted_suites.render_refused(refused, passed))
-    return tuple(work.prepared), code
+    return tuple(work.prepared), outcomes
+
+
+def rows(outcomes: Sequence[SuiteOutcome], *, promoted: bool) -> str:
+    """Give the output `suites`: how each suite ended, which is a pass only where all of them were promoted."""
+    return dumps([_row(outcome, promoted=promoted) for outcome in outcomes]).decode()
 
 
 class _Suites:
@@ -87,7 +95,8 @@ class _Suites:
         return prepared
 
 
-def _row(outcome: SuiteOutcome) -> dict[str, str | int]:
-    verdict = "pass" if outcome.code == ExitCode.PASS else outcome.verdict
+def _row(outcome: SuiteOutcome, *, promoted: bool) -> dict[str, str | int]:
+    passed = "pass" if promoted else NOT_PROMOTED
+    verdict = passed if outcome.code == ExitCode.PASS else outcome.verdict
     config = plain(outcome.config, limit=1000)
     return {"suite": outcome.suite, "config": config, "verdict": verdict, "exit-code": outcome.code}
