@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from os.path import realpath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from raggate.cli import console
 from raggate.errors import ExitCode, UsageError
 from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
+from raggate.service import signals
 from raggate.text.numbers import counted
 from raggate.text.quote import listed, quoted
 
@@ -115,23 +117,41 @@ def _newest(suite: SuiteFile) -> Path:
 
 
 def write_together(files: Mapping[Path, bytes]) -> None:
-    """Write files, all of them or none: what was written before one that cannot be is put back.
+    """Write files, all of them or none: each beside its place first, then all renamed in a row.
+
+    No file system renames several files at once: a process that is killed within that row leaves a part of them.
 
     Raises:
         UsageError: when one cannot be written.
         CannotTell: when there is no space left for it.
     """
-    from raggate.text.files import write_file
+    from raggate.text.files import writing
+    from raggate.text.jsonio import beside
 
-    before = {path: path.read_bytes() if path.exists() else None for path in files}
+    ready: dict[Path, Path] = {}
+    before: dict[Path, bytes | None] = {}
+    with ExitStack() as stack:
+        for path, data in files.items():
+            with writing(path):
+                before[path] = path.read_bytes() if path.is_file() else None
+                ready[path] = stack.enter_context(beside(path, data))
+        _rename(ready, before)
+
+
+def _rename(ready: Mapping[Path, Path], before: Mapping[Path, bytes | None]) -> None:
+    """Put files in their places; those that were there `before` are put back when one cannot be, or a signal comes."""
+    from raggate.text.files import writing
+
     done: list[Path] = []
     try:
-        for path, data in files.items():
-            # before it is written: a signal may come between
-            done.append(path)
-            write_file(path, data)
+        with signals.deferred():
+            for path, file in ready.items():
+                with writing(path):
+                    file.replace(path)
+                done.append(path)
     except BaseException:
-        _put_back((path, before[path]) for path in done)
+        with signals.deferred():
+            _put_back((path, before[path]) for path in done)
         raise
 
 
@@ -140,9 +160,8 @@ def _put_back(files: Iterable[tuple[Path, bytes | None]]) -> None:
 
     for path, data in files:
         if data is None:
-            # below what is no directory there is nothing, and an error would hide the first one
-            path.unlink() if path.exists() else None
-        elif path.read_bytes() != data:
+            path.unlink()
+        else:
             write_atomic(path, data)
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,19 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
     Raises:
         OSError: when the directory cannot be written; the old file is then untouched.
     """
+    with beside(path, data) as file:
+        file.replace(path)
+
+
+@contextmanager
+def beside(path: Path, data: bytes | Iterable[bytes]) -> Iterator[Path]:
+    """Write a temporary file beside the place that it is for, where only a rename is left to do, and give its path.
+
+    It is removed when something fails meanwhile.
+
+    Raises:
+        OSError: naming the place, when the directory cannot be written.
+    """
     import tempfile
 
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -174,7 +188,7 @@ def write_atomic(path: Path, data: bytes | Iterable[bytes]) -> None:
             os.fsync(stream.fileno())
         # mkstemp makes files private; what raggate leaves behind is meant to be read by the next step
         Path(name).chmod(0o644)
-        Path(name).replace(path)
+        yield Path(name)
     except BaseException as error:
         if name:
             Path(name).unlink(missing_ok=True)
