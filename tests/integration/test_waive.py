@@ -159,7 +159,7 @@ class TestWhatIsProposed:
 
     def test_a_metric(self, talk: Conversation) -> None:
         """With the word `metric` it is one metric that may be worse."""
-        talk.say("/raggate waive metric hit_at_5 in hybrid until 2026-06-02 because of the new index")
+        talk.say("/raggate waive metric hit@5 in hybrid until 2026-06-02 because of the new index")
         (pull,) = proposed(talk)
         (waiver,) = settings(talk, pull).waivers
         assert (waiver.metric, waiver.case, waiver.mode) == ("hit_at_5", None, "hybrid")

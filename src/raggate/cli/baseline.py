@@ -104,6 +104,7 @@ def log(
     from raggate.gate import history
     from raggate.interop.systems import SYSTEMS
     from raggate.reports import history_table
+    from raggate.scoring import figures
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
@@ -117,8 +118,8 @@ def log(
         systems=SYSTEMS,
     )
     every = history_table.columns(past, lambda _: True)
-    _refuse_unknown(metrics, every, past)
-    wanted = set(metrics)
+    wanted = [figures.key(name, (column.metric for column in every)) for name in metrics]
+    _refuse_unknown(wanted, every, past)
     gated = history_table.columns(past, lambda name: name in wanted if wanted else settings.gate.rule(name) is not None)
     chosen = every if everything else gated
     if svg is not None:

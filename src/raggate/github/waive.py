@@ -39,7 +39,7 @@ from raggate.models.publication import Links
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import waiver as words
 from raggate.reports.parts.markup import inert, link, listed
-from raggate.scoring import score
+from raggate.scoring import figures, score
 from raggate.text.dates import days_until
 from raggate.text.jsonio import dumps
 from raggate.text.nearest import nearest_few
@@ -169,8 +169,9 @@ def _waivers(request: WaiverRequest, base: _Base, owner: str) -> list[Waiver]:
     waiver = Waiver(case="-", mode=request.mode, owner=owner, reason=request.reason, expires=request.day)
     if request.metric:
         metrics = [name for name in score.directions(settings.score.k) if settings.gate.rule(name) is not None]
-        _check_known([request.names], metrics, "The gate judges no metric")
-        return [waiver.model_copy(update={"case": None, "metric": request.names})]
+        metric = figures.key(request.names, metrics)
+        _check_known([metric], metrics, "The gate judges no metric")
+        return [waiver.model_copy(update={"case": None, "metric": metric})]
     ids = [case.id for case in base.golden.cases]
     names = request.questions(ids)
     if names is None:

@@ -15,7 +15,7 @@ from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
-from raggate.scoring import score
+from raggate.scoring import figures, score
 from raggate.text.nearest import suggestion
 
 
@@ -63,7 +63,7 @@ def check_names(settings: Config, name: str) -> Config:
         if metric not in metrics and rule not in (False, "off"):
             raise UsageError(
                 f"{name}: gate.metrics: no metric {metric!r} at the cut-offs {settings.score.k}"
-                f"{suggestion(metric, metrics)}",
+                f"{suggestion(figures.key(metric, metrics), metrics)}",
                 hint=f"Known: {', '.join(metrics)}.",
             )
     composite.check_names(settings.gate, metrics, settings.score.k, name)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import combinations
 
 from raggate.models.comparison import Delta
@@ -30,6 +30,12 @@ def title(metric: str) -> str:
     name, depth = at_parts(metric)
     words = _SPELLED.get(name, name.replace("_", " "))
     return f"{words}@{depth}" if depth else words
+
+
+def key(name: str, known: Iterable[str]) -> str:
+    """Give the metric that somebody names as reports do, `hit@5`, or by its key; the name itself where it is none."""
+    keys = [*known]
+    return name if name in keys else next((one for one in keys if title(one).lower() == name.lower()), name)
 
 
 def is_share(metric: str) -> bool:

@@ -222,6 +222,7 @@ def test_log() -> None:
 def test_log_metric_and_limit() -> None:
     """Other metrics come by name, fewer versions by number."""
     lines = output("log", "--metric", "mrr_at_5", "--limit", "1").splitlines()
+    assert lines == output("log", "--metric", "MRR@5", "--limit", "1").splitlines(), "as reports write it"
     assert lines[0].split()[-1] == "mrr_at_5"
     assert lines[1].split()[-1] == "0.500"
     assert "There are older versions; --limit shows more." in lines
