@@ -40,7 +40,9 @@ def test_a_good_change_and_a_broken_one(tmp_path: Path) -> None:
     assert {path.name for path in kept.iterdir()} == {
         *(".raggate", "baselines", "golden", "notes", "raggate.yml", "search.py"),
     }
-    assert len(list((kept / ".raggate/runs").iterdir())) == 3
+    runs = [json.loads(file.read_text()) for file in kept.glob(".raggate/runs/*/config.json")]
+    assert {run["config"]["reproduce"] for run in runs} == {"raggate check"}, "where the files are"
+    assert len(runs) == 3
     lint = called(lambda: main.main(["lint"]), at=kept, environment={})
     assert lint.code == 0, lint.out + lint.err
 

@@ -8,7 +8,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,9 +65,10 @@ def demo(environment: dict[str, str], /, keep: Path | None) -> Answer[Demonstrat
     """
     from raggate.cli.results.measuring import Demonstrated
 
-    with _directory(keep) as directory:
-        service = _write_files(directory)
-        request = _request(directory, environment)
+    # the commands that its runs advise are for whoever stands there
+    with _directory(keep) as directory, chdir(directory):
+        service = _write_files(Path())
+        request = _request(environment)
         questions = len(_make_baseline(request).cases)
         click.echo(f"A small search service was asked {questions} questions. Its answers are the baseline.")
         click.echo(f"\nA good change: {GOOD.title}.\n{_difference(GOOD)}\n")
@@ -130,13 +131,13 @@ def _write_files(directory: Path) -> str:
     return (directory / SERVICE).read_text(encoding="utf-8")
 
 
-def _request(directory: Path, environment: dict[str, str]) -> Request:
+def _request(environment: dict[str, str]) -> Request:
     from raggate.interop.systems import SYSTEMS
-    from raggate.pipeline.request import Request
+    from raggate.pipeline.request import USUAL, Request
     from raggate.reports.progress import Progress
 
     return Request(
-        config_file=directory / "raggate.yml",
+        config_file=Path(USUAL),
         environment=environment,
         say=lambda _: None,
         systems=SYSTEMS,
