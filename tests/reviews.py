@@ -394,6 +394,7 @@ def previewed() -> Review:
         regrouped=("q08", "q09"),
         unmarked=("work/n00.md",),
         lowered=("hit_at_5", "mrr_at_10"),
+        revalued=12,
         replies=(1, 2),
         golden=GoldenChanges(added=("q50", "q51", "q52"), removed=("q03",), relabelled=("q05",), released=("q07",)),
         vault=(

@@ -16,7 +16,7 @@ from raggate.inputs.private_notes import private_notes
 from raggate.models.baseline import Baseline, RatchetEntry
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
-from raggate.models.scorecard import EPSILON, OVERALL, Direction, MetricValue, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, Scorecard, improvement
 from raggate.models.verdict import BaselineState, Preview
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
@@ -59,6 +59,7 @@ def changes(
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
         lowered=(*_lowered(*sides, values), *_unknown(*sides, cases)) if sides else (),
+        revalued=_revalued(*sides) if sides else 0,
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),
         breaks=(unreadable,) if unreadable else (),
@@ -179,6 +180,18 @@ def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricVal
     if gone:
         yield f"{counted(len(gone), 'question')} fewer"
     yield from (f"what was given up of {name}" for name in _forgotten(old, new))
+
+
+def _revalued(old: Baseline, new: Baseline) -> int:
+    """Count the questions of both baselines that have other values in one than in the other."""
+    # a hash of each, as a baseline may have a million
+    before = {(case.mode, case.case_id): _hash(case) for case in old.scorecard.cases}
+    both = (case for case in new.scorecard.cases if (case.mode, case.case_id) in before)
+    return len({case.case_id for case in both if before[case.mode, case.case_id] != _hash(case)})
+
+
+def _hash(case: CaseScore) -> int:
+    return hash(tuple(sorted(case.values.items())))
 
 
 def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -> Iterator[str]:

@@ -189,7 +189,8 @@ class Preview(Stored, frozen=True, kw_only=True):
         vault: notes it adds, removes and changes, sorted. `unmarked`: those that are private no more by the same marks.
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
-            `lowered`: what a replaced baseline makes the gate weaker for later changes than the stored one.
+            `lowered`: what a replaced baseline makes the gate weaker for later changes than the stored one. `revalued`:
+            how many questions have other values in it, which need not change a mean.
         replies: of the stored replies of judges, how many are gone or edited, and how many new.
         graded: the same of the answers that people graded, by which judges are known.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
@@ -209,6 +210,7 @@ class Preview(Stored, frozen=True, kw_only=True):
     baseline: BaselineState = "same"
     values: tuple[tuple[str, float | None, float | None], ...] = ()
     lowered: tuple[str, ...] = ()
+    revalued: int = 0
     replies: tuple[int, int] = (0, 0)
     graded: tuple[int, int] = (0, 0)
     rows: tuple[Delta, ...] = ()

@@ -82,6 +82,10 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
         ),
         (Preview(baseline="replaced"), "merging this change replaces the baseline"),
         (
+            Preview(baseline="replaced", revalued=2),
+            "merging this change replaces the baseline (2 questions with other values)",
+        ),
+        (
             Preview(replies=(1, 2)),
             "merging this change edits the replies that judges grade by: 1 gone or edited, 2 new",
         ),

@@ -195,6 +195,19 @@ def test_a_baseline_that_holds_to_less() -> None:
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
 
 
+def test_a_baseline_of_other_values_at_the_same_means() -> None:
+    """Values that changed places leave every mean as it is: how many questions have other ones is told all the same."""
+    old, new = (
+        baseline.write(
+            make_scorecard(*(make_case_score(name, {"hit_at_5": hit}) for name, hit in zip("abc", hits, strict=True))),
+            {},
+        ).whole()
+        for hits in ((1.0, 0.0, 1.0), (0.0, 1.0, 1.0))
+    )
+    found = preview.changes(inputs(stored=old), inputs(stored=new), DIRECTIONS)
+    assert (found.values, found.lowered, found.revalued) == ((), (), 2)
+
+
 def test_a_baseline_that_is_of_other_questions() -> None:
     """Questions that stay, and that the new baseline has by another hash, are counted: nothing holds them any more."""
     cases = (make_case("q1", hash="hash-q1"), make_case("q2", hash="hash-q2"))
