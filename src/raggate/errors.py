@@ -3,6 +3,7 @@
 RaggateError
 ├── UsageError     2    nothing was measured: the message says what to change
 │   ├── FileError       a file cannot be read
+│   ├── SettingError    a key of the configuration names what is not there
 │   └── FileProblems    places of files that are wrong
 ├── CannotTell     3    not measured well enough to say
 └── Interrupted    130  cancelled by a signal
@@ -84,6 +85,20 @@ class FileError(UsageError):
         super().__init__(f"{place}: {problem}", hint=hint)
         self.place = place
         self.problem = problem
+
+
+class SettingError(UsageError):
+    """A key of the configuration names what is not there; which line it is in, whoever raises this does not know.
+
+    Args:
+        key: the key, with dots.
+        problem: what is wrong with it.
+        hint: what to do about it.
+    """
+
+    def __init__(self, key: str, problem: str, *, hint: str) -> None:
+        super().__init__(f"{key}: {problem}", hint=hint)
+        self.key = key
 
 
 class Problem(NamedTuple):

@@ -465,6 +465,15 @@ def test_the_change_is_previewed(promoted: Project) -> None:
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
 
 
+def test_a_setting_that_names_what_is_not_there(project: Project) -> None:
+    """It is told with its line in the configuration, and with what to do."""
+    line = next(n for n, text in enumerate(project.config.read_text().splitlines(), 1) if "run:" in text)
+    project.edit("    run:", "    cwd: nowhere\n    run:")
+    done = project.command("check")
+    assert done.code == 2, done.err
+    assert f"raggate.yml:{line}: api.command.cwd: 'nowhere' is not a directory\n  Name a directory" in done.err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [

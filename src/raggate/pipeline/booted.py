@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.config.service_settings import Api, Readiness
-from raggate.errors import RaggateError
+from raggate.errors import RaggateError, SettingError
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint
@@ -25,7 +25,8 @@ from raggate.pipeline.request import Request
 from raggate.service import boot
 from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.growth import Expected
-from raggate.text import redact
+from raggate.text import redact, yamlio
+from raggate.text.files import read_file
 from raggate.text.quote import without_userinfo
 
 
@@ -105,7 +106,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
 
     ready = boot.up(build.api, workspace, index_state=counted, expected=expected, max_body_bytes=limit)
     again = partial(boot.wait_again, build.api, index_state=adapter.index_state, expected=expected)
-    with _redacted_errors(secrets), ready as api:
+    with _redacted_errors(secrets), _with_line(request, build), ready as api:
         yield Booted(
             adapter=adapter,
             api=api,
@@ -157,6 +158,19 @@ def _redacted_errors(secrets: tuple[str, ...]) -> Iterator[None]:
         error.lines = redacted(error.lines, secrets)
         error.hint = redact.redact_cut(error.hint, secrets)
         error.log = redacted(error.log, secrets)
+        raise
+
+
+@contextmanager
+def _with_line(request: Request, build: Build) -> Iterator[None]:
+    """Say of a key that names what is not there in which line of the file it stands, where it is the file's."""
+    try:
+        yield
+    except SettingError as error:
+        if request.against is None and not request.overrides.api_build and not build.title:
+            document = yamlio.parse(read_file(request.config_file), request.config_name)
+            place = f"{document.name}:{document.line(tuple(error.key.split('.')))}"
+            error.lines = (f"{place}: {error.lines[0]}", *error.lines[1:])
         raise
 
 

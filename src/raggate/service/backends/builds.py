@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.config.service_settings import Build
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell, SettingError
 from raggate.models.service import Workspace
 from raggate.service import dockerignore
 from raggate.service.backends import event_stream
@@ -23,6 +23,10 @@ from raggate.text.quote import cut, quoted
 BUILT = "raggate.built"
 """Label of the images that raggate has built, for `docker image prune --filter label=raggate.built`."""
 
+_INSTEAD = (
+    "Write it, or name what is there: `build.context` is a directory, `build.dockerfile` a file in it. `image` names "
+    "an image in place of `build`; `api.command` and `api.url` need neither, see docs/containers.md."
+)
 _RUN_DIRECTORIES = f"{'[0-9]' * 8}_{'[0-9]' * 6}*"
 
 
@@ -36,17 +40,17 @@ def build(client: Client, settings: Build, *, key: str, workspace: Workspace) ->
         workspace: where the context lies, and where build.log goes.
 
     Raises:
-        UsageError: for a context or a Dockerfile that is not there.
+        SettingError: for a context or a Dockerfile that is not there.
         CannotTell: when it fails or takes too long.
     """
     root = workspace.root.resolve()
     context = (root / settings.context).resolve()
     if not context.is_dir() or not context.is_relative_to(root):
-        raise UsageError(f"{key}.build.context: {quoted(settings.context)} is not a directory of the repository")
+        problem = f"{quoted(settings.context)} is not a directory of the repository"
+        raise SettingError(f"{key}.build.context", problem, hint=_INSTEAD)
     if not (context / settings.dockerfile).is_file():
-        raise UsageError(
-            f"{key}.build.dockerfile: there is no {quoted(settings.dockerfile)} in {quoted(settings.context)}"
-        )
+        problem = f"there is no {quoted(settings.dockerfile)} in {quoted(settings.context)}"
+        raise SettingError(f"{key}.build.dockerfile", problem, hint=_INSTEAD)
     workspace.say(f"building the image ({key}.build)")
     with Log(workspace.out / "build.log") as log:
         try:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from msgspec import Struct
 
 from raggate.config.service_settings import CommandBackend
-from raggate.errors import CannotTell, UsageError
+from raggate.errors import CannotTell, SettingError, UsageError
 from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
@@ -49,7 +49,8 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
     # before anything is started, so that a mistake costs nobody the time
     names = {f"service.{name}": name for name in settings.services}
     if not _plan(settings, workspace, 0, names).cwd.is_dir():
-        raise UsageError(f"api.command.cwd: {quoted(settings.cwd)} is not a directory")
+        hint = "Name a directory of the repository, relative to the configuration."
+        raise SettingError("api.command.cwd", f"{quoted(settings.cwd)} is not a directory", hint=hint)
     with (
         beside.started(settings.services, workspace) as (addresses, lost),
         Log(workspace.out / "api.log", workspace.secrets) as log,
@@ -244,11 +245,9 @@ def _run(group: ProcessGroup, plan: _Plan, log: Log, *, spoken_to: bool) -> Mana
         )
         if not isinstance(error, FileNotFoundError):
             hint = "It must be an executable file for this machine."
-        raise UsageError(
-            f"api.command.run: `{_joined(plan.run)}` cannot be started in {quoted(plan.cwd)}: "
-            f"{_why_not(plan.run, plan.cwd, error)}",
-            hint=hint,
-        ) from None
+        why = _why_not(plan.run, plan.cwd, error)
+        problem = f"`{_joined(plan.run)}` cannot be started in {quoted(plan.cwd)}: {why}"
+        raise SettingError("api.command.run", problem, hint=hint) from None
 
 
 def _why_not(words: tuple[str, ...], cwd: Path, error: OSError | ValueError) -> str:
