@@ -31,7 +31,7 @@ _POLL = 0.1  # seconds, as all of these: from one look to the next
 _KNOCK = 0.02  # the same while nothing answers
 _WATCH = 0.05  # from one check that the process lives to the next, also during a look
 _REQUEST = 10.0  # for one HTTP request of a look
-_PATIENCE = 5.0  # with a status that does not get better by waiting, such as 404
+_PATIENCE = 5.0  # with what does not get better by waiting, such as the status 404 and a certificate of nobody's
 _NEWS = 5.0  # from one progress message to the next
 _TELLING = 0.5
 
@@ -240,14 +240,18 @@ class _Wait:
 
     def _give_up_if_hopeless(self, look: _Look, now: float) -> None:
         # what a healthy API says to a question while it indexes is its own affair
-        if not look.exchange.hopeless or (look.state and look.state.healthy):
+        answered = look.exchange.hopeless and not (look.state and look.state.healthy)
+        if not (answered or distrusted(look.error)):
             self._hopeless_since = None
             return
         self._hopeless_since = now if self._hopeless_since is None else self._hopeless_since
         if now - self._hopeless_since >= _PATIENCE:
+            what = (
+                f"{look.exchange.answer()}, and has done so" if answered else f"{self._situation()}, and has not been"
+            )
             raise CannotTell(
-                f"the API cannot become ready: {look.exchange.answer()}, and has done so for {setting(_PATIENCE)} s",
-                hint=self._which_path(look.exchange),
+                f"the API cannot become ready: {what} for {setting(_PATIENCE)} s",
+                hint=self._which_path(look.exchange) if answered else TRUST,
                 log=self._started.log_tail(),
             )
 

@@ -1,7 +1,9 @@
 """Readiness: when an API counts as up, and what is said when it does not come up. No process, network or waiting."""
 
 import queue
+import re
 import socket
+import ssl
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -491,6 +493,17 @@ class TestHopeless:
         outcome = bring_up(elsewhere, respond=lambda _: httpx.Response(404))
         assert "cannot become ready: POST /mcp answers 404" in outcome.message
         assert outcome.error.hint == "Is /mcp a path of this API? It belongs in the section `ask`."
+
+    def test_given_up_with_a_certificate_that_nobody_vouches_for(self, bring_up):
+        """Nor does a certificate get trusted by waiting: who could vouch for it is to be said."""
+
+        def distrusting(client: httpx.Client, ready: Readiness) -> IndexState:
+            raise httpx.ConnectError("self-signed") from ssl.SSLCertVerificationError("self-signed")
+
+        outcome = bring_up(distrusting)
+        assert re.search("ready: the certificate of .* is not trusted .*, and has not been for 5 s", outcome.message)
+        assert "SSL_CERT_FILE" in outcome.error.hint
+        assert outcome.seconds == pytest.approx(5, abs=0.1)
 
     @pytest.mark.parametrize("status", [429, 500, 503])
     def test_not_given_up(self, bring_up, status):
