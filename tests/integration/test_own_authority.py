@@ -197,9 +197,16 @@ def test_merged_code_may_hold_the_certificates(server: str, tmp_path: Path) -> N
         assert status(server) == 200
 
 
-@pytest.mark.parametrize("given", ["-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----", "nowhere.pem"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        "-----BEGIN CERTIFICATE-----\nnothing\n-----END CERTIFICATE-----",
+        "nowhere.pem",
+        CERTIFICATE.with_name("revocations.pem").read_text(),
+    ],
+)
 def test_what_holds_no_certificates(tmp_path: Path, given: str) -> None:
-    """What cannot be read is a usage error, and nothing is trusted by it."""
+    """What cannot be read, or holds only a revocation list, is a usage error, and nothing is trusted by it."""
     with (
         pytest.raises(UsageError, match=r"cannot be read|No such file"),
         own_authority.trusted(inputs(given), "push", tmp_path, os.environ),

@@ -57,11 +57,12 @@ def trusted(
     if named[certificates.DIRECTORY] and not named[certificates.FILE]:
         raise UsageError(f"input {INPUT!r} and {certificates.DIRECTORY} exclude each other", hint=_GIVE)
     data = _certificates(given, workspace, text=text)
+    name = f"input {INPUT!r}" if text else f"{given} (input {INPUT!r})"
     with tempfile.TemporaryDirectory(prefix="raggate-ca-") as folder:
         # a copy: what is measured may run beside raggate, and change the file before the last call
         file = Path(folder, "authorities.pem")
         file.write_bytes(data)
-        certificates.load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), str(file), f"input {INPUT!r}")
+        certificates.load(ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT), str(file), name)
         file.write_bytes(b"\n".join([data, *_usual(named[certificates.FILE])]))
         environment[certificates.FILE] = str(file)
         try:

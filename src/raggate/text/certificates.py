@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import ssl
 
 from raggate.errors import UsageError
@@ -24,10 +25,15 @@ def authorities(own: str = "") -> ssl.SSLContext:
     """
     import httpx
 
+    # the client reads the variables itself; here they are only named
+    file = os.environ.get(FILE, "")
+    name = f"{cut(file, limit=200)} ({FILE})" if file else "the usual authorities"
     try:
         context = httpx.create_ssl_context()
     except OSError as error:
-        raise _unreadable(f"{FILE} or {DIRECTORY}", error) from None
+        raise _unreadable(name, cut(error, limit=200)) from None
+    if file:
+        _check_any(context, name)
     if own:
         load(context, own, own)
     return context
@@ -35,10 +41,13 @@ def authorities(own: str = "") -> ssl.SSLContext:
 
 def load(context: ssl.SSLContext, file: str, name: str) -> None:
     """Trust the certificates of a file too, which messages call by a name; raises UsageError as `authorities`."""
+    alone = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     try:
-        context.load_verify_locations(cafile=file)
+        for each in (alone, context):
+            each.load_verify_locations(cafile=file)
     except OSError as error:
-        raise _unreadable(name, error) from None
+        raise _unreadable(cut(name, limit=200), cut(error, limit=200)) from None
+    _check_any(alone, cut(name, limit=200))
 
 
 def checked_by(base_url: str) -> ssl.SSLContext:
@@ -64,8 +73,14 @@ def distrusted(error: BaseException | None) -> bool:
     return error is not None
 
 
-def _unreadable(name: str, error: OSError) -> UsageError:
+def _check_any(context: ssl.SSLContext, name: str) -> None:
+    """Refuse a file without a certificate: by one that holds only a revocation list nobody would be trusted."""
+    if not context.cert_store_stats()["x509"]:
+        raise _unreadable(name, "it holds a revocation list and no certificate")
+
+
+def _unreadable(name: str, why: str) -> UsageError:
     return UsageError(
-        f"the certificates of {cut(name, limit=200)} cannot be read: {cut(error, limit=200)}",
+        f"the certificates of {name} cannot be read: {why}",
         hint="Expected a file of certificates in PEM: `-----BEGIN CERTIFICATE-----` and what follows.",
     )

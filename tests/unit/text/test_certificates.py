@@ -42,13 +42,13 @@ def test_own_authority(monkeypatch: pytest.MonkeyPatch) -> None:
     assert trusts(checked_by("https://api.example")) == (True, False)
 
 
-@pytest.mark.parametrize("file", ["/nowhere/ca.pem", __file__])
+@pytest.mark.parametrize("file", ["/nowhere/ca.pem", __file__, str(OWN.with_name("revocations.pem"))])
 def test_what_holds_no_certificates(monkeypatch: pytest.MonkeyPatch, file: str) -> None:
     """A file that is missing or holds none is a usage error that says which one it was."""
     with pytest.raises(UsageError, match=f"{file} cannot be read"):
         authorities(file)
     monkeypatch.setenv("SSL_CERT_FILE", file)
-    with pytest.raises(UsageError, match="SSL_CERT_FILE or SSL_CERT_DIR cannot be read"):
+    with pytest.raises(UsageError, match=rf"{file} \(SSL_CERT_FILE\) cannot be read"):
         checked_by("https://api.example")
 
 
