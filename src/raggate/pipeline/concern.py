@@ -67,6 +67,11 @@ def _own(settings: Config) -> Iterator[str]:
         yield judges.cassette
         if judges.canary is not None:
             yield judges.canary.file
+    yield from _of_the_api(settings)
+
+
+def _of_the_api(settings: Config) -> Iterator[str]:
+    """Name what the API is made of, as far as a configuration tells: it is read wherever links lead."""
     for part in settings.api.containers().values():
         if part.build is not None:
             yield part.build.context
@@ -88,10 +93,13 @@ def _unknown(
     request: Request, base: sources.Source, named: Mapping[str, str | None], settings: Config
 ) -> Iterator[str]:
     """Say where a change could be that ids of these paths do not show."""
-    for path in settings.when.paths:
+    built = {*_of_the_api(settings)} - {*settings.when.paths}
+    for path in (*settings.when.paths, *sorted(built)):
+        # nor is there anything behind a link
         if named[path] is None:
             yield f"there is no {cut(path)}"
-        if (link := base.link_out(path)) is not None:
+        # an image holds the links of its directory, not what they lead to
+        if (link := base.link_out(path)) is not None and (link == path or path not in built):
             yield f"{cut(link)} is a link to elsewhere"
     # of a submodule the commit counts; what somebody edits in it by hand git does not tell here
     if request.remote is None and (inner := base.repositories([*named])):

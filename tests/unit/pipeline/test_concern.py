@@ -206,6 +206,30 @@ def test_links_to_elsewhere_run_it(repository: Path, link: str, leads: str, runs
     assert said == ([told] if runs else [])
 
 
+@pytest.mark.parametrize(
+    ("link", "leads", "said"),
+    [
+        ("api", "../b", "api is a link to elsewhere"),
+        ("away", "../../services/b", "there is no away/api"),
+        ("api/LICENSE", "../../../LICENSE", ""),
+    ],
+)
+def test_an_image_that_is_built_from_behind_a_link_runs_it(repository: Path, link: str, leads: str, said: str) -> None:
+    """What the directory holds by its links is in no id of its path; a link within it is in the image as it is."""
+    suite = repository / "services/a"
+    if link == "away":
+        (suite / "raggate.yml").write_text(CONFIG.replace("context: api", "context: away/api"))
+    if link == "api":
+        (suite / "api/Dockerfile").unlink()
+        (suite / "api").rmdir()
+    (suite / link).symlink_to(leads)
+    git(repository, "add", "-A")
+    git(repository, "commit", "-qm", "link")
+    lines: list[str] = []
+    assert (reason(lines) == "") is bool(said)
+    assert lines == ([f"when.paths: {said}, so every change runs suite a"] if said else [])
+
+
 def test_another_repository_among_the_files_runs_it_by_hand(repository: Path) -> None:
     """What somebody edits in a submodule or a clone shows in no id of this repository."""
     clone = repository / "services/a/src/clone"
