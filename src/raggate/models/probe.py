@@ -10,7 +10,7 @@ ProbeKind = Literal["control", "prefix", "spelling", "heading", "nonsense", "rei
 """What a probe is for. A `control` is a question of the suite as it is: by it noise is told from a broken invariant."""
 
 
-class Probe(Stored, frozen=True, kw_only=True):
+class Probe(Stored, frozen=True):
     """A question of its own, and what it is held against.
 
     Attributes:

@@ -16,6 +16,7 @@ from raggate.models.probe import Probe, ProbeKind
 from raggate.models.provenance import Provenance
 from raggate.models.selection import Selection
 from raggate.text.jsonio import JsonObject
+from raggate.text.long_sequence import those
 from raggate.text.shapes import Stored
 
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
@@ -194,12 +195,12 @@ class ProbeAnswer(Stored, frozen=True, kw_only=True):
 class Probing(Struct, frozen=True, kw_only=True):
     """What was asked beside the suite, in the order it was asked, and the notes (`vault/rel_path`) that are private."""
 
-    answers: tuple[ProbeAnswer, ...] = ()
+    answers: Sequence[ProbeAnswer] = ()
     private: tuple[str, ...] = ()
 
-    def of(self, *kinds: ProbeKind) -> tuple[ProbeAnswer, ...]:
-        """Give what came of the probes of some kinds."""
-        return tuple(answer for answer in self.answers if answer.probe.kind in kinds)
+    def of(self, kind: ProbeKind) -> Sequence[ProbeAnswer]:
+        """Give what came of the probes of a kind."""
+        return those(self.answers, lambda answer: answer.probe.kind == kind)
 
 
 class Run(Struct, frozen=True, kw_only=True):

@@ -8,11 +8,23 @@ from typing import Any
 
 from raggate.models.case_packing import case_of, case_values
 from raggate.models.noun_packing import Noun
-from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Leak, Reference, Response, Result
+from raggate.models.probe import Probe
+from raggate.models.run import (
+    Chunk,
+    Failure,
+    LabelledResult,
+    Labels,
+    Leak,
+    ProbeAnswer,
+    Reference,
+    Response,
+    Result,
+)
 from raggate.text.long_sequence import Packing
 
 _CHUNK, _RESPONSE, _RESULT = Noun(Chunk), Noun(Response), Noun(Result)
 _LABELS, _LEAK, _REFERENCE, _FAILURE = Noun(Labels), Noun(Leak), Noun(Reference), Noun(Failure)
+_PROBE = Noun(Probe)
 _CHUNKS, _REFERENCES = _RESPONSE.places("chunks", "references")
 _RESPONSE_OF, _FAILURE_OF = _RESULT.places("response", "failure")
 (_LEAKS,) = _LABELS.places("leaks")
@@ -61,6 +73,21 @@ def _labelled_in(data: bytes) -> LabelledResult:
     )
 
 
+def _probe_answer_out(answer: ProbeAnswer) -> bytes:
+    leaks = tuple(map(_LEAK.values, answer.leaks))
+    return marshal.dumps((_PROBE.values(answer.probe), _result_out(answer.result), answer.strange_texts, leaks))
+
+
+def _probe_answer_in(data: bytes) -> ProbeAnswer:
+    probe, result, strange_texts, leaks = marshal.loads(data)  # noqa: S302
+    return ProbeAnswer(
+        probe=_PROBE.made(probe),
+        result=_result_in(result),
+        strange_texts=strange_texts,
+        leaks=tuple(map(_LEAK.made, leaks)),
+    )
+
+
 RESULTS: Packing[Result] = Packing(
     lambda result: marshal.dumps(_result_out(result)),
     lambda data: _result_in(marshal.loads(data)),  # noqa: S302
@@ -69,3 +96,6 @@ RESULTS: Packing[Result] = Packing(
 
 LABELLED: Packing[LabelledResult] = Packing(_labelled_out, _labelled_in)
 """A labelled result with its case and its judgements."""
+
+PROBE_ANSWERS: Packing[ProbeAnswer] = Packing(_probe_answer_out, _probe_answer_in)
+"""A probe with what came of it."""

@@ -19,14 +19,15 @@ from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.case_packing import by_id
+from raggate.models.probe import Probe
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
-from raggate.models.run_packing import LABELLED
+from raggate.models.run_packing import LABELLED, PROBE_ANSWERS
 from raggate.models.selection import Selection
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.clock import now
-from raggate.text.long_sequence import LongSequence
+from raggate.text.long_sequence import on_disk
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut
 
@@ -80,8 +81,8 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
         # a run that dates itself back would bring waivers to life
         started=now(),
         golden=inputs.golden,
-        results=LongSequence(LABELLED, map(trusted, claimed.results))[:],
-        repeats=LongSequence(LABELLED, map(trusted, claimed.repeats))[:],
+        results=on_disk(LABELLED, map(trusted, claimed.results)),
+        repeats=on_disk(LABELLED, map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
         fingerprint={**_told(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
@@ -126,20 +127,25 @@ def _stopped_early(run: Run, baseline: Baseline | None) -> Run | None:
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
     """Give what came of the probes that the trusted inputs ask for; what the run has no answer to, got none."""
     private = private_notes(inputs.vault, inputs.config.private)
-    by_probe = {answer.probe: answer for answer in claimed.probes.answers}
-    answers = []
-    for probe in probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private):
-        answer = by_probe.get(probe)
-        if answer is None or answer.result.failure is not None:
-            # its own words would stand in a sentence of raggate's
-            failure = Failure(kind="aborted", message="the run has no answer to it")
-            result = Result(
-                case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0
-            )
-            answer = ProbeAnswer(probe=probe, result=result)
-        leaks = tuple(leak for leak in answer.leaks if leak.note in inputs.vault.notes)
-        answers.append(replace(answer, result=_plain_coverage(answer.result), leaks=leaks))
-    return Probing(answers=tuple(answers), private=private)
+    planned = probe_plan.plan(inputs.config, inputs.golden, inputs.vault, private)
+    claims, wanted = claimed.probes.answers, frozenset(planned)
+    places = {claim.probe: place for place, claim in enumerate(claims) if claim.probe in wanted}
+
+    def believed(probe: Probe) -> ProbeAnswer:
+        claim = claims[places[probe]] if probe in places else None
+        if claim is None or claim.result.failure is not None:
+            return _unanswered_probe(probe)
+        leaks = tuple(leak for leak in claim.leaks if leak.note in inputs.vault.notes)
+        return replace(claim, result=_plain_coverage(claim.result), leaks=leaks)
+
+    return Probing(answers=on_disk(PROBE_ANSWERS, map(believed, planned)), private=private)
+
+
+def _unanswered_probe(probe: Probe) -> ProbeAnswer:
+    """Say that a probe got no answer: what the run says of it would stand in a sentence of raggate's."""
+    failure = Failure(kind="aborted", message="the run has no answer to it")
+    result = Result(case_id=probe.case_id, mode=probe.mode, response=None, failure=failure, retries=0, elapsed_ms=0.0)
+    return ProbeAnswer(probe=probe, result=result)
 
 
 def _told(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:

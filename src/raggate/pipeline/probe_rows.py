@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
 
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
 from raggate.models.run import ProbeAnswer
+from raggate.models.run_packing import PROBE_ANSWERS
 from raggate.pipeline.result_rows import check_result, labels_fit, parse_row, shortened
 from raggate.text.jsonio import dump_line
+from raggate.text.long_sequence import on_disk
 from raggate.text.problems import first_problem
 from raggate.text.shapes import Shape
 from raggate.text.struct_fields import as_dict
@@ -21,13 +22,13 @@ FILE = "probes.jsonl"
 _ROW: Shape[ProbeAnswer] = Shape(ProbeAnswer)
 
 
-def write(answers: tuple[ProbeAnswer, ...], *, full_text: bool) -> bytes:
+def write(answers: Iterable[ProbeAnswer], *, full_text: bool) -> bytes:
     """Give the content of a `probes.jsonl`; chunk texts are cut unless `full_text`."""
     return b"".join(dump_line(_row(answer, full_text=full_text)) for answer in answers)
 
 
-def read(lines: Iterable[bytes], name: str) -> tuple[ProbeAnswer, ...]:
-    """Read the lines of a `probes.jsonl`. Nothing in it is trusted.
+def read(lines: Iterable[bytes], name: str) -> Sequence[ProbeAnswer]:
+    """Read the lines of a `probes.jsonl`. Nothing in it is trusted, and no more than one of its rows is in memory.
 
     Args:
         lines: the lines.
@@ -37,12 +38,12 @@ def read(lines: Iterable[bytes], name: str) -> tuple[ProbeAnswer, ...]:
         UsageError: naming file and line, for a row that does not hold what it should.
     """
     rows = enumerate(lines, 1)
-    return tuple(_answer(parse_row(line, f"{name}:{at}"), f"{name}:{at}") for at, line in rows if line.strip())
+    return on_disk(PROBE_ANSWERS, (_answer(line, f"{name}:{number}") for number, line in rows if line.strip()))
 
 
-def _answer(row: dict[str, Any], place: str) -> ProbeAnswer:
+def _answer(line: bytes, place: str) -> ProbeAnswer:
     try:
-        answer = _ROW.validate_python(row)
+        answer = _ROW.validate_python(parse_row(line, place))
     except ValidationError as error:
         raise UsageError(f"{place}: not a probe: {first_problem(error)}") from None
     check_result(answer.result, place)

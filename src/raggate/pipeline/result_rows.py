@@ -39,6 +39,9 @@ MOST_LINE_BYTES = 32 << 20
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
 
+MOST_IN_MEMORY = 32 << 20
+"""Bytes of rows of which the answers stay in memory: five thousand of ten chunks have as many."""
+
 MOST_PLACES = 1 << 26
 """Questions times modes times repetitions; each takes four bytes while rows are read."""
 
@@ -82,9 +85,13 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
     places: dict[int, array[int]] = {1: array("I")}
     # by repeat and mode: the line of each case, 0 for none
     rows: dict[tuple[int, str], array[int]] = {}
+    size = 0
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
+        size += len(line)
+        if size > MOST_IN_MEMORY:
+            items.keep_no_more()
         case, item = _read_row(line, f"{name}:{number}", known)
         repeat, mode = item.result.repeat, item.result.mode
         if (repeat, mode) not in rows:

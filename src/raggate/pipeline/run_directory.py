@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -285,7 +285,7 @@ def _named(cases: Golden, stored: JsonObject) -> Golden:
     return replace(cases, name=name, part_of=part_of)
 
 
-def _probes(directory: Path, named: Path) -> tuple[ProbeAnswer, ...]:
+def _probes(directory: Path, named: Path) -> Sequence[ProbeAnswer]:
     path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
     return probe_rows.read(stored_lines(path, HINT, name=shown), str(shown)) if path.exists() else ()
 

@@ -6,12 +6,13 @@ from typing import Any
 
 import pytest
 from msgspec import Struct
-from msgspec.structs import fields
+from msgspec.structs import fields, replace
 
 from builders import make_case
 from raggate.models.judging import Judgement
-from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Leak, Reference, Response, Result
-from raggate.models.run_packing import LABELLED, RESULTS
+from raggate.models.probe import Probe
+from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Leak, ProbeAnswer, Reference, Response, Result
+from raggate.models.run_packing import LABELLED, PROBE_ANSWERS, RESULTS
 
 CHUNK = Chunk(
     chunk_id="c\ud800",
@@ -70,6 +71,17 @@ LABELS = Labels(
     unclear_citations=((0, 1),),
     judged=(1,),
 )
+PROBE = Probe(
+    kind="spelling",
+    mode="hybrid",
+    question="WHY\ud800?",
+    case_id="q",
+    variant="capitals",
+    principal="anna",
+    note="work/a.md",
+    heading_path="# A",
+)
+PROBED = ProbeAnswer(probe=PROBE, result=RESULT, strange_texts=(0, 1), leaks=LABELS.leaks)
 JUDGEMENT = Judgement(score="groundedness", value=2.0, reason=None, judge="small")
 
 
@@ -84,9 +96,15 @@ def test_comes_back_equal(judgements: tuple[Judgement, ...], *, failed: bool) ->
     assert again == item
     assert types(again) == types(item)
     assert RESULTS.unpack(RESULTS.pack(result)) == result
+    probed = replace(PROBED, result=result)
+    again = PROBE_ANSWERS.unpack(PROBE_ANSWERS.pack(probed))
+    assert again == probed
+    assert types(again) == types(probed)
 
 
-@pytest.mark.parametrize("noun", [CHUNK, RESPONSE, LABELS, FAILED, RESULT], ids=lambda noun: type(noun).__name__)
+@pytest.mark.parametrize(
+    "noun", [CHUNK, RESPONSE, LABELS, FAILED, RESULT, PROBE, PROBED], ids=lambda noun: type(noun).__name__
+)
 def test_every_field_is_tried(noun: Any) -> None:
     """What is packed above has nothing left at its default, so that a further field cannot be forgotten."""
     left = {field.name for field in fields(noun) if getattr(noun, field.name) == field.default}

@@ -57,6 +57,8 @@ def test_the_trusted_inputs_say_what_is_asked_and_what_is_private() -> None:
     kept = claimed_run.accepted(run, inputs, reproduce="", hint="").probes
     assert kept.private == ("work/diary.md",)
     assert [answer.probe for answer in kept.answers] == [heading, private]
+    # which may be as large as what they are taken from
+    assert kept.answers[0] is not kept.answers[0]
     first, second = kept.answers
     assert first.result == result
     assert second.result.failure is not None

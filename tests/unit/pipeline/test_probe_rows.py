@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+from collections.abc import Sequence
 
 import pytest
 from msgspec.structs import replace
@@ -17,7 +18,7 @@ from raggate.service.answer_limits import MAX_NAME
 from tables import each_row
 
 
-def read(data: bytes) -> tuple[ProbeAnswer, ...]:
+def read(data: bytes) -> Sequence[ProbeAnswer]:
     """Read the content of a file."""
     return probe_rows.read(io.BytesIO(data), "probes.jsonl")
 
@@ -33,6 +34,12 @@ def test_what_is_written_is_read() -> None:
     assert read(stored) == answers
     assert len(stored.splitlines()) == 3
     assert b"\x1b" not in stored
+
+
+def test_none_that_was_read_stays_in_memory() -> None:
+    """A row may take twenty times its size in memory, and an artifact may have 64 MiB of them: each is made anew."""
+    answers = read(probe_rows.write([make_probe("heading", make_chunk())] * 2, full_text=True))
+    assert all(answers[place] is not answers[place] for place in range(2))
 
 
 def test_long_texts_are_cut_as_those_of_the_suite() -> None:

@@ -82,6 +82,18 @@ def test_of_many_items_none_stays_in_memory() -> None:
     assert not any(own is item for own, item in zip(sequence, items, strict=True))
 
 
+def test_none_stays_in_memory_from_when_none_shall() -> None:
+    """What is added after that is on disk however few there are, and what was there before stays where it is."""
+    items = pairs(40)
+    sequence = LongSequence(PAIRS, items[:1])
+    sequence.keep_no_more()
+    sequence.extend(items[1:2])
+    assert [own is item for own, item in zip(sequence, items, strict=False)] == [True, False]
+    sequence.extend(items[2:])
+    assert sequence == items
+    assert long_sequence.on_disk(PAIRS, items[:1])[0] is not items[0]
+
+
 def test_a_full_disk_names_its_place(monkeypatch: pytest.MonkeyPatch) -> None:
     """A disk without space is an error that names the directory of temporary files."""
 

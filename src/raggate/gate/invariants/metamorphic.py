@@ -18,6 +18,8 @@ from raggate.text.quote import cut, quoted
 _COUNTS = {"docs_processed": "documents", "chunks_embedded": "chunks"}
 """What of the index must be as it was, and what it is called."""
 
+_UNANSWERED = "the question itself got no answer when asked unchanged"
+
 
 def steady(suite: Suite) -> dict[tuple[str, str], Response]:
     """Give the suite's answers, by mode and case, of the questions that were asked again and ranked alike."""
@@ -27,18 +29,20 @@ def steady(suite: Suite) -> dict[tuple[str, str], Response]:
 
 def doubts(suite: Suite) -> dict[tuple[str, str], str]:
     """Say of the probes' questions, by mode and case, why nothing can be held against the suite's own answer."""
-    again = {
-        (control.probe.mode, control.probe.case_id): control.result.response
-        for control in suite.run.probes.of("control")
-    }
-    reasons = {}
-    for key in dict.fromkeys((answer.probe.mode, answer.probe.case_id) for answer in suite.run.probes.answers):
-        first, second = suite.probed.get(key), again.get(key)
-        if first is None or second is None:
-            reasons[key] = "the question itself got no answer when asked unchanged"
-        elif difference(first.chunks, second.chunks) is not None:
-            reasons[key] = "the question is ranked differently when asked again unchanged"
-    return reasons
+    keys = ((answer.probe.mode, answer.probe.case_id) for answer in suite.run.probes.answers)
+    reasons = dict.fromkeys(keys, _UNANSWERED)
+    for control in suite.run.probes.of("control"):
+        key = (control.probe.mode, control.probe.case_id)
+        reasons[key] = _doubt(suite.probed.get(key), control.result.response)
+    return {key: reason for key, reason in reasons.items() if reason}
+
+
+def _doubt(first: Response | None, second: Response | None) -> str:
+    """Say why two answers to a question are no ground to stand on; empty where they are one ranking."""
+    if first is None or second is None:
+        return _UNANSWERED
+    alike = difference(first.chunks, second.chunks) is None
+    return "" if alike else "the question is ranked differently when asked again unchanged"
 
 
 def difference(before: Sequence[Chunk], now: Sequence[Chunk]) -> str | None:

@@ -16,6 +16,7 @@ from raggate.models.probe import ProbeKind
 from raggate.models.run import ProbeAnswer, Run
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
+from raggate.text.long_sequence import those
 from raggate.text.numbers import counted, setting
 
 Gap = tuple[bool, str]
@@ -90,21 +91,29 @@ def _private_gap(run: Run, asked: Sequence[ProbeAnswer]) -> Gap | None:
 def _principal_gaps(run: Run, asked: Sequence[ProbeAnswer]) -> Iterator[str]:
     """Name principals that got nothing at all, by which nobody knows whether they could have."""
     for name in isolation.principals_of(run):
-        own = [answer for answer in asked if answer.probe.principal == name]
+        own = _of_principal(asked, name)
         if not any(answer.result.response and answer.result.response.chunks for answer in own):
             gap = _unjudged(own)
             why = f": {gap[1]}" if gap else ""
             yield f"{name} got no chunk for {counted(len(own), 'question')}{why}"
 
 
+def _of_principal(asked: Sequence[ProbeAnswer], name: str) -> Sequence[ProbeAnswer]:
+    return those(asked, lambda answer: answer.probe.principal == name)
+
+
 def _unjudged(asked: Sequence[ProbeAnswer], doubts: Mapping[tuple[str, str], str] = _NO_DOUBTS) -> Gap | None:
     """Say how many probes could not be judged, and why: no answer, or a doubt about what it is held against."""
-    failures = [answer.result.failure for answer in asked if answer.result.failure is not None]
-    answered = [answer for answer in asked if answer.result.failure is None]
-    left_out = Counter(doubts.get((answer.probe.mode, answer.probe.case_id)) for answer in answered)
+    failures, first_failure, left_out = 0, "", Counter[str | None]()
+    for answer in asked:
+        if answer.result.failure is None:
+            left_out[doubts.get((answer.probe.mode, answer.probe.case_id))] += 1
+        else:
+            first_failure = first_failure if failures else answer.result.failure.message
+            failures += 1
     parts = []
     if failures:
-        parts.append(f"{len(failures)} of {counted(len(asked), 'question')} got no answer: {failures[0].message}")
+        parts.append(f"{failures} of {counted(len(asked), 'question')} got no answer: {first_failure}")
     for doubt, count in left_out.items():
         if doubt is not None:
             parts.append(f"{count} of {counted(len(asked), 'answer')} left out: {doubt}")

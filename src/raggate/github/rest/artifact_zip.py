@@ -33,7 +33,7 @@ MOST_CONFIG_BYTES = 16 << 20
 """Of `config.json`, which is parsed as a whole: it names each note of the run, at some 150 bytes each."""
 
 MOST_PROBES_BYTES = 64 << 20
-"""Of `probes.jsonl`, whose answers are held in memory: some 6 KiB each."""
+"""Of `probes.jsonl`, whose answers take some 6 KiB each."""
 
 MOST_BYTES = 256 << 20
 MOST_ENTRIES = 5000

@@ -54,7 +54,7 @@ class ShardAnswers(Struct, frozen=True, kw_only=True):
     receipt: Receipt
     results: Sequence[Result]
     again: tuple[Result, ...]
-    probes: tuple[ProbeAnswer, ...]
+    probes: Sequence[ProbeAnswer]
 
 
 class Journal:
@@ -199,7 +199,7 @@ def complete(directory: Path, receipt: Receipt, again: list[Result], probes: lis
         probes: what was asked for invariants.
         results: SHA-256 of the results.
     """
-    beside = {AGAIN: b"".join(map(row, again)), PROBES: probe_rows.write(tuple(probes), full_text=True)}
+    beside = {AGAIN: b"".join(map(row, again)), PROBES: probe_rows.write(probes, full_text=True)}
     hashes = {RESULTS: results}
     for file, content in beside.items():
         if content:
