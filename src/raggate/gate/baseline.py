@@ -205,7 +205,7 @@ def _read_by_lines(
 ) -> Baseline | None:
     """Read a baseline file that is as raggate writes it; None for any other, whatever it is."""
     lines = content.lines(baseline_lines.MOST_LINE_BYTES)
-    parts = baseline_lines.read(lines, lambda line: _case(_CASE.validate_json(line)))
+    parts = baseline_lines.read(lines, lambda stored: _case(_CASE.validate_python(stored)))
     stored = None if parts is None else _stored(parts.content, systems)
     return None if parts is None or stored is None else _baseline(stored, parts.cases, source, directions)
 

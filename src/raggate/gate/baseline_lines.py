@@ -40,12 +40,12 @@ _NOT_CHECKED = (ValueError, LookupError, TypeError, AttributeError)
 """What reading raises of a file that is otherwise: nothing of it was checked before."""
 
 
-def read(lines: Iterable[bytes], case_of: Callable[[bytes], CaseScore]) -> Parts | None:
+def read(lines: Iterable[bytes], case_of: Callable[[Any], CaseScore]) -> Parts | None:
     """Read a file that has a line for each case, sorted, and a digest that is that of its lines.
 
     Args:
         lines: the lines of the file, each with its end.
-        case_of: makes a case of its line; raises ValueError for what is none.
+        case_of: makes a case of what its line holds; raises ValueError for what is none.
 
     Returns:
         None for any other file, and for one whose means and counts are not those of its cases.
@@ -107,7 +107,7 @@ class _Cases:
         slices: their means.
     """
 
-    def __init__(self, case_of: Callable[[bytes], CaseScore]) -> None:
+    def __init__(self, case_of: Callable[[Any], CaseScore]) -> None:
         self.cases = LongSequence(SCORES)
         self._names: dict[str, Direction] = {}
         self.slices = SliceMeans(self._names)
@@ -116,9 +116,10 @@ class _Cases:
     def add(self, line: bytes) -> None:
         """Take a case by its line."""
         # what is not as raggate writes it may show people another value than the one that counts
-        if (again := dumps(loads(line))) != line and digested(again) != digested(line):
+        stored = loads(line)
+        if (again := dumps(stored)) != line and digested(again) != digested(line):
             raise _OtherwiseError
-        case = self._case_of(line)
+        case = self._case_of(stored)
         # by which none is there twice
         if (case.mode, case.case_id) <= self._before or len(set(case.slices)) < len(case.slices):
             raise _OtherwiseError

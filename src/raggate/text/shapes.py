@@ -77,11 +77,6 @@ class Shape(Generic[T]):
         read: T = self._validator.validate_python(value)
         return read
 
-    def validate_json(self, data: bytes) -> T:
-        """Read a value from JSON; it raises pydantic's ValidationError where that does not fit."""
-        read: T = self._validator.validate_json(data)
-        return read
-
     @cached_property
     def _validator(self) -> SchemaValidator:
         from pydantic import TypeAdapter

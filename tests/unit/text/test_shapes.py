@@ -8,7 +8,6 @@ import pytest
 from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
-from raggate.text.jsonio import dumps
 from raggate.text.shapes import Shape, Stored
 from tables import each_row
 
@@ -16,8 +15,8 @@ RANK: Shape[int | None] = Shape(Annotated[int, Field(strict=True, ge=1)] | None)
 
 
 def test_a_value_that_fits_is_read() -> None:
-    """From Python and from JSON."""
-    assert (RANK.validate_python(3), RANK.validate_python(None), RANK.validate_json(b"7")) == (3, None, 7)
+    """As what it is."""
+    assert (RANK.validate_python(3), RANK.validate_python(None)) == (3, None)
 
 
 @pytest.mark.parametrize("value", [0, "3", 2.5])
@@ -66,9 +65,8 @@ def test_no_value_is_turned_into_another(wrong: dict[str, Any]) -> None:
     """A text that reads like false is not false, nor is 0; a number that is written as text is no number."""
     held = WHOLE.validate_python(FITS)
     assert held == {"one": Part(True, 3, 1.0), "several": (Part(True, 3, 1.0),), "by_name": {"x": 0.5, "y": None}}
-    for read in (WHOLE.validate_python, lambda value: WHOLE.validate_json(dumps(value))):
-        with pytest.raises(ValidationError):
-            read({**FITS, **wrong})
+    with pytest.raises(ValidationError):
+        WHOLE.validate_python({**FITS, **wrong})
 
 
 def test_no_check_is_made_before_there_is_a_value() -> None:
