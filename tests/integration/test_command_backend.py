@@ -28,7 +28,7 @@ from raggate.models.service import Workspace
 from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, processes
-from raggate.service.growth import Expected
+from raggate.service.index_growth import Expected
 
 FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
 ENV = {

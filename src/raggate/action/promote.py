@@ -25,7 +25,7 @@ from raggate.models.publication import Links
 from raggate.models.suites import worst
 from raggate.reports import promoted_suites, promotion as report
 from raggate.reports.parts.markup import link
-from raggate.reports.parts.opened import pull_title, title_text
+from raggate.reports.parts.pull_requests import pull_title, title_text
 from raggate.text.escape import markdown as safe
 from raggate.text.quote import cut, listed, quoted
 

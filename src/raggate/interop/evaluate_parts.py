@@ -19,7 +19,7 @@ from raggate.interop.measures import Measures
 from raggate.interop.totals import Evaluation, Totals
 from raggate.interop.trec_beir import cuts
 from raggate.interop.trec_beir.evaluation_files import Files
-from raggate.service import forks
+from raggate.service import forked_processes
 
 
 def evaluate_parts(files: Files, cutoffs: Sequence[int], processes: int) -> Evaluation | None:
@@ -50,13 +50,13 @@ def evaluate_parts(files: Files, cutoffs: Sequence[int], processes: int) -> Eval
 
 def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
     """Give what each process has measured, in the order of the parts; none where one of them failed."""
-    with ExitStack() as streams, forks.running() as running:
+    with ExitStack() as streams, forked_processes.running() as running:
         readers = []
         for part in parts:
             reader, writer = os.pipe()
             readers.append(streams.enter_context(os.fdopen(reader, "rb")))
             with os.fdopen(writer, "wb") as stream:
-                forks.start(partial(_score, part, cutoffs, stream, os.getpid()), running)
+                forked_processes.start(partial(_score, part, cutoffs, stream, os.getpid()), running)
         messages: list[bytes] = []
         for pipe in readers:
             message = pipe.read()
@@ -67,7 +67,7 @@ def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
 
 
 def _score(part: Files, cutoffs: Sequence[int], stream: BinaryIO, parent: int) -> None:
-    forks.end_with(parent)
+    forked_processes.end_with(parent)
     totals = Totals(Measures(cutoffs))
     queries = join(part.rankings(whole=False), part.judgements(whole=False), totals)
     stream.write(marshal.dumps((totals.packed(), array("q", map(hash, queries)).tobytes())))

@@ -19,7 +19,7 @@ from raggate.gate.length_correlation import length_correlations
 from raggate.gate.self_preference import family, preferences
 from raggate.judges import session
 from raggate.judges.bias import BiasPlan, draw, eligible, grade_variants
-from raggate.judges.duty import identity
+from raggate.judges.judging import identity
 from raggate.judges.session import Bench
 from raggate.judges.variants import WORDING
 from raggate.models.judging import Parameters, Spending, usage_of

@@ -17,7 +17,7 @@ from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
 from raggate.judges.cassette import Cassette, Line
-from raggate.judges.duty import JudgedRun, Plan, SpotPlan, identity, judge_run
+from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run
 from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench, Work
 from raggate.models.baseline import Baseline

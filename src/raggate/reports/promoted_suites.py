@@ -11,7 +11,7 @@ from raggate.models.suites import SuiteOutcome
 from raggate.reports import promotion
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import folded, heading_alert, inert, link, table
-from raggate.reports.parts.opened import CHECKS, unsigned_warning
+from raggate.reports.parts.pull_requests import CHECKS, unsigned_warning
 from raggate.reports.promotion import PromotionContext
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted

@@ -18,7 +18,7 @@ from raggate.models.verdict import Reason
 from raggate.reports.parts import formatting, ranks
 from raggate.reports.parts.budget import COMMENT_LIMIT, KEPT, Section, fit, utf16_units
 from raggate.reports.parts.markup import bullets, commit_link, folded, heading_alert, inert, link, listed, table
-from raggate.reports.parts.opened import CHECKS, unsigned_warning
+from raggate.reports.parts.pull_requests import CHECKS, unsigned_warning
 from raggate.scoring import figures
 from raggate.text.escape import markdown as safe
 from raggate.text.numbers import counted

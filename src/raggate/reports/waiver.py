@@ -9,7 +9,7 @@ from msgspec import Struct
 from raggate.config.waiver_settings import Waiver
 from raggate.models.publication import Links
 from raggate.reports.parts.markup import bullets, heading_alert, inert, link
-from raggate.reports.parts.opened import CHECKS, pull_title, title_text, unsigned_warning
+from raggate.reports.parts.pull_requests import CHECKS, pull_title, title_text, unsigned_warning
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
 

@@ -18,7 +18,7 @@ from raggate.service import elsewhere, signals
 from raggate.service.backends import BACKENDS, Start
 from raggate.service.boot_hints import check_size, why_it_ended
 from raggate.service.clock import MACHINE_CLOCK, Clock
-from raggate.service.growth import Expected, Growth
+from raggate.service.index_growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
 from raggate.text.certificates import TRUST, checked_by, distrusted
 from raggate.text.numbers import fixed, setting

@@ -21,7 +21,7 @@ from raggate.interop.totals import Evaluation
 from raggate.interop.trec_beir import cuts, evaluation_files
 from raggate.interop.trec_beir.evaluation_files import Files
 from raggate.interop.trec_beir.stretches import Stretch
-from raggate.service import forks
+from raggate.service import forked_processes
 from tables import each_row
 
 QUERIES = 60
@@ -172,7 +172,7 @@ def assert_gone(pids: Iterable[int]) -> None:
 def test_an_interrupt_ends_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Ctrl-C ends an evaluation while its processes work, and them."""
     files = written(tmp_path, judged(NAMES), ranked(NAMES))
-    parent, start, running = os.getpid(), forks.start, list[int]()
+    parent, start, running = os.getpid(), forked_processes.start, list[int]()
     gate, opened = os.pipe()
 
     def waits(part: Files, *_: object) -> None:
@@ -189,7 +189,7 @@ def test_an_interrupt_ends_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
             os.write(opened, b".")
 
     monkeypatch.setattr(evaluate_parts, "_score", waits)
-    monkeypatch.setattr(forks, "start", noted)
+    monkeypatch.setattr(forked_processes, "start", noted)
     with pytest.raises(KeyboardInterrupt):
         in_parts(files)
     assert len(running) == 2

@@ -12,7 +12,7 @@ import pytest
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge
 from raggate.judges.canary import CanarySet
-from raggate.judges.duty import JudgedRun, Plan, judge_run
+from raggate.judges.judging import JudgedRun, Plan, judge_run
 from raggate.judges.replies import CorrectnessReply, GroundednessReply
 from raggate.judges.second_sample import Earlier, moved, near_floors
 from raggate.models.judging import Judgement, JudgeRequest, NotJudged, Parameters

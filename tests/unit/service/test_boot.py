@@ -19,7 +19,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Workspace
 from raggate.service import boot
 from raggate.service.clock import Clock
-from raggate.service.growth import Expected
+from raggate.service.index_growth import Expected
 
 DONE = IndexState(healthy=True, indexing=False, documents=5, chunks=9)
 

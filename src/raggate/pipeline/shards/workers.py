@@ -30,7 +30,7 @@ from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.attempts import attempt_in, joined, read_shards
 from raggate.pipeline.shards.receipt import receipt_of
 from raggate.pipeline.shards.shard_directory import Journal
-from raggate.service import forks
+from raggate.service import forked_processes
 from raggate.service.ask import WATCH_SECONDS, questions_of
 from raggate.text.clock import now
 from raggate.text.quote import cut
@@ -106,10 +106,10 @@ class Workers(Struct, frozen=True, kw_only=True):
         """Start the processes; give where they tell of each answer. On leaving none of them is left."""
         reader, writer = os.pipe()
         try:
-            with forks.running() as running:
+            with forked_processes.running() as running:
                 try:
                     for shard in range(1, len(self.plan.shards) + 1):
-                        forks.start(partial(self._work, folder, shard, writer), running)
+                        forked_processes.start(partial(self._work, folder, shard, writer), running)
                 except OSError as error:
                     raise CannotTell(
                         f"--workers: a process cannot be started: {error.strerror}", hint="Give fewer --workers."

@@ -6,7 +6,7 @@ import re
 
 from hypothesis import given, strategies as st
 
-from raggate.reports.parts.opened import LONGEST_TITLE, pull_title, title_text
+from raggate.reports.parts.pull_requests import LONGEST_TITLE, pull_title, title_text
 from tables import each_row
 
 ACTS = re.compile(r"@\w|#\d|\bGH-\d|://|\[(?:skip (?:ci|actions)|(?:ci|actions) skip|no ci)\]", re.IGNORECASE)

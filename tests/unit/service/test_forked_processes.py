@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from raggate.service import forks
+from raggate.service import forked_processes
 
 
 def fails() -> None:
@@ -20,7 +20,7 @@ def fails() -> None:
 def test_exit_code(work: Callable[[], object], code: int) -> None:
     """A fork that raised ends with 1, and goes on with nothing of this process."""
     processes: list[int] = []
-    forks.start(work, processes)
+    forked_processes.start(work, processes)
     _, status = os.waitpid(processes[0], 0)
     assert os.waitstatus_to_exitcode(status) == code
 
@@ -30,8 +30,8 @@ def test_none_stays() -> None:
     pids: list[int] = []
 
     def interrupted() -> None:
-        with forks.running() as processes:
-            forks.start(signal.pause, processes)
+        with forked_processes.running() as processes:
+            forked_processes.start(signal.pause, processes)
             pids.extend(processes)
             raise InterruptedError
 
@@ -50,8 +50,8 @@ def test_signals() -> None:
         os.write(write, b"still here")
         signal.pause()
 
-    with forks.running() as processes:
-        forks.start(waits, processes)
+    with forked_processes.running() as processes:
+        forked_processes.start(waits, processes)
         assert os.read(read, 10) == b"still here"
         os.kill(processes[0], signal.SIGTERM)
         _, status = os.waitpid(processes.pop(), 0)
@@ -63,21 +63,21 @@ def test_signals() -> None:
 
 def test_a_fork_ends_with_its_parent(monkeypatch: pytest.MonkeyPatch) -> None:
     """A fork of a process that is killed, and can end nothing any more, ends by itself."""
-    monkeypatch.setattr(forks, "_LOOK_SECONDS", 0.01)
+    monkeypatch.setattr(forked_processes, "_LOOK_SECONDS", 0.01)
     read, write = os.pipe()
 
     def works() -> None:
-        forks.end_with(parent=os.getppid())
+        forked_processes.end_with(parent=os.getppid())
         os.write(write, b"x")
         while True:
             signal.pause()
 
     def parent() -> None:
-        forks.start(works, [])
+        forked_processes.start(works, [])
         signal.pause()
 
-    with forks.running() as processes:
-        forks.start(parent, processes)
+    with forked_processes.running() as processes:
+        forked_processes.start(parent, processes)
         os.close(write)
         assert os.read(read, 1) == b"x"
     # the pipe ends with the last process that could write to it

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from raggate.models.service import IndexState
-from raggate.service.growth import Expected, Growth
+from raggate.service.index_growth import Expected, Growth
 from tables import each_row
 
 SETTLE = 3.0
