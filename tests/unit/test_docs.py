@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import cache
+from itertools import chain
 from pathlib import Path
 
 import click
@@ -53,6 +54,19 @@ def test_no_link_is_dead() -> None:
     assert [
         f"{page.name}: {target}" for page in (*PAGES, *OTHERS) for target in links(page) if dead(page, target)
     ] == []
+
+
+def test_what_a_colleague_is_sent_to_is_there() -> None:
+    """Each module that CONTRIBUTING.md names is a file, and each name in capitals one of the program's or of those."""
+    page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    modules = {
+        name: [path for folder in ("src", "tests", "tools") for path in (ROOT / folder).rglob(Path(name).name)]
+        for name in re.findall(r"`([a-z_/]+\.py)`", page)
+    }
+    assert [name for name, paths in modules.items() if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
+    texts = [path.read_text() for path in {*(ROOT / "src").rglob("*.py"), *chain(*modules.values())}]
+    defined = {name for text in texts for name in re.findall(r"^([A-Z][A-Z_]+)\b", text, re.MULTILINE)}
+    assert set(re.findall(r"`([A-Z][A-Z_]{3,})`", page)) - defined == set()
 
 
 def test_every_page_can_be_found() -> None:
