@@ -97,6 +97,20 @@ def test_paths_are_as_seen_from_here(promoted: Project) -> None:
     assert all(path.startswith("inner/") for path in paths)
 
 
+@pytest.mark.parametrize("command", ["check", "lint", "probe"])
+def test_errors_name_files_as_seen_from_here(promoted: Project, command: str) -> None:
+    """What is wrong with a configuration that lies elsewhere, or with its files, can be opened as it is named."""
+    above, folder = Project(promoted.root.parent), promoted.root.name
+    missing = above.command(command, "-c", f"{folder}/nope/x.yml")
+    assert f"usage error: {folder}/nope/x.yml: no such file" in missing.err
+    (promoted.root / "golden.jsonl").write_text("{\n")
+    golden = above.command(command, "-c", f"{folder}/raggate.yml")
+    assert f"usage error: {folder}/golden.jsonl:1: not valid JSON" in golden.err
+    promoted.edit("suite:", "suitee:")
+    config = above.command(command, "-c", f"{folder}/raggate.yml")
+    assert f"usage error: {folder}/raggate.yml:1: unknown key 'suitee'" in config.err
+
+
 def test_warnings_stop_only_where_they_are_asked_to(promoted: Project) -> None:
     """A warning is exit 0, and 2 with --strict."""
     cases = promoted.cases()

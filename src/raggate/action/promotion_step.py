@@ -86,7 +86,11 @@ class PromotionStep(Struct, frozen=True, kw_only=True):
             return changed
 
         source = InputSource(
-            root=self.config.parent, config_name=self.config.name, against=self.head, remote=self.remote
+            root=self.config.parent,
+            config_name=self.config.name,
+            against=self.head,
+            remote=self.remote,
+            folder=posixpath.dirname(self.inputs["config"]),
         )
         return load_trusted(source, accept)
 

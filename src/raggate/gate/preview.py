@@ -151,7 +151,8 @@ def _baseline_change(
     if before.content == now.content:
         return "same", None, None
     try:
-        return "replaced", (read(before.content, before.name), read(now.content, now.name)), None
+        sides = (read(side.content, side.place or side.name) for side in (before, now))
+        return "replaced", (next(sides), next(sides)), None
     except UsageError as error:
         return "replaced", None, error.message
 

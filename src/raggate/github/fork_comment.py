@@ -210,7 +210,7 @@ def evaluate(
     root, name = fork.config_file.parent, fork.config_file.name
     objects = objects or Objects(repository)
     remote = sources.Remote(workspace=fork.workspace, objects=objects)
-    base = InputSource(root=root, config_name=name, against=pull.base_sha, remote=remote)
+    base = InputSource(root=root, config_name=name, against=pull.base_sha, remote=remote, folder=fork.prefix)
     try:
         base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):

@@ -20,6 +20,7 @@ from raggate.inputs import working_files
 from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
 from raggate.text import disk
+from raggate.text.files import below
 from raggate.text.quote import quoted
 
 _MOST_LINK_BYTES = 4096
@@ -39,6 +40,7 @@ class Commit(Struct, frozen=True, dict=True):
         root: the same directory in the working tree; None for none. A file that it has with the same content, by the
             id git gives it, is not read from `objects`.
         checkout: what `root` lies in, where that is known; git then says which files are ignored.
+        folder: what errors call the directory that paths are relative to.
 
     Raises:
         UsageError: when `commit` is not a full id.
@@ -50,6 +52,7 @@ class Commit(Struct, frozen=True, dict=True):
     scratch: Path
     root: Path | None = None
     checkout: Checkout | None = None
+    folder: str = ""
 
     def __post_init__(self) -> None:
         """Refuse what is not a full id."""
@@ -77,6 +80,10 @@ class Commit(Struct, frozen=True, dict=True):
         """Name a file with the commit; see `Source`."""
         return f"{path}@{self.commit[:12]}"
 
+    def place(self, path: str) -> str:
+        """Name a file for errors with the commit; see `Source`."""
+        return self.describe(below(self.folder, path))
+
     def read(self, path: str) -> bytes:
         """Read a file as it was committed; see `Source`.
 
@@ -90,11 +97,11 @@ class Commit(Struct, frozen=True, dict=True):
             raise FileNotFoundError(path)
         if entry.kind == "link":
             raise UsageError(
-                f"{self.describe(path)}: a symbolic link, which is not followed", hint="Name the file itself."
+                f"{self.place(path)}: a symbolic link, which is not followed", hint="Name the file itself."
             )
         limit = self.objects.limits.file_bytes
         if entry.size > limit:
-            raise UsageError(f"{self.describe(path)}: larger than {limit} bytes", hint=_FETCH)
+            raise UsageError(f"{self.place(path)}: larger than {limit} bytes", hint=_FETCH)
         content = self._content(path, entry, limit)
         self._check_pointer(path, content)
         return content
@@ -128,7 +135,7 @@ class Commit(Struct, frozen=True, dict=True):
             if isinstance(error, OSError) and error.errno in disk.FULL:
                 raise
             reason = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise UsageError(f"{self.describe(path)} cannot be written: {reason}") from error
+            raise UsageError(f"{self.place(path)} cannot be written: {reason}") from error
         finally:
             shutil.rmtree(unfinished, ignore_errors=True)
         return target
@@ -191,7 +198,7 @@ class Commit(Struct, frozen=True, dict=True):
 
     def _listed(self, path: str, tree: Entry) -> Mapping[str, Entry]:
         """List a directory and see that it is not too much before anything of it is read."""
-        where, limits, entries, total = self.describe(path), self.objects.limits, dict[str, Entry](), 0
+        where, limits, entries, total = self.place(path), self.objects.limits, dict[str, Entry](), 0
         for name, entry in self.objects.walk(tree.id):
             # git has none of these but the backslash, which is a separator to some
             if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
@@ -203,7 +210,7 @@ class Commit(Struct, frozen=True, dict=True):
             if total > limits.directory_bytes:
                 raise UsageError(f"{where}: more than {limits.directory_bytes} bytes in all", hint=_FETCH)
             if entry.size > limits.file_bytes:
-                inner = self.describe(_joined(path, name))
+                inner = self.place(_joined(path, name))
                 raise UsageError(f"{inner}: larger than {limits.file_bytes} bytes", hint=_FETCH)
         return entries
 
@@ -243,7 +250,7 @@ class Commit(Struct, frozen=True, dict=True):
         return leads
 
     def _link_out(self, path: str) -> UsageError:
-        where = self.describe(path)
+        where = self.place(path)
         return UsageError(f"{where}: a symbolic link out of its directory, which is not followed")
 
     def _content(self, path: str, entry: Entry, limit: int) -> bytes:
@@ -256,7 +263,7 @@ class Commit(Struct, frozen=True, dict=True):
     def _check_pointer(self, path: str, content: bytes) -> None:
         if content.startswith(_POINTER) and len(content) <= _POINTER_BYTES:
             raise UsageError(
-                f"{self.describe(path)}: its content is in Git LFS, and the commit has only a pointer to it",
+                f"{self.place(path)}: its content is in Git LFS, and the commit has only a pointer to it",
                 hint="Keep raggate's own files and the notes out of Git LFS.",
             )
 

@@ -17,7 +17,7 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
-from raggate.text.files import special
+from raggate.text.files import below, special
 from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
@@ -54,7 +54,10 @@ class Source(Protocol):
         """Name what stands at a path, file or directory, by its content, as git does; None for nothing, and on disk."""
 
     def describe(self, path: str) -> str:
-        """Name a file for messages."""
+        """Name a file for reports, by its path from the configuration."""
+
+    def place(self, path: str) -> str:
+        """Name a file for errors, by its path from where people are, so that they can open it."""
 
     def link_out(self, path: str) -> str | None:
         """Name a link at or below a path that may lead to elsewhere; None for none, and on disk."""
@@ -88,12 +91,16 @@ class Remote(Struct, frozen=True, kw_only=True):
 
 
 class WorkTree(Struct, frozen=True):
-    """The files as they are on disk. A `confined` one names files as a commit of it would: through no link."""
+    """The files as they are on disk. A `confined` one names files as a commit of it would: through no link.
+
+    `folder` is what errors call the directory.
+    """
 
     root: Path
     confined: bool = False
     commit: None = None
     prefix: str = ""
+    folder: str = ""
 
     def read(self, path: str) -> bytes:
         """Read a file; see `Source`."""
@@ -110,7 +117,7 @@ class WorkTree(Struct, frozen=True):
         place = self._at(path)
         try:
             if kind := special(place):
-                raise UsageError(f"{path}: {kind}, where a file is expected")
+                raise UsageError(f"{self.place(path)}: {kind}, where a file is expected")
             with place.open("rb") as stream:
                 yield stream
         except (IsADirectoryError, NotADirectoryError) as error:
@@ -144,10 +151,12 @@ class WorkTree(Struct, frozen=True):
     def _at(self, path: str) -> Path:
         target = self.root / path
         if self.confined and not target.resolve().is_relative_to(self.root.resolve()):
-            raise UsageError(f"{path}: leads out of {self.root.name or 'the repository'}")
+            raise UsageError(f"{self.place(path)}: leads out of {self.root.name or 'the repository'}")
         if self.confined and any(step.is_symlink() for step in self._steps(path)):
             # once it is merged, every run would end so
-            raise UsageError(f"{path}: a symbolic link, which is not followed", hint="Name the file itself.")
+            raise UsageError(
+                f"{self.place(path)}: a symbolic link, which is not followed", hint="Name the file itself."
+            )
         return target
 
     def _steps(self, path: str) -> Iterator[Path]:
@@ -160,6 +169,10 @@ class WorkTree(Struct, frozen=True):
         """Name a file; see `Source`."""
         return path
 
+    def place(self, path: str) -> str:
+        """Name a file for errors; see `Source`."""
+        return below(self.folder, path)
+
     def differing(self, paths: Sequence[str]) -> tuple[str, ...]:
         """Name nothing: this is the working tree; see `Source`."""
         del paths
@@ -167,19 +180,20 @@ class WorkTree(Struct, frozen=True):
 
 
 @contextmanager
-def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterator[Source]:
+def at(root: Path, revision: str | None, remote: Remote | None = None, folder: str = "") -> Iterator[Source]:
     """Open the working tree below `root`, or a revision of the repository it lies in.
 
     Args:
         root: directory that paths are relative to.
         revision: anything git can resolve to a commit; None for the working tree.
         remote: where the job has its commits; None on a person's own machine.
+        folder: what errors call `root`.
 
     Raises:
         UsageError: when `root` is not in a git repository, or the revision is unknown.
     """
     if revision is None:
-        yield WorkTree(root)
+        yield WorkTree(root, folder=folder)
         return
     if not root.is_dir() and (remote is None or remote.objects is None):
         raise UsageError(f"no directory {cut(root.name or str(root))}")
@@ -189,7 +203,7 @@ def at(root: Path, revision: str | None, remote: Remote | None = None) -> Iterat
         scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="raggate-"))).resolve()
         spare = remote.objects if remote else None
         objects, commit = _objects(stack, checkout, revision, spare)
-        yield Commit(objects, commit, prefix, scratch, root, checkout)
+        yield Commit(objects, commit, prefix, scratch, root, checkout, folder)
 
 
 def top_of(root: Path, remote: Remote | None) -> Path | None:

@@ -35,11 +35,12 @@ class StoredFile(Struct, frozen=True, kw_only=True):
 
 
 class LongFile(Struct, frozen=True, kw_only=True):
-    """A file as it was read that may be too long for memory; see `StoredFile`."""
+    """A file as it was read that may be too long for memory; see `StoredFile`. `place` is what errors call it."""
 
     name: str
     content: LongBytes
     commit: str | None = None
+    place: str = ""
 
 
 class Inputs(Struct, frozen=True, kw_only=True):
@@ -92,6 +93,7 @@ class InputSource(Struct, frozen=True, kw_only=True):
         first_run: what such a run takes from the working tree's configuration.
         baseline_file: a baseline on disk, in place of the configured one. One in the same checkout is read from the
             revision too, if there is one.
+        folder: what errors call `root`, from where people are.
     """
 
     root: Path
@@ -101,6 +103,7 @@ class InputSource(Struct, frozen=True, kw_only=True):
     introducing: bool = False
     first_run: FirstRun = STRICT
     baseline_file: Path | None = None
+    folder: str = ""
 
 
 @contextmanager
@@ -110,10 +113,10 @@ def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
     Raises:
         UsageError: for the first of them that is missing or wrong. A missing baseline is no error here.
     """
-    with sources.at(where.root, where.against, where.remote) as source:
+    with sources.at(where.root, where.against, where.remote, where.folder) as source:
         if where.introducing and not _has(source, where.config_name):
             where.first_run.check_event(where.config_name)
-            change = sources.WorkTree(where.root, confined=True)
+            change = sources.WorkTree(where.root, confined=True, folder=where.folder)
 
             def accept_first(settings: Config, name: str) -> Config:
                 accepted = accept(settings, name)
@@ -131,7 +134,7 @@ def has_configuration(where: InputSource) -> bool:
     Raises:
         RaggateError: when the commit cannot be read.
     """
-    with sources.at(where.root, where.against, where.remote) as source:
+    with sources.at(where.root, where.against, where.remote, where.folder) as source:
         return _has(source, where.config_name)
 
 
@@ -141,7 +144,7 @@ def load_worktree(where: InputSource, accept: Accept) -> Inputs:
     Raises:
         UsageError: for the first of them that is missing or wrong.
     """
-    return _read_all(sources.WorkTree(where.root, confined=True), where, accept)
+    return _read_all(sources.WorkTree(where.root, confined=True, folder=where.folder), where, accept)
 
 
 def load_without_notes(source: sources.Source, where: InputSource, accept: Accept, trusted: Inputs) -> Inputs:
@@ -152,7 +155,12 @@ def load_without_notes(source: sources.Source, where: InputSource, accept: Accep
     """
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
-    return replace(trusted, config=settings, golden=cases, baseline=_find_baseline(source, settings))
+    return replace(
+        trusted,
+        config=settings,
+        golden=replace(cases, name=source.describe(settings.golden)),
+        baseline=_find_baseline(source, settings),
+    )
 
 
 NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
@@ -177,7 +185,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     trusted = (where.config_name, settings.golden, settings.baseline_path, *settings.vault.values(), *judged)
     return Inputs(
         config=settings,
-        golden=cases,
+        golden=replace(cases, name=source.describe(settings.golden)),
         vault=notes,
         baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
         against=first_run_at or source.commit,
@@ -191,7 +199,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
 
 def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Config:
     hint = NO_CONFIG if source.commit is None else _NOT_YET
-    name = source.describe(where.config_name)
+    name = source.place(where.config_name)
     return accept(schema.load(_read(source, where.config_name, hint), name), name)
 
 
@@ -199,10 +207,10 @@ def _golden(source: sources.Source, where: InputSource, settings: Config) -> Gol
     """Read the questions of the suite; the whole file must be in order all the same."""
 
     def refuse(key: yamlio.Path, text: str) -> UsageError:
-        data, name = _read(source, where.config_name, NO_CONFIG), source.describe(where.config_name)
+        data, name = _read(source, where.config_name, NO_CONFIG), source.place(where.config_name)
         return schema.refused(data, name, key, text)
 
-    whole = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.describe(settings.golden))
+    whole = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.place(settings.golden))
     return golden_part.part_of(whole, settings.questions, refuse)
 
 
@@ -225,11 +233,12 @@ def _find_baseline(source: sources.Source, settings: Config) -> LongFile | None:
 
 
 def _long(source: sources.Source, path: str) -> LongFile:
-    name = source.describe(path)
+    place = source.place(path)
     try:
-        return LongFile(name=name, content=LongBytes(source.lines(path), most=MOST_BYTES), commit=source.commit)
+        content = LongBytes(source.lines(path), most=MOST_BYTES)
     except TooLongError as error:
-        raise FileError(name, str(error)) from None
+        raise FileError(place, str(error)) from None
+    return LongFile(name=source.describe(path), content=content, commit=source.commit, place=place)
 
 
 def _find_cassette(source: sources.Source, settings: Config) -> StoredFile | None:
@@ -245,13 +254,13 @@ def _find_canary(source: sources.Source, settings: Config) -> StoredFile | None:
     hint = "Key 'judges.canary.file' names the answers that people graded."
     file = _stored(source, canary.file, hint)
     if file is None:
-        raise UsageError(f"{source.describe(canary.file)}: no such file", hint=hint)
+        raise UsageError(f"{source.place(canary.file)}: no such file", hint=hint)
     return file
 
 
 def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
     try:
-        return StoredFile(name=source.describe(path), data=source.read(path), commit=source.commit)
+        return StoredFile(name=source.place(path), data=source.read(path), commit=source.commit)
     except FileNotFoundError:
         if source.directory(path).is_dir():
             raise _a_directory(source, path, hint) from None
@@ -291,17 +300,17 @@ def _lines(source: sources.Source, path: str, hint: str) -> Iterator[bytes]:
 def _missing(source: sources.Source, path: str, hint: str) -> UsageError:
     if source.directory(path).is_dir():
         return _a_directory(source, path, hint)
-    return UsageError(f"{source.describe(path)}: no such file", hint=hint)
+    return UsageError(f"{source.place(path)}: no such file", hint=hint)
 
 
 def _a_directory(source: sources.Source, path: str, hint: str) -> UsageError:
-    return UsageError(f"{source.describe(path)}: a directory, where a file is expected", hint=hint)
+    return UsageError(f"{source.place(path)}: a directory, where a file is expected", hint=hint)
 
 
 def _directory(source: sources.Source, name: str, path: str) -> Path:
     directory = source.directory(path)
     if not directory.is_dir():
         raise UsageError(
-            f"{source.describe(path)}: no such directory (vault {name!r})", hint="Key 'vault' names each vault's notes."
+            f"{source.place(path)}: no such directory (vault {name!r})", hint="Key 'vault' names each vault's notes."
         )
     return directory

@@ -58,16 +58,16 @@ def open_golden(request: Request) -> Workbench:
         UsageError: for any of them that cannot be used.
     """
     if not request.config_file.is_file():
-        raise UsageError(f"{request.config_name}: no such file", hint=NO_CONFIG)
-    settings = schema.load(read_file(request.config_file), request.config_name)
-    settings = check_names(request.overrides.apply(settings), request.config_name)
+        raise UsageError(f"{request.config_place}: no such file", hint=NO_CONFIG)
+    settings = schema.load(read_file(request.config_file), request.config_place)
+    settings = check_names(request.overrides.apply(settings), request.config_place)
     missing = [name for name, folder in settings.vault.items() if not (request.root / folder).is_dir()]
     if missing:
-        raise UsageError(f"{settings.vault[missing[0]]}: no such directory (vault {missing[0]!r})")
+        raise UsageError(f"{request.place(settings.vault[missing[0]])}: no such directory (vault {missing[0]!r})")
     # a link to the file stays one
     path = (request.root / settings.golden).resolve()
     data = read_file(path) if path.is_file() else b""
-    cases = _cases(data, settings.golden)
+    cases = _cases(data, request.place(settings.golden))
     notes = vault.load({name: request.root / folder for name, folder in settings.vault.items()})
     seen = visible(notes, settings.private)
     return Workbench(settings=settings, path=path, data=data, golden=cases, vault=notes, visible=seen)

@@ -168,7 +168,7 @@ def _with_line(request: Request, build: Build) -> Iterator[None]:
         yield
     except SettingError as error:
         if request.against is None and not request.overrides.api_build and not build.title:
-            document = yamlio.parse(read_file(request.config_file), request.config_name)
+            document = yamlio.parse(read_file(request.config_file), request.config_place)
             place = f"{document.name}:{document.line(tuple(error.key.split('.')))}"
             error.lines = (f"{place}: {error.lines[0]}", *error.lines[1:])
         raise

@@ -61,7 +61,7 @@ def check(request: Request) -> CheckResult:
             nothing was started.
     """
     with load_inputs(request) as inputs:
-        waivers.check_cases(inputs.config, inputs.golden, request.config_name)
+        waivers.check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs, request.systems)
         selection = choose(request, inputs)
         if selection is None:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Callable, Iterator
-from pathlib import Path
 
 from msgspec.structs import replace
 
@@ -35,7 +33,7 @@ def lint(request: Request) -> LintReport:
         RunFailed: for inputs that cannot be used; `refused` makes findings of it.
     """
     with load_inputs(request) as inputs:
-        check_cases(inputs.config, inputs.golden, request.config_name)
+        check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs, request.systems)
         seconds = beside_notes(inputs.vault.size, len(inputs.golden.cases))
         late = UsageError(
@@ -64,7 +62,8 @@ def refused(request: Request, error: RaggateError) -> LintReport:
     ]
     if cause.more:
         findings.append(LintFinding(cause.check, findings[0].path, 1, "", f"… and {cause.more} more"))
-    return _placed(request, findings)
+    # an error names files from where the command is given
+    return LintReport(config=request.config_place, findings=in_order(findings))
 
 
 def _findings(
@@ -96,8 +95,5 @@ def _path(request: Request, file: str) -> str:
 
 def _placed(request: Request, findings: list[LintFinding], outlook: Outlook | None = None) -> LintReport:
     """Name files as they are called from where the command is given."""
-    config = request.config_file
-    config = config.relative_to(Path.cwd()) if config.is_relative_to(Path.cwd()) else config
-    folder = config.parent.as_posix()
-    placed = [finding._replace(path=posixpath.normpath(f"{folder}/{finding.path}")) for finding in findings]
-    return LintReport(config=config.as_posix(), findings=in_order(placed), outlook=outlook)
+    placed = [finding._replace(path=request.place(finding.path)) for finding in findings]
+    return LintReport(config=request.config_place, findings=in_order(placed), outlook=outlook)

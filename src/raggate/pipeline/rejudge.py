@@ -144,7 +144,7 @@ def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Jud
     Its addresses, and the variables that it calls keys, are by whoever made it: nothing is sent there.
     """
     if config_file != Path(USUAL) or config_file.exists():
-        return instead.apply(schema.load(read_file(config_file), config_file.name).judges), False
+        return instead.apply(schema.load(read_file(config_file), str(config_file)).judges), False
     own = run.config.judges if isinstance(run.config, Config) else None
     if own is None or instead.model is not None:
         return instead.apply(None), False

@@ -17,6 +17,7 @@ from raggate.inputs.sources import Remote
 from raggate.models.run import Result
 from raggate.models.selection import EVERYTHING, Choice, Selection, naming
 from raggate.reports.progress import Progress
+from raggate.text.files import below
 
 USUAL = "raggate.yml"
 """The configuration that is read where no other is named."""
@@ -101,6 +102,21 @@ class Request(Struct, frozen=True, kw_only=True):
     def config_name(self) -> str:
         """The name of the configuration file in its directory."""
         return self.config_file.name
+
+    @property
+    def folder(self) -> str:
+        """What errors call the directory of the configuration: its path from where people are, or as it was named."""
+        parent, here = self.config_file.parent, Path.cwd()
+        return (parent.relative_to(here) if parent.is_relative_to(here) else parent).as_posix()
+
+    @property
+    def config_place(self) -> str:
+        """What errors call the configuration; see `folder`."""
+        return self.place(self.config_name)
+
+    def place(self, path: str) -> str:
+        """Name for errors what the configuration names, from where people are."""
+        return below(self.folder, path)
 
     @property
     def reproduce(self) -> str:

@@ -226,11 +226,11 @@ def _policy(request: Request, run: Run) -> RunConfig:
     path = request.root / request.config_name
     if not path.exists() and request.config_name == USUAL:
         return run.config
-    settings = request.overrides.apply(schema.load(read_file(path), request.config_name))
-    trusted_inputs.check_names(settings, request.config_name)
+    settings = request.overrides.apply(schema.load(read_file(path), request.config_place))
+    trusted_inputs.check_names(settings, request.config_place)
     if settings.suite != run.suite:
         raise UsageError(
-            f"run {cut(run.run_id)} is of suite {quoted(run.suite)}, {request.config_name} of {settings.suite!r}",
+            f"run {cut(run.run_id)} is of suite {quoted(run.suite)}, {request.config_place} of {settings.suite!r}",
             hint="Name the configuration of its suite: -c FILE.",
         )
     return settings

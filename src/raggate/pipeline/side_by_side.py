@@ -187,7 +187,7 @@ def _build(request: Request, settings: Config, kind: SideKind, value: str) -> It
         return
     if kind == "image" and settings.api.container is None:
         raise UsageError(
-            f"image {quoted(value)}: an image needs the section api.container in {request.config_name}, which says at "
+            f"image {quoted(value)}: an image needs the section api.container in {request.config_place}, which says at "
             "least the API's `port`",
             hint="An image alone does not say where the API listens and how it finds its notes.",
         )
@@ -200,7 +200,9 @@ def _build(request: Request, settings: Config, kind: SideKind, value: str) -> It
 def _of_revision(request: Request, settings: Config, revision: str) -> Iterator[Build]:
     commit, top = _commit(request, revision), sources.top_of(request.root, None)
     if commit is None or top is None:
-        raise UsageError(f"{quoted(revision)}: no such revision in the repository of {request.config_name}", hint=_HINT)
+        raise UsageError(
+            f"{quoted(revision)}: no such revision in the repository of {request.config_place}", hint=_HINT
+        )
     if settings.api.command is None and not any(container.build for container in settings.api.containers().values()):
         raise UsageError(
             f"{quoted(revision)}: a revision needs an API that raggate builds or runs itself, by `api.command` or "

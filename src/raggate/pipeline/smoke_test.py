@@ -44,7 +44,7 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
         CannotTell: when the API is not ready.
     """
     settings = _settings(request)
-    vaults = {name: _directory(request.root, name, path) for name, path in settings.vault.items()}
+    vaults = {name: _directory(request, name, path) for name, path in settings.vault.items()}
     texts = vault.load(vaults)
     vault.say_malformed(texts, request.say)
     case = _typed(question) if question is not None else _first(request, settings)
@@ -61,26 +61,28 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
 def _settings(request: Request) -> Config:
     path = request.config_file
     if not path.is_file():
-        raise UsageError(f"{request.config_name}: no such file", hint=NO_CONFIG)
-    settings = schema.load(read_file(path), request.config_name)
-    return check_names(request.overrides.apply(settings), request.config_name)
+        raise UsageError(f"{request.config_place}: no such file", hint=NO_CONFIG)
+    settings = schema.load(read_file(path), request.config_place)
+    return check_names(request.overrides.apply(settings), request.config_place)
 
 
-def _directory(root: Path, name: str, path: str) -> Path:
-    if not (root / path).is_dir():
-        raise UsageError(f"{path}: no such directory (vault {name!r})", hint="Key 'vault' names each vault's notes.")
-    return root / path
+def _directory(request: Request, name: str, path: str) -> Path:
+    directory = request.root / path
+    if not directory.is_dir():
+        hint = "Key 'vault' names each vault's notes."
+        raise UsageError(f"{request.place(path)}: no such directory (vault {name!r})", hint=hint)
+    return directory
 
 
 def _first(request: Request, settings: Config) -> Case:
-    path = request.root / settings.golden
+    path, name = request.root / settings.golden, request.place(settings.golden)
     if not path.is_file():
-        raise UsageError(f"{settings.golden}: no such file", hint="`--question TEXT` asks something without one.")
-    refuse = partial(schema.refused, read_file(request.config_file), request.config_name)
-    cases = golden_part.part_of(golden.load(read_file(path), settings.golden), settings.questions, refuse).cases
+        raise UsageError(f"{name}: no such file", hint="`--question TEXT` asks something without one.")
+    refuse = partial(schema.refused, read_file(request.config_file), request.config_place)
+    cases = golden_part.part_of(golden.load(read_file(path), name), settings.questions, refuse).cases
     asked = [case for case in cases if any(asked_in(case.modes, mode) for mode in settings.ask.modes)]
     if not asked:
-        raise UsageError(f"{settings.golden}: no question is for the modes that are asked", hint="`--question` is.")
+        raise UsageError(f"{name}: no question is for the modes that are asked", hint="`--question` is.")
     return next((case for case in asked if case.answerable), asked[0])
 
 

@@ -48,6 +48,7 @@ def source_of(request: Request) -> InputSource:
     return InputSource(
         root=request.root,
         config_name=request.config_name,
+        folder=request.folder,
         against=request.against,
         remote=request.remote,
         introducing=request.introducing,
@@ -80,5 +81,6 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
     if inputs.baseline is None:
         return None
     stored = inputs.baseline
-    baseline = baseline_file.read(stored.content, stored.name, score.directions(inputs.config.score.k), systems)
-    return replace(baseline, commit=stored.commit)
+    directions = score.directions(inputs.config.score.k)
+    baseline = baseline_file.read(stored.content, stored.place or stored.name, directions, systems)
+    return replace(baseline, source=stored.name, commit=stored.commit)

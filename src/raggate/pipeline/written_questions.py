@@ -68,7 +68,9 @@ def write_questions(request: Request, bench: Workbench, earlier: Sequence[Propos
     settings = bench.settings.judges
     if settings is None:
         hint = "Add one with a model, as docs/judges.md shows, or go without --model."
-        raise UsageError(f"--model: {request.config_name} has no section 'judges', so no model can be asked", hint=hint)
+        raise UsageError(
+            f"--model: {request.config_place} has no section 'judges', so no model can be asked", hint=hint
+        )
     if not most:
         request.say("no model is asked, as enough proposals wait: take or reject some, or raise --limit")
         return []

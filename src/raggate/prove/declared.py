@@ -22,7 +22,7 @@ def check_declared(request: Request, inputs: Inputs) -> None:
     """
     settings = inputs.config
     for place, fault in enumerate(settings.prove.faults):
-        name = f"{request.config_name}: prove.faults[{place}]"
+        name = f"{request.config_place}: prove.faults[{place}]"
         if settings.api.url is not None:
             raise UsageError(
                 f"{name}: with api.url the API is started by somebody else, so it cannot be booted with a fault",
@@ -56,7 +56,7 @@ def with_fault(request: Request, inputs: Inputs, fault: DeclaredFault, place: in
     if fault.patch is None:
         yield Build(api=_with_environment(inputs.config.api, fault.env), root=request.root, name=fault.name)
         return
-    with patched_copy(request.root, fault.patch, f"{request.config_name}: prove.faults[{place}].patch") as copy:
+    with patched_copy(request.root, fault.patch, f"{request.config_place}: prove.faults[{place}].patch") as copy:
         source = f"{fault.name} of {request.root}"
         yield Build(api=inputs.config.api, root=copy, name=fault.name, source=source)
 

@@ -50,7 +50,7 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         RunFailed: for every way to end without one.
     """
     with load_inputs(request) as given:
-        waivers.check_cases(given.config, given.golden, request.config_name)
+        waivers.check_cases(given.config, given.golden, request.config_place)
         # what the configuration asks twice decides nothing here
         inputs = replace(given, config=given.config.asking_once())
         check_declared(request, inputs)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import posixpath
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -105,3 +106,8 @@ def writing(path: Path) -> Iterator[None]:
         if error.errno in disk.FULL and (full := disk.unwritable(error)) is not None:
             raise full from None
         raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def below(folder: str, path: str) -> str:
+    """Name a path in a folder; the folder has no name where people are in it."""
+    return posixpath.normpath(posixpath.join(folder, path)) if folder else path
