@@ -86,7 +86,7 @@ def _odds(outlook: Outlook) -> Iterator[Sentence]:
     odds = {policy.policy: policy for policy in outlook.odds}
     neutral = ", ".join(f"`{name}` {percent(policy.neutral)}" for name, policy in odds.items())
     harmful = ", ".join(f"`{name}` {percent(policy.harmful)}" for name, policy in odds.items())
-    gated = f"{counted(outlook.gated, 'gated metric')} at {setting(outlook.finest)}"
+    gated = f"{counted(outlook.gated, 'gated metric')}, the finest tolerance {setting(outlook.finest)}"
     yield Sentence(f"{gated}: red on neutral changes, which rank every fifth question anew: {neutral}")
     yield Sentence(f"red on changes that lose every twentieth question besides: {harmful}")
     if outlook.slices_fail:

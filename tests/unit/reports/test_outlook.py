@@ -39,8 +39,8 @@ def test_everything() -> None:
         "hit_at_1, hit_at_3, hit_at_5, …",
         "warning: of fewer questions than gate.min_cases, so a loss warns unless a test of the metric itself shows it: "
         "abstention_accuracy (4) and recall_all_at_10 (6)",
-        "6 gated metrics at 0.05: red on neutral changes, which rank every fifth question anew: `either` 22%, "
-        "`evidence` 11%, `threshold` 22%",
+        "6 gated metrics, the finest tolerance 0.05: red on neutral changes, which rank every fifth question anew: "
+        "`either` 22%, `evidence` 11%, `threshold` 22%",
         "red on changes that lose every twentieth question besides: `either` 66%, `evidence` 50%, `threshold` 65%",
         "warning: gate.policy `evidence` suits this suite better than `either`",
     ]
