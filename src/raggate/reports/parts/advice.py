@@ -21,7 +21,7 @@ _BY_CODE = {
     "too-many-errors": "read {log}; if calls time out, lower `ask.concurrency` or raise `ask.read_timeout` and "
     "`ask.total_timeout`.",
     "base-fails-too": "promote a run of the base branch if its answers are as they should be; else look for what "
-    "changed around it, such as data, a model or a dependency.",
+    "changed since the baseline, in it or around it: code, data, a model or a dependency.",
     "not-confirmed": "measure how noisy the API is with `raggate calibrate` and promote that run, so that a loss is "
     "told from noise; or find out why the same question gets other answers.",
     "vanished": "ask and score it again; if it is gone on purpose, promote a run without it, with "
