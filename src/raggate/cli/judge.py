@@ -16,7 +16,7 @@ from raggate.text.jsonio import loads
 
 if TYPE_CHECKING:
     from raggate.cli.results.stored import BiasMeasured, CassettePruned, Judged
-    from raggate.config.judge_overrides import JudgeOverrides
+    from raggate.pipeline.rejudge import Rejudging
 
 _BIAS_N = 50
 
@@ -74,35 +74,40 @@ def judge(
     stays as it is, and judge_bias.json is written beside it.
     """
     from raggate.cli.results.stored import Judged
-
-    if prune or dry_run:
-        others = (bias, bias_n, answered_by, *instead.values())
-        return _prune(directory, config_file, dry_run=dry_run, alone=prune and not any(others))
     from raggate.config.judge_overrides import JudgeOverrides
-
-    _check_flags(bias=bias, bias_n=bias_n, answered_by=answered_by, **instead)
-    overrides = JudgeOverrides(**instead)
-    if bias:
-        return _measure_bias(environment, directory, config_file, overrides, bias_n or _BIAS_N, answered_by)
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
 
-    values = rejudge.judge_directory(directory, config_file, overrides, environment, console.say, SYSTEMS)
+    alone = prune and not any((bias, bias_n, answered_by, *instead.values()))
+    if not (prune or dry_run):
+        _check_flags(bias=bias, bias_n=bias_n, answered_by=answered_by, **instead)
+    asked = rejudge.Rejudging(
+        directory=directory,
+        config_file=config_file,
+        instead=JudgeOverrides(**instead),
+        environment=environment,
+        say=console.say,
+        systems=SYSTEMS,
+    )
+    if prune or dry_run:
+        return _prune(asked, dry_run=dry_run, alone=alone)
+    if bias:
+        return _measure_bias(asked, bias_n or _BIAS_N, answered_by)
+    values = rejudge.judge_directory(asked)
     for mode, name, value in values:
         click.echo(f"{log_line(mode)}  {name:32} {figures.value(name, value):>7}  n={value.n}")
     return Answer(Judged(run_directory=directory, metrics=console.metrics_of(values)))
 
 
-def _prune(directory: Path, config_file: Path, *, dry_run: bool, alone: bool) -> Answer[CassettePruned]:
+def _prune(asked: Rejudging, *, dry_run: bool, alone: bool) -> Answer[CassettePruned]:
     """Drop replies that a run does not take; `alone` says that --prune is the only thing that is wanted."""
     from raggate.cli.results.stored import CassettePruned
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
 
     if not alone:
         raise UsageError("--prune judges nothing, so it takes no flag about judges, and --dry-run is about --prune")
-    cassette, dropped, kept = rejudge.prune_cassette(directory, config_file, console.say, SYSTEMS, dry_run=dry_run)
+    cassette, dropped, kept = rejudge.prune_cassette(asked, dry_run=dry_run)
     done = "would be dropped" if dry_run else "dropped"
     click.echo(f"{log_line(str(cassette))}: {dropped} {'reply' if dropped == 1 else 'replies'} {done}, {kept} kept")
     return Answer(CassettePruned(cassette=cassette, dropped=dropped, kept=kept, written=not dry_run))
@@ -124,18 +129,11 @@ def _check_flags(*, bias: bool, bias_n: int | None, answered_by: str | None, **i
         raise UsageError("--answered-by: expected the name of a model, found nothing")
 
 
-def _measure_bias(
-    environment: dict[str, str],
-    directory: Path,
-    config_file: Path,
-    overrides: JudgeOverrides,
-    n: int,
-    answered_by: str | None,
-) -> Answer[BiasMeasured]:
+def _measure_bias(asked: Rejudging, n: int, answered_by: str | None) -> Answer[BiasMeasured]:
     from raggate.cli.results.stored import BiasMeasured
     from raggate.pipeline.judge_bias import measure_bias
     from raggate.reports import judge_bias, judge_bias_file
 
-    measured = measure_bias(directory, config_file, overrides, environment, console.say, n=n, answered_by=answered_by)
+    measured = measure_bias(asked, n=n, answered_by=answered_by)
     click.echo(judge_bias.render_terminal(measured), nl=False)
-    return Answer(BiasMeasured(run_directory=directory, bias=loads(judge_bias_file.render(measured))))
+    return Answer(BiasMeasured(run_directory=asked.directory, bias=loads(judge_bias_file.render(measured))))

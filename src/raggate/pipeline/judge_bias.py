@@ -6,13 +6,11 @@ Nothing of the run is changed: results, metrics and verdict stay as they are.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
 from raggate.config.imported import ImportedConfig
-from raggate.config.judge_overrides import JudgeOverrides
 from raggate.errors import CannotTell, UsageError
 from raggate.gate.judge_bias import conclusions, shifts
 from raggate.gate.length_correlation import length_correlations
@@ -25,8 +23,9 @@ from raggate.judges.variants import WORDING
 from raggate.models.judging import Parameters, Spending, usage_of
 from raggate.models.judging_bias import AnswerGrades, JudgeBias, SelfPreference, SelfPreferences
 from raggate.models.run import LabelledResult, Run
-from raggate.pipeline import rejudge, run_directory
+from raggate.pipeline import run_directory
 from raggate.pipeline.jury import Jury
+from raggate.pipeline.rejudge import Rejudging, stored_run
 from raggate.reports import OF_BIAS
 from raggate.text.jsonio import fields
 from raggate.text.numbers import counted
@@ -42,24 +41,11 @@ class _Answering(Struct, frozen=True):
     source: str
 
 
-def measure_bias(
-    directory: Path,
-    config_file: Path,
-    instead: JudgeOverrides,
-    environment: Mapping[str, str],
-    say: Callable[[str], None],
-    *,
-    n: int,
-    answered_by: str | None = None,
-) -> JudgeBias:
+def measure_bias(asked: Rejudging, *, n: int, answered_by: str | None = None) -> JudgeBias:
     """Measure what sways the judges, and write that into the run directory.
 
     Args:
-        directory: the run directory.
-        config_file: the configuration whose section `judges` counts; see `rejudge.judge_directory`.
-        instead: what counts instead.
-        environment: raggate's own, where the keys are.
-        say: takes progress messages.
+        asked: which run, and who judges.
         n: how many answers are graded, at most.
         answered_by: the model that generated the answers; None for what the run tells of it.
 
@@ -67,12 +53,12 @@ def measure_bias(
         UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
         CannotTell: when no answer has two grades that could be held against each other.
     """
-    run, judges = rejudge.stored_run(directory, config_file, instead, environment, say)
+    run, judges = stored_run(asked)
     answers = eligible(run.results)
     if not answers:
         raise UsageError(f"run {run.run_id} has no answer with a text, so judges have nothing to grade")
     if run.shortfall:
-        say(run.shortfall)
+        asked.say(run.shortfall)
     judges.warn_of_missing_keys()
     answering = _answering(run, answered_by)
     drawn = draw(answers, n, SEED)
@@ -84,7 +70,7 @@ def measure_bias(
             f"no answer of run {run.run_id} was graded twice, so nothing is known of the judges: {_reasons(grades)}",
             hint="docs/judges.md has a table of the reasons.",
         )
-    run_directory.write_reports(directory, OF_BIAS, bias)
+    run_directory.write_reports(asked.directory, OF_BIAS, bias)
     return bias
 
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config import schema
@@ -26,17 +27,10 @@ from raggate.text.files import read_file
 from raggate.text.quote import cut
 
 
-def judge_directory(
-    directory: Path,
-    config_file: Path,
-    instead: JudgeOverrides,
-    environment: Mapping[str, str],
-    say: Callable[[str], None],
-    systems: Sequence[OtherSystem],
-) -> list[tuple[str, str, MetricValue]]:
-    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
+class Rejudging(Struct, frozen=True, kw_only=True):
+    """Which stored run is judged again, and by whom.
 
-    Args:
+    Attributes:
         directory: the run directory.
         config_file: the configuration whose section `judges` counts, and beside which the cassette is; where there is
             none of the usual name, the section and cassette of the run are replayed, or the command line names who
@@ -45,6 +39,21 @@ def judge_directory(
         environment: raggate's own, where the keys are.
         say: takes progress messages.
         systems: the other systems whose numbers the run may tell.
+    """
+
+    directory: Path
+    config_file: Path
+    instead: JudgeOverrides
+    environment: Mapping[str, str]
+    say: Callable[[str], None]
+    systems: Sequence[OtherSystem]
+
+
+def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
+    """Judge the answers of a run directory, and rewrite its results and metrics. Its verdict is gone then.
+
+    Args:
+        asked: which run, and who judges.
 
     Returns:
         What was judged, over all cases: mode, metric and value.
@@ -53,18 +62,18 @@ def judge_directory(
         UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
         CannotTell: when no answer was graded, though some could have been; the run is then as it was.
     """
-    run, judges = _ready(directory, config_file, instead, environment, say, systems)
+    run, judges = _ready(asked)
     if run.shortfall:
-        say(run.shortfall)
+        asked.say(run.shortfall)
     judges.warn_of_missing_keys()
     judged = _by(judges.judge(run), judges.settings)
     _refuse_ungraded(judged)
-    run_directory.write(directory, judged, full_text=True)
-    jury.write_labels(directory, judged)
+    run_directory.write(asked.directory, judged, full_text=True)
+    jury.write_labels(asked.directory, judged)
     # what was decided by other judgements is no verdict on these
     for name in OF_REVIEW:
-        (directory / name).unlink(missing_ok=True)
-    _, scorecard = rerun.score(directory, None, systems)
+        (asked.directory / name).unlink(missing_ok=True)
+    _, scorecard = rerun.score(asked.directory, None, asked.systems)
     return [
         (mode, name, value)
         for mode, slices in scorecard.slices.items()
@@ -73,18 +82,14 @@ def judge_directory(
     ]
 
 
-def prune_cassette(
-    directory: Path, config_file: Path, say: Callable[[str], None], systems: Sequence[OtherSystem], *, dry_run: bool
-) -> tuple[Path, int, int]:
+def prune_cassette(asked: Rejudging, *, dry_run: bool) -> tuple[Path, int, int]:
     """Drop the replies from the cassette of a configuration that judging a run directory does not take.
 
     The run is replayed for that: nothing is called, and nothing of the run directory is written.
 
     Args:
-        directory: the run directory; its answers, canary set, spot check and second samples are what is taken.
-        config_file: the configuration, beside which the cassette is.
-        say: takes progress messages.
-        systems: the other systems whose numbers the run may tell.
+        asked: which run, whose answers, canary set, spot check and second samples are what is taken, and by whose
+            replies, wherever it says that they come from.
         dry_run: whether nothing is written.
 
     Returns:
@@ -94,48 +99,35 @@ def prune_cassette(
         UsageError: as `judge_directory`; for a cassette that has no reply that the run takes.
     """
     # a run directory's own section, which counts without a configuration, is about its own cassette alone
-    read_file(config_file)
-    run, judges = _ready(directory, config_file, JudgeOverrides(mode="replay"), {}, say, systems)
+    read_file(asked.config_file)
+    run, judges = _ready(replace(asked, instead=JudgeOverrides(mode="replay"), environment={}))
     judges.judge(run)
     dropped, kept = judges.tape.prune(dry_run=dry_run)
     return judges.tape.path, dropped, kept
 
 
-def _ready(
-    directory: Path,
-    config_file: Path,
-    instead: JudgeOverrides,
-    environment: Mapping[str, str],
-    say: Callable[[str], None],
-    systems: Sequence[OtherSystem],
-) -> tuple[Run, jury.Jury]:
-    """Read a run directory, and make those ready who judge it; see `judge_directory`."""
-    jury.labels_folder(directory)
-    run, judges = stored_run(directory, config_file, instead, environment, say)
-    canary = jury.graded_by_people(_canary(config_file.resolve().parent, judges.settings), judges.settings)
-    baseline = rerun.kept_baseline(directory, run, run.config, systems)
+def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
+    """Read a run directory, and make those ready who judge it."""
+    jury.labels_folder(asked.directory)
+    run, judges = stored_run(asked)
+    canary = jury.graded_by_people(_canary(asked.config_file.resolve().parent, judges.settings), judges.settings)
+    baseline = rerun.kept_baseline(asked.directory, run, run.config, asked.systems)
     return run, replace(judges, canary=canary, baseline=baseline)
 
 
-def stored_run(
-    directory: Path,
-    config_file: Path,
-    instead: JudgeOverrides,
-    environment: Mapping[str, str],
-    say: Callable[[str], None],
-) -> tuple[Run, jury.Jury]:
+def stored_run(asked: Rejudging) -> tuple[Run, jury.Jury]:
     """Read a run directory whose answers can be judged, and make the judges ready, without canary set and baseline.
 
     Raises:
         UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
     """
-    run = run_directory.read(directory)
+    run = run_directory.read(asked.directory)
     _refuse_unjudgeable(run)
-    settings, own = _settings(config_file, run, instead)
+    settings, own = _settings(asked.config_file, run, asked.instead)
     # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
-    path = directory / jury.FILE if own else jury.place(config_file.resolve().parent, settings.cassette)
+    path = asked.directory / jury.FILE if own else jury.place(asked.config_file.resolve().parent, settings.cassette)
     tape = Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh")
-    return run, jury.Jury(settings=settings, tape=tape, environment=environment, say=say)
+    return run, jury.Jury(settings=settings, tape=tape, environment=asked.environment, say=asked.say)
 
 
 def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:
