@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from raggate.gate.statistics.beta import binomial_tail
 from raggate.models.baseline import Baseline
 from raggate.models.judging_quality import highest
-from raggate.models.scorecard import EPSILON
+from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.scoring.noise import Band, Bands, Noise
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted, fixed, often, setting
@@ -33,23 +33,38 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
     Returns:
         The first reason; empty where noise explains all of it.
     """
-    asks, bands = _seen(baseline)
     for (mode, metric), amount in taken.items():
         if amount <= EPSILON:
             continue
-        band = bands.get(mode, {}).get(metric)
-        if band is None or band.moved is None or not band.cases:
+        band = band_of(baseline, mode, metric)
+        if band is None:
             return f"the baseline knows of no noise in {metric} ({mode})"
-        asked = sum(case.mode == mode and case.values.get(metric) is not None for case in baseline.scorecard.cases)
-        most = highest(metric)
-        limit = explained(replace(band, moved=band.moved / most), asked) * most
-        if amount > limit + EPSILON:
+        most = limit(baseline, mode, metric, band)
+        if amount > most + EPSILON:
+            asks, asked = _seen(baseline)[0], _asked(baseline, mode, metric)
             differing = f"{band.differ or 'none'} of {counted(band.cases, 'question')} asked {often(asks)} differed"
             return (
                 f"asking again took back {_sum(amount)} of {asked} in {metric} ({mode}), and noise as in the "
-                f"baseline's run, where {differing}, explains at most {setting(limit)}"
+                f"baseline's run, where {differing}, explains at most {setting(most)}"
             )
     return ""
+
+
+def band_of(baseline: Baseline, mode: str, metric: str) -> Band | None:
+    """Give how far the values of a metric moved in the baseline's run; None where it tells of no noise there."""
+    band = _seen(baseline)[1].get(mode, {}).get(metric)
+    return None if band is None or band.moved is None or not band.cases else band
+
+
+def limit(baseline: Baseline, mode: str, metric: str, band: Band) -> float:
+    """Give the most that such noise explains of a loss in the baseline's questions, as a sum over them."""
+    most = highest(metric)
+    return explained(replace(band, moved=(band.moved or 0.0) / most), _asked(baseline, mode, metric)) * most
+
+
+def _asked(baseline: Baseline, mode: str, metric: str) -> int:
+    mean = baseline.scorecard.slices.get(mode, {}).get(OVERALL, {}).get(metric)
+    return 0 if mean is None else mean.n
 
 
 def explained(band: Band, asked: int) -> int:

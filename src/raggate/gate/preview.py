@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Any
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.loosening import loosened, remeasured
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import baseline
+from raggate.gate import baseline, weaker_baseline
 from raggate.gate.compare import note_changes
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.private_notes import private_notes
-from raggate.models.baseline import Baseline, RatchetEntry
+from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
-from raggate.models.scorecard import EPSILON, OVERALL, CaseScore, Direction, MetricValue, Scorecard, improvement
+from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.models.verdict import BaselineState, Preview
-from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 if TYPE_CHECKING:
@@ -58,7 +57,7 @@ def changes(
         unmarked=_unmarked(trusted, change.vault),
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
-        lowered=(*_lowered(*sides, values), *_unknown(*sides, cases)) if sides else (),
+        lowered=tuple(weaker_baseline.parts(*sides, values, cases, trusted.config.gate)) if sides else (),
         revalued=_revalued(*sides) if sides else 0,
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),
@@ -170,19 +169,6 @@ def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tu
                     yield f"{metric} ({mode})" if several else metric, first, second
 
 
-def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricValue, MetricValue]]) -> Iterator[str]:
-    """Name what a baseline holds to less than the one before: metrics, and questions that it does not have."""
-    for name, before, now in values:
-        if before.value is not None and (
-            now.value is None or improvement(now.direction, before.value, now.value) < -EPSILON
-        ):
-            yield name
-    gone = {case.case_id for case in old.scorecard.cases} - {case.case_id for case in new.scorecard.cases}
-    if gone:
-        yield f"{counted(len(gone), 'question')} fewer"
-    yield from (f"what was given up of {name}" for name in _forgotten(old, new))
-
-
 def _revalued(old: Baseline, new: Baseline) -> int:
     """Count the questions of both baselines that have other values in one than in the other."""
     # a hash of each, as a baseline may have a million
@@ -193,33 +179,6 @@ def _revalued(old: Baseline, new: Baseline) -> int:
 
 def _hash(case: CaseScore) -> int:
     return hash(tuple(sorted(case.values.items())))
-
-
-def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -> Iterator[str]:
-    """Name what a baseline does not let the gate know any more of questions that stay as they are."""
-    asked = {before.id: before.hash for before, now in cases if before.hash == now.hash}
-    same, held = (
-        {case.case_id for case in side.scorecard.cases if side.same(case.hash, asked.get(case.case_id, "")) is kept}
-        for side, kept in ((old, True), (new, False))
-    )
-    if lost := same & held:
-        yield f"{counted(len(lost), 'question')} no longer compared"
-    if new.unfiled and not old.unfiled:
-        yield "in which slices questions stand, and whether they must pass"
-
-
-def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
-    """Name the metrics whose accepted drops are forgotten without a record, at a mean that is no better."""
-    for mode, metrics in old.accepted.items():
-        for metric, entry in metrics.items():
-            before, now = (side.scorecard.slices.get(mode, {}).get(OVERALL, {}).get(metric) for side in (old, new))
-            if before is None or now is None or before.value is None or now.value is None:
-                continue
-            kept = new.accepted.get(mode, {}).get(metric) or RatchetEntry(best=now.value, drops=0.0, since="")
-            less = kept.drops < entry.drops - EPSILON or improvement(now.direction, entry.best, kept.best) < -EPSILON
-            recorded = not {kept.lowered, kept.moved} <= {None, entry.lowered, entry.moved}
-            if less and not recorded and improvement(now.direction, before.value, now.value) <= EPSILON:
-                yield metric if len(old.accepted) == 1 else f"{metric} ({mode})"
 
 
 def _edited_lines(before: StoredFile | None, now: StoredFile | None) -> tuple[int, int]:

@@ -81,12 +81,27 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
         for name, (told_now, answers) in fields.items():
             told_before, answers_before = _counts_in(before).get(mode, {}).get(name, (0, 0))
             missing = answers - told_now
-            if (
-                answers_before
-                and answers_before - told_before <= allowed * answers_before + EPSILON
-                and missing > allowed * answers + EPSILON
-            ):
+            if _all_told(told_before, answers_before, allowed) and missing > allowed * answers + EPSILON:
                 yield Lost(mode=mode, field=name, before=(told_before, answers_before), now=(told_now, answers))
+
+
+def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
+    """Name by mode the fields that a baseline has answers tell: of these, one that is told no more is noticed.
+
+    Args:
+        stored: the counts of the baseline; None, or anything else, where they were not kept.
+        allowed: as of `lost`.
+    """
+    return frozenset(
+        (mode, name)
+        for mode, fields in _counts_in(stored).items()
+        for name, (told, answers) in fields.items()
+        if _all_told(told, answers, allowed)
+    )
+
+
+def _all_told(told: int, answers: int, allowed: float) -> bool:
+    return answers > 0 and answers - told <= allowed * answers + EPSILON
 
 
 def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, bool]]:
