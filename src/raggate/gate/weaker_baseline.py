@@ -85,7 +85,11 @@ def _unseen(old: Baseline, new: Baseline, gate: Gate) -> Iterator[str]:
     fields = [answer_fields.known(side.get("fields"), gate.max_error_rate) for side in (before, now)]
     if gone := sorted({field for _, field in fields[0] - fields[1]}):
         yield f"answers without {wording.some(gone)}"
-    if before.get("vault") == now.get("vault"):
+    # the hash of a vault is that of its notes
+    same_notes, same_vault = (before.get(key) == now.get(key) for key in ("notes", "vault"))
+    if "notes" in before and ("notes" not in now or same_notes != same_vault):
+        yield "which notes it is of"
+    elif same_vault:
         counts = [(noun, before.get(noun), now.get(noun)) for noun in _COUNTS]
         yield from (f"fewer {noun} in the index" for noun, was, then in counts if _fewer(was, then))
     lists = {(case.mode, case.case_id) for case in new.scorecard.cases if not case.entries}
