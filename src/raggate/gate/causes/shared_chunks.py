@@ -28,14 +28,21 @@ class Renumbered:
     """The notes that the chunks of both sides are of, by their ids."""
 
     def __init__(self) -> None:
-        self._notes: tuple[dict[str, set[str]], dict[str, set[str]]] = ({}, {})
+        self._notes: tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]] = ({}, {})
+        # most chunks are of one note, and have that in common with the others of it
+        self._alone: dict[str, frozenset[str]] = {}
 
     def add(self, side: int, entries: Iterable[ListEntry]) -> None:
         """Take places of lists of the baseline, side 0, or of the run, side 1."""
         known = self._notes[side]
         for entry in entries:
-            if entry.chunk and entry.note:
-                known.setdefault(entry.chunk, set()).add(entry.note)
+            if not entry.chunk or not entry.note:
+                continue
+            notes = known.get(entry.chunk)
+            if notes is None:
+                known[entry.chunk] = self._alone.setdefault(entry.note, frozenset((entry.note,)))
+            elif entry.note not in notes:
+                known[entry.chunk] = notes | {entry.note}
 
     @property
     def anew(self) -> bool:

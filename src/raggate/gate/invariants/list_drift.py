@@ -66,21 +66,19 @@ class _Lists:
         self.count = self.emptied = 0
         self._lengths = [0, 0]
         self._cut_off: set[int] = set()
-        self._chunks: tuple[set[str], set[str]] = (set(), set())
-        numbered = Renumbered()
+        chunks, numbered = _ChunkIds(), Renumbered()
         for _, *lists in self._pairs():
             self.count += 1
             self.emptied += bool(lists[0]) and not lists[1]
             for side, entries in enumerate(lists):
                 self._lengths[side] += len(entries)
-                self._chunks[side].update(entry.chunk for entry in entries)
+                chunks.add(side, entries)
                 numbered.add(side, entries)
                 if self._depth is not None and len(entries) >= self._depth:
                     # lists are kept down to a rank: what is as long as that may have been longer
                     self._cut_off.add(len(entries))
-        before, now = self._chunks
-        same = before & now - {""}
-        self._key = "chunk" if same and not numbered.anew else "note"
+        self._key = "chunk" if chunks.shared and not numbered.anew else "note"
+        self._have_ids = chunks.on_both_sides
         # most lists are what they were, and overlap wholly by whichever name
         self._overlaps = array(
             "d",
@@ -114,8 +112,7 @@ class _Lists:
     def overlap_in_words(self) -> str:
         """Say how far lists overlap on average."""
         # where nothing comes back, none has another id
-        have_ids = all(side - {""} for side in self._chunks)
-        by_notes = ", by notes, as chunks have other ids" if self._key == "note" and have_ids else ""
+        by_notes = ", by notes, as chunks have other ids" if self._key == "note" and self._have_ids else ""
         return f"rank-biased overlap {fixed(self._mean, 2)} on average of {counted(self.count, 'list')}{by_notes}"
 
     @property
@@ -143,6 +140,29 @@ class _Lists:
                 continue
             count += 1
         return count, [*emptied.words, *others.words, *shorter.words][:SHOWN]
+
+
+class _ChunkIds:
+    """Whether both sides list chunks by id, and any of them on both; once one is, no more ids are kept.
+
+    Attributes:
+        shared: whether a chunk of one side is on the other.
+    """
+
+    def __init__(self) -> None:
+        self.shared = False
+        self._ids: tuple[set[str], set[str]] = (set(), set())
+
+    def add(self, side: int, entries: Sequence[ListEntry]) -> None:
+        """Take a list of the baseline, side 0, or of the run, side 1."""
+        if not self.shared:
+            self._ids[side].update(entry.chunk for entry in entries if entry.chunk)
+            self.shared = not self._ids[1 - side].isdisjoint(entry.chunk for entry in entries)
+
+    @property
+    def on_both_sides(self) -> bool:
+        """Whether each side has an id of a chunk."""
+        return all(self._ids)
 
 
 class _Fewest:
