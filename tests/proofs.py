@@ -46,7 +46,7 @@ PROOF = GateProof(
             drop=0.0288,
             notes=("work/a.md", "work/b.md"),
             warnings=(replace(WORSE, code="slice-worse", slice="tag=x"),),
-            explanation="hit_at_5 fell by 0.0288, and up to 0.05 is allowed",
+            explanation="hit@5 fell by 2.9 pt, and up to 5 pt is allowed",
         ),
         trial(
             name="a removed note comes back",
@@ -81,7 +81,7 @@ FAILED = replace(
             size="20% of the notes",
             drop=0.2,
             value=0.6736,
-            explanation="not explained: hit_at_5 fell by 0.2",
+            explanation="not explained: hit@5 fell by 20.0 pt",
         ),
     ),
 )

@@ -22,9 +22,9 @@ def test_a_noisy_api(project: Project) -> None:
     assert done.code == 0, done.out + done.err
     lines = done.out.splitlines()
     assert lines[0] == "suite small · 24 questions · 3 equal runs, booted once"
-    (row,) = [line.split() for line in lines if line.startswith("hit_at_1 ")]
-    assert row == ["hit_at_1", "0.3333", "0.0000", "1.0000", "1.0000", "0.05", "24", "of", "24", "(100%)"]
-    assert "A tolerance of 0.05 on hit_at_1 is inside this API's noise of 1.0000." in lines
+    (row,) = [line.split() for line in lines if line.startswith("hit@1 ")]
+    assert row == ["hit@1", "33.3%", "0.0%", "100.0%", "100.0", "pt", "5", "pt", "24", "of", "24", "(100%)"]
+    assert "A tolerance of 5 pt on hit@1 is inside this API's noise of 100.0 pt." in lines
     words = (
         "Of 6 comparisons of one of these runs with another, in which nothing changed, the gate is red by gate.policy: "
     )

@@ -134,7 +134,7 @@ def test_a_blind_gate_is_told_so(project: Project) -> None:
     assert stored["harmful_caught"] < stored["harmful"]
     assert all(fault["explanation"] for fault in missed)
     (reversed_list,) = [fault for fault in missed if fault["name"] == "ranks reversed"]
-    assert "up to 1 is allowed" in reversed_list["explanation"]
+    assert "up to 100 pt is allowed" in reversed_list["explanation"]
 
 
 def test_a_gate_that_is_red_anyway_proves_nothing(project: Project) -> None:

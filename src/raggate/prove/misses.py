@@ -11,7 +11,8 @@ from raggate.models.gate_proof import Trial, Watch
 from raggate.models.golden import Case, Vault
 from raggate.models.scorecard import EPSILON, MetricValue
 from raggate.models.verdict import CompositeTest
-from raggate.text.numbers import counted, points, setting, written
+from raggate.scoring import figures
+from raggate.text.numbers import counted, points, setting
 from raggate.text.quote import cut, enumerated
 
 EXCUSED = frozenset(("few-cases", "no-evidence", "waived"))
@@ -86,27 +87,29 @@ def explanation(trial: Trial, watched: Watch, unasked: Iterable[str]) -> str:
     silent = sorted(set(trial.notes) & set(unasked))
     if not trial.changed:
         return _unchanged(trial, silent)
+    name = figures.title(watched.metric)
     if trial.drop is None:
-        return f"{watched.metric} applies to no question"
+        return f"{name} applies to no question"
     excuses = [warning for warning in trial.warnings if warning.code in EXCUSED]
-    fell = f"{watched.metric} fell by {written(trial.drop)}"
+    fell = f"{name} fell by {figures.distance(watched.metric, trial.drop, beside=watched.tolerance or 0.0)}"
     if trial.drop <= EPSILON:
-        fell = f"{counted(trial.changed, 'answer')} changed, and {watched.metric} did not fall"
+        fell = f"{counted(trial.changed, 'answer')} changed, and {name} did not fall"
     if excuses:
         # the one of the watched metric, if there is one
         first = min(excuses, key=lambda warning: warning.metric != watched.metric)
         return f"{fell}; a loss that only warns: {cut(first.message, limit=200)}{_of_notes(trial, silent)}"
     if watched.tolerance is not None and trial.drop > watched.tolerance + EPSILON:
-        return f"not explained: {fell}, though no more than {setting(watched.tolerance)} is allowed"
+        allowed = figures.tolerated(watched.metric, watched.tolerance)
+        return f"not explained: {fell}, though no more than {allowed} is allowed"
     return f"{fell}{_allowed(trial.drop, watched)}; {_together(trial)}{_of_notes(trial, silent)}"
 
 
 def _allowed(drop: float, watched: Watch) -> str:
     if drop <= EPSILON:
         return ""
-    return (
-        ", and it is not gated" if watched.tolerance is None else f", and up to {setting(watched.tolerance)} is allowed"
-    )
+    if watched.tolerance is None:
+        return ", and it is not gated"
+    return f", and up to {figures.tolerated(watched.metric, watched.tolerance)} is allowed"
 
 
 def _together(trial: Trial) -> str:

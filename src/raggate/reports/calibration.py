@@ -9,19 +9,36 @@ from msgspec import Struct
 
 from raggate.models.calibration import Calibration
 from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.scoring import figures
 from raggate.scoring.noise import Band, Noise, share_not_seen
 from raggate.scoring.repeats import MAX_TIMES, Repeated
 from raggate.text.escape import log_line
-from raggate.text.numbers import counted, fixed, percent, setting, written
+from raggate.text.numbers import counted, fixed, percent
 
 _HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions that differ")
 
 
 class _Row(Struct, frozen=True, kw_only=True):
-    name: str
+    metric: str
+    mode: str
     mean: float | None
     band: Band
     tolerance: float
+
+    @property
+    def name(self) -> str:
+        """What people call the metric, with the mode where there are several."""
+        return log_line(figures.title(self.metric) + self.mode)
+
+    @property
+    def noise(self) -> str:
+        """How far equal runs lie apart."""
+        return figures.distance(self.metric, self.band.spread, beside=self.tolerance)
+
+    @property
+    def allowed(self) -> str:
+        """What the gate tolerates."""
+        return figures.tolerated(self.metric, self.tolerance)
 
     @property
     def inside(self) -> bool:
@@ -55,9 +72,9 @@ def _rows(calibration: Calibration, noise: Noise) -> Iterator[_Row]:
         means = calibration.scorecard.slices.get(mode, {}).get(OVERALL, {})
         for metric, rule in calibration.run.config.gate.rules().items():
             if metric in bands:
-                name = f"{metric} ({mode})" if several else metric
                 mean = means[metric].value if metric in means else None
-                yield _Row(name=log_line(name), mean=mean, band=bands[metric], tolerance=rule.tolerance or 0.0)
+                suffix, tolerance = f" ({mode})" if several else "", rule.tolerance or 0.0
+                yield _Row(metric=metric, mode=suffix, mean=mean, band=bands[metric], tolerance=tolerance)
 
 
 def _table(rows: Sequence[_Row]) -> list[str]:
@@ -74,18 +91,17 @@ def _table(rows: Sequence[_Row]) -> list[str]:
 
 def _cells(row: _Row) -> tuple[str, ...]:
     band = row.band
-    values = [written(value) for value in (row.mean, band.low, band.high, band.spread)]
+    mean = figures.amount(row.metric, row.mean)
+    low = figures.amount(row.metric, band.low, beside=band.high)
+    high = figures.amount(row.metric, band.high, beside=band.low)
     share = f" ({percent(band.differ / band.cases)})" if band.differ else ""
-    return row.name, *values, setting(row.tolerance), f"{band.differ or 'none'} of {band.cases}{share}"
+    return row.name, mean, low, high, row.noise, row.allowed, f"{band.differ or 'none'} of {band.cases}{share}"
 
 
 def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
     inside = [row for row in rows if row.inside]
     for row in inside:
-        yield (
-            f"A tolerance of {setting(row.tolerance)} on {row.name} is inside this API's noise of "
-            f"{written(row.band.spread)}."
-        )
+        yield f"A tolerance of {row.allowed} on {row.name} is inside this API's noise of {row.noise}."
     if calibration.pairs:
         shares = (f"{policy} {percent(red / calibration.pairs)}" for policy, red in calibration.alarms.items())
         yield (
@@ -108,8 +124,9 @@ def _recommendation(calibration: Calibration) -> Iterator[str]:
 
 def _advice(inside: Sequence[_Row]) -> str:
     """Say what makes the noise smaller than the tolerances; a mean over n answers has 1/sqrt(n) of the noise."""
-    wide = ", ".join(f"{row.name} {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
-    tolerances = f"tolerances above the noise ({wide}), which see less"
+    # as they are set, under the keys of the configuration
+    wide = (f"{row.metric}{row.mode}: {fixed(ceil(row.band.spread * 100 - EPSILON) / 100, 2)}" for row in inside)
+    tolerances = f"tolerances above the noise ({log_line(', '.join(wide))}), which see less"
     needed = [ceil((row.band.spread / row.tolerance) ** 2 - EPSILON) if row.tolerance else 0 for row in inside]
     if not all(0 < times <= MAX_TIMES for times in needed):
         return f"make the API answer alike, or set {tolerances}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.reports.parts import proof_words
 from raggate.reports.parts.markup import folded, inert, table
+from raggate.scoring import figures
 from raggate.text.numbers import counted, points, setting
 
 SHOWN_NOTES = 100
@@ -30,26 +31,29 @@ def render(proof: GateProof) -> str:
 
 def _visible(proof: GateProof) -> str:
     watch = proof.watch
-    allowed = "It is not gated" if watch.tolerance is None else f"It may fall by {setting(watch.tolerance)}"
+    allowed = "It is not gated"
+    if watch.tolerance is not None:
+        allowed = f"It may fall by {figures.tolerated(watch.metric, watch.tolerance)}"
     if watch.visible is None:
         return f"{allowed}; no test decides beside the tolerances."
     return f"{allowed}; the test of all questions sees a loss of {points(watch.visible)} four times out of five."
 
 
 def _faults(proof: GateProof) -> str:
-    head = ("", "fault", "size", proof.watch.metric, "answers changed", "the gate")
+    metric = inert(figures.title(proof.watch.metric))
+    head = ("", "fault", "size", metric, "answers changed", "the gate")
     rows = [
         (
             _mark(trial, proof),
             inert(trial.name),
             inert(trial.size or trial.kind),
-            proof_words.drop(trial),
+            proof_words.drop(trial, proof.watch.metric),
             str(trial.changed),
             inert(proof_words.verdict_on(trial)),
         )
         for trial in proof.trials
     ]
-    return table(head, rows, numbers=(proof.watch.metric, "answers changed"))
+    return table(head, rows, numbers=(metric, "answers changed"))
 
 
 def _mark(trial: Trial, proof: GateProof) -> str:

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from raggate.models.gate_proof import GateProof
 from raggate.reports.parts import proof_words
+from raggate.scoring import figures
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, setting
 
@@ -56,7 +57,7 @@ def _table(proof: GateProof) -> Table:
     table = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("fault", "size"):
         table.add_column(name, no_wrap=True)
-    for name in (proof.watch.metric, "changed"):
+    for name in (figures.title(proof.watch.metric), "changed"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("the gate", overflow="fold")
     for trial in proof.trials:
@@ -64,7 +65,7 @@ def _table(proof: GateProof) -> Table:
         cells = (
             log_line(trial.name),
             log_line(trial.size or trial.kind),
-            proof_words.drop(trial),
+            proof_words.drop(trial, proof.watch.metric),
             str(trial.changed),
             log_line(proof_words.verdict_on(trial)),
         )

@@ -60,21 +60,21 @@ SEEN = "a loss of 4 points is seen four times out of five"
     [
         (
             {"drop": 0.0287},
-            f"hit_at_5 fell by 0.0287, and up to 0.05 is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}",
+            f"hit@5 fell by 2.9 pt, and up to 5 pt is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}",
         ),
         (
             {"drop": 0.0287, "notes": ("work/a.md", "work/c.md")},
-            f"hit_at_5 fell by 0.0287, and up to 0.05 is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}; "
+            f"hit@5 fell by 2.9 pt, and up to 5 pt is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}; "
             "1 of its 2 notes have no question: work/a.md",
         ),
         (
             {"drop": 0.0, "evidence": evidence(drop=0.02)},
-            f"7 answers changed, and hit_at_5 did not fall; {MOVED}, and to be red it takes p < 0.05 and a drop of "
+            f"7 answers changed, and hit@5 did not fall; {MOVED}, and to be red it takes p < 0.05 and a drop of "
             f"more than 2 points; {SEEN}",
         ),
         (
             {"drop": -0.1, "evidence": evidence(lost=0)},
-            "7 answers changed, and hit_at_5 did not fall; no question got worse in hit_at_5 and mrr_at_10",
+            "7 answers changed, and hit@5 did not fall; no question got worse in hit_at_5 and mrr_at_10",
         ),
         (
             {"drop": 0.0, "changed": 0, "notes": ("work/a.md", "work/b.md")},
@@ -85,7 +85,7 @@ SEEN = "a loss of 4 points is seen four times out of five"
             "every answer came, and was the same: retries are counted, and how long an answer takes is not gated",
         ),
         ({"drop": 0.0, "changed": 0}, "no answer changed"),
-        ({"drop": None}, "hit_at_5 applies to no question"),
+        ({"drop": None}, "hit@5 applies to no question"),
     ],
 )
 def test_a_miss_is_explained(fields: dict[str, Any], sentence: str) -> None:
@@ -116,13 +116,13 @@ def test_a_miss_is_explained(fields: dict[str, Any], sentence: str) -> None:
 )
 def test_the_rule_that_decided_explains(shown: CompositeEvidence | None, clause: str) -> None:
     """What the test of all questions gave, and what it takes, is told as the policy has it."""
-    fell = "hit_at_5 fell by 0.0150, and up to 0.05 is allowed"
+    fell = "hit@5 fell by 1.5 pt, and up to 5 pt is allowed"
     assert explanation(missed(drop=0.015, evidence=shown), WATCH, ()) == f"{fell}; {clause}"
 
 
 def test_a_miss_that_should_have_been_seen_is_not_explained_away() -> None:
     """A drop of more than is allowed that the gate let through is called unexplained."""
-    assert explanation(missed(drop=0.0501), WATCH, ()).startswith("not explained: hit_at_5 fell by 0.0501")
+    assert explanation(missed(drop=0.0501), WATCH, ()).startswith("not explained: hit@5 fell by 5.01 pt")
     assert not explanation(missed(drop=0.05), WATCH, ()).startswith("not explained")
 
 
@@ -131,10 +131,10 @@ def test_what_only_warns_is_explained_by_its_warning() -> None:
     warning = Reason(code="waived", message="hit_at_5 went down; waived by A", metric="hit_at_5", slice="overall")
     other = replace(warning, code="few-cases", message="hit_at_1 got worse", metric="hit_at_1")
     assert explanation(missed(drop=0.2, warnings=(other, warning)), WATCH, ()) == (
-        "hit_at_5 fell by 0.2000; a loss that only warns: hit_at_5 went down; waived by A"
+        "hit@5 fell by 20.0 pt; a loss that only warns: hit_at_5 went down; waived by A"
     )
     assert explanation(missed(drop=0.0, warnings=(other,)), WATCH, ()) == (
-        "7 answers changed, and hit_at_5 did not fall; a loss that only warns: hit_at_1 got worse"
+        "7 answers changed, and hit@5 did not fall; a loss that only warns: hit_at_1 got worse"
     )
     of_slice = replace(warning, code="slice-worse", slice="tag=x")
     assert explanation(missed(drop=0.2, warnings=(of_slice,)), WATCH, ()).startswith("not explained")
@@ -143,9 +143,7 @@ def test_what_only_warns_is_explained_by_its_warning() -> None:
 def test_a_metric_that_is_not_gated_says_so() -> None:
     """Where no tolerance holds, the test alone decides."""
     free = replace(WATCH, tolerance=None)
-    assert explanation(missed(drop=0.2), free, ()).startswith(
-        "hit_at_5 fell by 0.2000, and it is not gated; the mean of"
-    )
+    assert explanation(missed(drop=0.2), free, ()).startswith("hit@5 fell by 20.0 pt, and it is not gated; the mean of")
 
 
 def test_many_notes_are_named_in_part() -> None:

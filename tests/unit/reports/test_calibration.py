@@ -49,8 +49,8 @@ def test_screen(snapshot: SnapshotAssertion) -> None:
 def test_what_would_help_is_computed() -> None:
     """A noise of 0.25 is 2.5 times a tolerance of 0.1, so 6.25, that is 7, answers a question are needed."""
     noisy = calibration([True] * 2, [True] * 2, [True] * 2, [True, False], tolerance=0.1)
-    assert "A tolerance of 0.1 on hit_at_1 is inside this API's noise of 0.2500." in render(noisy)
-    assert "ask.repeat: 7, which costs that many times the calls, or tolerances above the noise (hit_at_1 0.25" in (
+    assert "A tolerance of 10 pt on hit@1 is inside this API's noise of 25.0 pt." in render(noisy)
+    assert "ask.repeat: 7, which costs that many times the calls, or tolerances above the noise (hit_at_1: 0.25" in (
         render(noisy)
     )
 
@@ -59,7 +59,7 @@ def test_what_would_help_is_computed() -> None:
 def test_what_is_inside_the_noise(tolerance: float, inside: bool) -> None:
     """A tolerance as large as the noise is not inside it; one of nothing always is, and no repeat helps it."""
     text = render(calibration([True] * 2, [True] * 2, [True] * 2, [True, False], tolerance=tolerance))
-    assert ("on hit_at_1 is inside" in text) == inside
+    assert ("on hit@1 is inside" in text) == inside
     assert ("ask.repeat" in text) == (tolerance == 0.24)
 
 

@@ -71,12 +71,12 @@ def test_badge(case: GateProof, message: str, color: str) -> None:
     [
         (
             {},
-            "The proof holds: 1 fault of 4 lowers hit_at_5 by 0.05 or more, 1 of them caught (100%; 90% are required). "
+            "The proof holds: 1 fault of 4 lowers hit@5 by 5 pt or more, 1 of them caught (100%; 90% are required). "
             "50 runs without a fault gave no false alarm, with 95% confidence in at most 5.8% of all.",
         ),
         (
             {"trials": PROOF.trials[1:], "repeats": PROOF.repeats[:1], "alarm_limit": 0.95},
-            "The proof says nothing: no fault of 3 lowers hit_at_5 by 0.05 or more. 1 run without a fault gave no "
+            "The proof says nothing: no fault of 3 lowers hit@5 by 5 pt or more. 1 run without a fault gave no "
             "false alarm, with 95% confidence in at most 95.0% of all.",
         ),
     ],

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from raggate.errors import ExitCode
 from raggate.models.gate_proof import GateProof, Trial
+from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
-from raggate.text.numbers import counted, fixed, percent, setting, written
+from raggate.scoring import figures
+from raggate.text.numbers import counted, fixed, percent, setting
 from raggate.text.quote import cut
 
 EXIT_CODES = {
@@ -39,15 +41,14 @@ def _code(reason: Reason) -> str:
     """Name a reason in few words."""
     if reason.invariant is not None:
         return reason.invariant
-    return f"{reason.metric} {reason.code}" if reason.metric is not None else reason.code
+    return f"{figures.title(reason.metric)} {reason.code}" if reason.metric is not None else reason.code
 
 
-def drop(trial: Trial) -> str:
-    """Write the change of the watched metric; `0` for none."""
+def drop(trial: Trial, metric: str) -> str:
+    """Write the change of the watched metric; `=` for none."""
     if trial.drop is None:
-        return "–"
-    change = fixed(0.0 - trial.drop, 4, sign=True)
-    return "0" if float(change) == 0 else change
+        return figures.NONE
+    return figures.SAME if abs(trial.drop) <= EPSILON else figures.difference(metric, -trial.drop)
 
 
 def false_alarms(proof: GateProof) -> str:
@@ -61,19 +62,21 @@ def false_alarms(proof: GateProof) -> str:
 def watched(proof: GateProof) -> str:
     """Say what the faults are measured by."""
     watch = proof.watch
-    return f"without a fault {watch.metric} is {written(watch.value)} over {counted(watch.n, 'question')}"
+    value = figures.amount(watch.metric, watch.value)
+    return f"without a fault {figures.title(watch.metric)} is {value} over {counted(watch.n, 'question')}"
 
 
 def caught(proof: GateProof) -> str:
     """Say in a clause how many faults were caught of those that matter."""
-    harmful = proof.harmful
+    harmful, metric = proof.harmful, proof.watch.metric
+    by = f"{figures.title(metric)} by {figures.tolerated(metric, proof.harm)} or more"
     if not harmful:
-        return f"no fault of {len(proof.trials)} lowers {proof.watch.metric} by {setting(proof.harm)} or more"
+        return f"no fault of {len(proof.trials)} lowers {by}"
     count = sum(trial.caught for trial in harmful)
     share, demanded = percent(proof.caught_share or 0.0), setting(100 * proof.min_caught)
     verb = "lowers" if len(harmful) == 1 else "lower"
-    which = f"{counted(len(harmful), 'fault')} of {len(proof.trials)} {verb} {proof.watch.metric}"
-    return f"{which} by {setting(proof.harm)} or more, {count} of them caught ({share}; {demanded}% are required)"
+    which = f"{counted(len(harmful), 'fault')} of {len(proof.trials)} {verb} {by}"
+    return f"{which}, {count} of them caught ({share}; {demanded}% are required)"
 
 
 def headline(proof: GateProof) -> str:
