@@ -21,6 +21,7 @@ MAX_ENTRIES = 1_000  # chunks, or references
 MAX_FOLDERS = 10_000
 MAX_HEADINGS = 100
 MAX_PIECES = 100_000  # of an answer that comes in parts
+MOST_NUMBER = 1 << 53  # every reader of JSON has it, and what is counted from it fits into JSON again
 
 _COUNTS = frozenset(("docs_processed", "docs_with_0_chunks", "chunks_attempted", "chunks_embedded", "chunks_skipped"))
 _UNITS: Final = {"ns": 1e-6, "us": 1e-3, "ms": 1.0, "s": 1e3}
@@ -103,6 +104,8 @@ def whole(written: str | None, item: Any, where: str = "") -> int | None:
         return None
     if type(value) is not int:
         raise WrongShape(place, "a whole number", value)
+    if abs(value) > MOST_NUMBER:
+        raise WrongShape(place, f"a whole number up to {MOST_NUMBER}", value)
     return int(value)
 
 

@@ -215,6 +215,12 @@ def test_a_chunk_has_all_its_parts() -> None:
     )
 
 
+def test_a_rank_beyond_all_counting_fails_the_call() -> None:
+    """The largest that JSON can be read with is one that no file can hold once ranks count from 1."""
+    with pytest.raises(ValueError, match=r"\[0\].r: expected a whole number up to 9007199254740992, found 18446744"):
+        chunk({"id": "x", "r": 2**64 - 1}, rank="r", rank_from=0)
+
+
 def test_without_an_id_chunks_are_known_by_what_they_are() -> None:
     """The same chunk has the same id in every answer, and another text another one."""
     first, same, other = (chunk({"p": "a.md", "t": text}, id=None, rel_path="p", text="t") for text in "xxy")
