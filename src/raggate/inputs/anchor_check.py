@@ -7,7 +7,7 @@ from functools import cache
 
 from raggate.errors import Problem
 from raggate.inputs import headings
-from raggate.inputs.golden_problems import SHOWN_PROBLEMS, refuse
+from raggate.inputs.golden_problems import SHOWN_PROBLEMS, GoldenProblems
 from raggate.inputs.section_names import SectionNames
 from raggate.models.golden import Case, Golden, Support, Vault
 from raggate.text import anchors
@@ -35,10 +35,10 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
         UsageError: listing up to ten supports that do not, each with the nearest thing that does.
     """
     sections = sections or sections_of(vault)
-    problems: list[Problem] = []
+    problems = GoldenProblems()
 
     def note(case: Case, problem: str) -> None:
-        problems.append(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
+        problems.add(Problem(golden.name, case.line, f"case {quoted(case.id)}: {problem}", case.id))
 
     for case in golden.cases:
         named = [*case.vaults, *(support.vault for support in case.gold_supports if support.vault)]
@@ -49,11 +49,11 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
             continue
         for support in case.gold_supports:
             # what is named by an id alone is the API's own, and not in the vault
-            hints = len(problems) < SHOWN_PROBLEMS
+            hints = problems.count < SHOWN_PROBLEMS
             problem = support.rel_path and _missing(support, case, vault, sections, hints=hints)
             if problem:
                 note(case, problem)
-    refuse("missing-anchor", problems)
+    problems.refuse("missing-anchor")
 
 
 def _notes_of(support: Support, case: Case, vault: Vault) -> list[tuple[str, str]]:

@@ -5,19 +5,22 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import replace
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from raggate.errors import Problem, UsageError
-from raggate.inputs.golden_problems import SHOWN_PROBLEMS, refuse
+from raggate.inputs.golden_problems import SHOWN_PROBLEMS, GoldenProblems
 from raggate.inputs.golden_rules import broken_name, broken_rule
 from raggate.models.case_hash import digest, with_hash
-from raggate.models.case_packing import by_id
+from raggate.models.case_packing import CASES
 from raggate.models.golden import Case, Golden, Support
-from raggate.text import yamlio
+from raggate.text import long_sequence, yamlio
 from raggate.text.jsonio import dumps, loads
+from raggate.text.keyed_sequence import KeyedSequence
+from raggate.text.numbers import counted
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import quoted
 from raggate.text.struct_fields import as_dict
@@ -103,34 +106,39 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True) -> Gol
     """
     if isinstance(data, bytes) and len(data) > MAX_BYTES:
         raise UsageError(f"{name}: the file has {len(data)} bytes, expected at most {MAX_BYTES}")
-    problems: list[Problem] = []
-    cases = by_id(())
+    problems, size = GoldenProblems(), 0
+    cases = KeyedSequence(CASES, attrgetter("id"))
     for number, line in _lines(io.BytesIO(data) if isinstance(data, bytes) else data, name):
+        size += len(line)
+        if size > long_sequence.MOST_IN_MEMORY:
+            cases.keep_no_more()
         try:
             case = read_case(line, number, rules=rules)
         except ValueError as error:
-            problems += [Problem(name, number, problem) for problem in problems_of(error)]
+            for problem in problems_of(error):
+                problems.add(Problem(name, number, problem))
             continue
         if (known := cases.find(case.id)) is not None:
-            problems.append(Problem(name, number, f"id {quoted(case.id)} is already in line {known[1].line}"))
+            problems.add(Problem(name, number, f"id {quoted(case.id)} is already in line {known[1].line}"))
         cases.append(case)
-    if not cases and not problems:
+    if not cases and not problems.count:
         raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
-    if len(cases) > MAX_CASES:
-        problems.append(Problem(name, 0, f"{len(cases)} cases, expected at most {MAX_CASES}"))
-    refuse("invalid-golden", problems)
+    problems.refuse("invalid-golden")
     return Golden(name=name, cases=cases if cases.on_disk else tuple(cases), hash=digest(cases))
 
 
 def _lines(lines: Iterable[bytes], name: str) -> Iterator[tuple[int, bytes]]:
     """Give the lines that are not blank, without their ends, each with its number."""
-    size = 0
+    size = cases = 0
     for number, line in enumerate(lines, 1):
         size += len(line)
         if size > MAX_BYTES:
             raise UsageError(f"{name}: expected at most {MAX_BYTES} bytes")
         own = (line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line).removesuffix(b"\n")
         if own.strip():
+            cases += 1
+            if cases > MAX_CASES:
+                raise UsageError(f"{name}: expected at most {counted(MAX_CASES, 'case')}, found more")
             yield number, own
 
 

@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from raggate.errors import FileProblems, Problem
 
 SHOWN_PROBLEMS = 10
 
 
-def refuse(check: str, problems: Sequence[Problem]) -> None:
-    """Refuse a golden set with problems; `check` is what `raggate lint` calls them.
+class GoldenProblems:
+    """The first problems of a golden set, and how many there are: each of millions of lines may have one.
 
-    Raises:
-        FileProblems: listing up to ten of them.
+    Attributes:
+        count: how many.
     """
-    if problems:
-        more = max(len(problems) - SHOWN_PROBLEMS, 0)
-        hint = "docs/golden-set.md describes every key."
-        raise FileProblems(check, problems[:SHOWN_PROBLEMS], more=more, hint=hint)
+
+    def __init__(self) -> None:
+        self.count = 0
+        self._first: list[Problem] = []
+
+    def add(self, problem: Problem) -> None:
+        """Note one."""
+        self.count += 1
+        if self.count <= SHOWN_PROBLEMS:
+            self._first.append(problem)
+
+    def refuse(self, check: str) -> None:
+        """Refuse the golden set, if there are any; `check` is what `raggate lint` calls them.
+
+        Raises:
+            FileProblems: listing up to ten of them.
+        """
+        if self.count:
+            more = self.count - len(self._first)
+            raise FileProblems(check, self._first, more=more, hint="docs/golden-set.md describes every key.")

@@ -25,6 +25,7 @@ from raggate.models.run import Chunk, LabelledResult, Labels, Leak, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
+from raggate.text import long_sequence
 from raggate.text.jsonio import JsonObject, dump_line, parse_object
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import LongSequence
@@ -38,9 +39,6 @@ MOST_LINE_BYTES = 32 << 20
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
-
-MOST_IN_MEMORY = 32 << 20
-"""Bytes of rows of which the answers stay in memory: five thousand of ten chunks have as many."""
 
 MOST_PLACES = 1 << 26
 """Questions times modes times repetitions; each takes four bytes while rows are read."""
@@ -90,7 +88,7 @@ def read(lines: Iterable[bytes], name: str, cases: Golden) -> tuple[Sequence[Lab
         if not line.strip():
             continue
         size += len(line)
-        if size > MOST_IN_MEMORY:
+        if size > long_sequence.MOST_IN_MEMORY:
             items.keep_no_more()
         case, item = _read_row(line, f"{name}:{number}", known)
         repeat, mode = item.result.repeat, item.result.mode

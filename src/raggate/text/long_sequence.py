@@ -17,6 +17,11 @@ T = TypeVar("T")
 FEW = 5_000
 """Items that stay in memory; a sequence of no more than these touches no disk."""
 
+MOST_IN_MEMORY = 32 << 20
+"""Bytes of a file from elsewhere whose items stay in memory: five thousand answers of ten chunks have as many.
+
+JSON that is made for it takes over twenty times its size there."""
+
 MANY_TIMES = 10
 """So many times as many beside them, and they go to the disk too: going through a few of many again costs little."""
 

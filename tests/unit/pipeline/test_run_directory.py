@@ -32,6 +32,7 @@ from raggate.models.provenance import Checkout, Provenance
 from raggate.models.run import Reference, Run
 from raggate.pipeline import result_rows, run_directory
 from raggate.scoring.score import score
+from raggate.text import long_sequence
 from raggate.text.jsonio import dumps
 from stored_rows import plain_rows
 
@@ -583,7 +584,7 @@ def test_of_large_rows_few_stay_in_memory(tmp_path: Path, monkeypatch: pytest.Mo
     row = json.loads(plain_rows(tmp_path).read_text().splitlines()[0])
     rows = [dumps({**row, "mode": f"mode-{number}"}) + b"\n" for number in range(3)]
     plain_rows(tmp_path).write_bytes(b"".join(rows))
-    monkeypatch.setattr(result_rows, "MOST_IN_MEMORY", len(rows[0] + rows[1]))
+    monkeypatch.setattr(long_sequence, "MOST_IN_MEMORY", len(rows[0] + rows[1]))
     results = run_directory.read(tmp_path).results
     assert [results[place] is results[place] for place in range(3)] == [True, True, False]
 
