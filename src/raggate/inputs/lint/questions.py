@@ -33,7 +33,7 @@ def check_questions(golden: Golden, path: str) -> Iterator[LintFinding]:
         yield from leaks(case, path)
         yield from _ungrouped(case, path)
     if golden.cases and all(case.answerable for case in golden.cases):
-        yield LintFinding("no-unanswerable", path, 1, "", f"all {len(golden.cases)} questions are answerable")
+        yield LintFinding("no-unanswerable", path, 1, "", "every question is answerable")
 
 
 def _twice(golden: Golden, path: str) -> Iterator[LintFinding]:

@@ -63,5 +63,5 @@ def test_no_unanswerable_question() -> None:
     """A suite of answerable questions alone shows nothing of abstention."""
     findings = [*check_questions(make_golden(make_case("q1")), "g.jsonl")]
     assert [(item.check, item.line, item.message) for item in findings] == [
-        ("no-unanswerable", 1, "all 1 questions are answerable")
+        ("no-unanswerable", 1, "every question is answerable")
     ]
