@@ -207,7 +207,9 @@ def operations_line(scorecard: Scorecard) -> str:
         return ""
     left = operations.failures.get("aborted", 0)
     calls = counted(operations.calls - left, "call")
-    parts = [f"{calls}, {operations.failed - left} failed, {operations.retries} retried"]
+    # one call can be tried again several times
+    again = counted(operations.retries, "retry", "retries") if operations.retries else "0 retried"
+    parts = [f"{calls}, {operations.failed - left} failed, {again}"]
     if operations.kept:
         parts.append(f"{counted(operations.kept, 'answer')} kept of an earlier run")
     if left:

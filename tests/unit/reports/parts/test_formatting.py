@@ -68,7 +68,7 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
     ("operations", "written"),
     [
         pytest.param(make_operations(1), "1 call, 0 failed, 0 retried", id="one-call"),
-        pytest.param(make_operations(10, 2, retries=3), "10 calls, 2 failed, 3 retried", id="calls"),
+        pytest.param(make_operations(10, 2, retries=3), "10 calls, 2 failed, 3 retries", id="calls"),
         pytest.param(
             make_operations(8, rates={"empty_result_rate": make_metric(3 / 7, 7, unscored=1)}),
             "8 calls, 0 failed, 0 retried · 3 without any chunk",
