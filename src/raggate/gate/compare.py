@@ -103,10 +103,17 @@ def _bare(
         asked_again=run.provenance.asked_again,
         kept_from=run.provenance.kept_from,
         kept_aside=run.provenance.kept_aside,
-        keeps_none=next((name for name in _KEEP_NO_BASELINE if name == run.provenance.command), ""),
+        keeps_none=_keeps_none(run),
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))
     return replace(bare, reach=reaches(run, shown), untold_headings=tuple(untold_headings(overview)))
+
+
+def _keeps_none(run: Run) -> str:
+    if run.interrupted:
+        return "an interrupted run"
+    command = run.provenance.command
+    return f"a run of `raggate {command}`" if command in _KEEP_NO_BASELINE else ""
 
 
 def _unpaired(scorecard: Scorecard, theirs: Restated) -> Iterable[Delta]:

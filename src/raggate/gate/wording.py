@@ -227,12 +227,12 @@ def no_baseline(uncommitted: str, *, promotable: bool, broken: bool = False, kee
         uncommitted: a baseline that only the working tree has.
         promotable: whether this run was measured well enough to become one.
         broken: whether an invariant that does not hold is all that keeps it from that.
-        keeps_none: the command that made the run, where it is one whose runs keep no baseline, though there may be one.
+        keeps_none: what kind of run it is, where such runs keep no baseline, though there may be one.
     """
     if uncommitted:
         return f"the commit that judges has no baseline: commit {cut(uncommitted)}, or check without --against"
     if keeps_none:
-        return f"a run of `raggate {keeps_none}` keeps no baseline to compare with; name one with --baseline"
+        return f"{keeps_none} keeps no baseline to compare with; name one with --baseline"
     if promotable and broken:
         return "there is no baseline to compare with, and this run cannot become one: it breaks an invariant"
     # what was not measured well cannot be promoted either

@@ -203,7 +203,7 @@ class Comparison(Struct, frozen=True, kw_only=True):
     at all; then `deltas` and `flips` are empty. `not_asked` names the questions the run has no result for, as mode and
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
-    `keeps_none` is the command that made the run, of those whose runs keep no baseline; empty for others.
+    `keeps_none` says what kind of run it is, of those that keep no baseline; empty for others.
     `asked_again` counts calls of the run that failed first, `kept_from` and `kept_aside` tell of kept answers, see
     `Provenance`. `evidence`
     is what causes are looked for in beside the answers. `reach` tells how far the answers come, of modes without a

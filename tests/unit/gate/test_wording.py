@@ -64,7 +64,7 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
             "there is no baseline to compare with, and this run cannot become one: it breaks an invariant",
         ),
         (
-            wording.no_baseline("", promotable=True, keeps_none="calibrate"),
+            wording.no_baseline("", promotable=True, keeps_none="a run of `raggate calibrate`"),
             "a run of `raggate calibrate` keeps no baseline to compare with; name one with --baseline",
         ),
         (wording.no_baseline("", promotable=False, broken=True), "there is no baseline to compare with"),
