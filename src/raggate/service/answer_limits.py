@@ -6,6 +6,12 @@ from collections.abc import Iterable, Iterator
 
 from raggate.models.run import Chunk, Reference, Response
 
+MAX_ENTRIES = 1_000
+"""Chunks, or references."""
+
+MAX_FOLDERS = 10_000
+"""Folders that were selected, or are available."""
+
 MAX_NAME = 1_000
 """Characters of an id, a vault's name, a version."""
 

@@ -11,13 +11,11 @@ from raggate.github.rest.client import GitHub
 from raggate.github.rest.exchange import address, encodable
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
+from raggate.reports.parts.budget import COMMENT_UNITS, utf16_units
 from raggate.text.jsonio import fields
 
 ACTIONS_LOGIN = "github-actions[bot]"
 """Who writes with the token of a workflow."""
-
-COMMENT_UNITS = 65_536
-"""GitHub refuses a comment of more UTF-16 units."""
 
 _OPENING = "<!-- raggate:"
 _GONE = frozenset((404, 410))
@@ -160,7 +158,7 @@ class Thread:
 
 def _checked(body: str) -> str:
     text = encodable(body)
-    units = len(text.encode("utf-16-le")) // 2
+    units = utf16_units(text)
     if units > COMMENT_UNITS:
         raise ValueError(f"a comment of {units} UTF-16 units was rendered, and GitHub takes {COMMENT_UNITS}")
     return text

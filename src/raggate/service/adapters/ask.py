@@ -17,12 +17,11 @@ from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
 from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.service.adapters.unasked import generated
+from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT
 
-MAX_ENTRIES = 1_000  # chunks, or references
-MAX_FOLDERS = 10_000
 MAX_COVERAGE = 100
 
 _PATH = "/api/v1/ask"

@@ -14,11 +14,10 @@ from raggate.models.run import Chunk, Reference, Response
 from raggate.service.adapters.mapped_body import entries_at, errors_path, refuse_errors, side_by_side
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
+from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS
 from raggate.text import anchors, jsonio
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
 
-MAX_ENTRIES = 1_000  # chunks, or references
-MAX_FOLDERS = 10_000
 MAX_HEADINGS = 100
 MAX_PIECES = 100_000  # of an answer that comes in parts
 MOST_NUMBER = 1 << 53  # every reader of JSON has it, and what is counted from it fits into JSON again
