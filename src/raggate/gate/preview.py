@@ -57,7 +57,7 @@ def changes(
         unmarked=_unmarked(trusted, change.vault),
         baseline=state,
         values=tuple((name, old.value, new.value) for name, old, new in values),
-        lowered=tuple(weaker_baseline.parts(*sides, values, cases, trusted.config.gate)) if sides else (),
+        lowered=tuple(weaker_baseline.parts(*sides, values, cases, change.config)) if sides else (),
         revalued=_revalued(*sides) if sides else 0,
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),

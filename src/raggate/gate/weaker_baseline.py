@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from raggate.config.gate_settings import Gate
+from raggate.config.schema import Config
 from raggate.gate import noise_allowance, wording
 from raggate.models.baseline import Baseline, RatchetEntry
 from raggate.models.golden import Case
@@ -20,7 +20,7 @@ _COUNTS = ("documents", "chunks")
 
 
 def parts(
-    old: Baseline, new: Baseline, values: Values, cases: Sequence[tuple[Case, Case]], gate: Gate
+    old: Baseline, new: Baseline, values: Values, cases: Sequence[tuple[Case, Case]], settings: Config
 ) -> Iterator[str]:
     """Name what the gate would hold later changes to less by, each in a few words.
 
@@ -29,11 +29,11 @@ def parts(
         new: the one in its place.
         values: the metrics that differ.
         cases: the questions of both sides, as they are on either.
-        gate: the policy.
+        settings: the configuration that later changes are judged by.
     """
     yield from _lowered(old, new, values)
     yield from _unknown(old, new, cases)
-    yield from _unseen(old, new, gate)
+    yield from _unseen(old, new, settings)
 
 
 def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricValue, MetricValue]]) -> Iterator[str]:
@@ -71,12 +71,13 @@ def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -
         yield wording.some(slices)
 
 
-def _unseen(old: Baseline, new: Baseline, gate: Gate) -> Iterator[str]:
+def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
     """Name what is not noticed any more, though every value is as it was."""
-    before, now = old.scorecard.fingerprint, new.scorecard.fingerprint
+    before, now, gate = old.scorecard.fingerprint, new.scorecard.fingerprint, settings.gate
     explained = [
         f"{metric} ({mode})"
-        for mode, slices in new.scorecard.slices.items()
+        # where nothing is asked again, noise excuses nothing
+        for mode, slices in (new.scorecard.slices.items() if settings.recheck.confirm else ())
         for metric in slices.get(OVERALL, {})
         if gate.rule(metric) is not None and _explained(new, mode, metric) > _explained(old, mode, metric) + EPSILON
     ]
@@ -92,8 +93,7 @@ def _unseen(old: Baseline, new: Baseline, gate: Gate) -> Iterator[str]:
     elif same_vault:
         counts = [(noun, before.get(noun), now.get(noun)) for noun in _COUNTS]
         yield from (f"fewer {noun} in the index" for noun, was, then in counts if _fewer(was, then))
-    lists = {(case.mode, case.case_id) for case in new.scorecard.cases if not case.entries}
-    if lost := sum(bool(case.entries) and (case.mode, case.case_id) in lists for case in old.scorecard.cases):
+    if settings.invariants.lists_alike != "off" and (lost := _lists_lost(old, new)):
         yield f"{counted(lost, 'list')} no longer compared"
     if JUDGES in before and before[JUDGES] != now.get(JUDGES):
         yield "grades of other judges"
@@ -102,6 +102,11 @@ def _unseen(old: Baseline, new: Baseline, gate: Gate) -> Iterator[str]:
 def _explained(baseline: Baseline, mode: str, metric: str) -> float:
     band = noise_allowance.band_of(baseline, mode, metric)
     return 0.0 if band is None else noise_allowance.limit(baseline, mode, metric, band)
+
+
+def _lists_lost(old: Baseline, new: Baseline) -> int:
+    without = {(case.mode, case.case_id) for case in new.scorecard.cases if not case.entries}
+    return sum(bool(case.entries) and (case.mode, case.case_id) in without for case in old.scorecard.cases)
 
 
 def _fewer(before: object, now: object) -> bool:

@@ -5,12 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from builders import make_baseline, make_case_score, make_scorecard
-from raggate.config.gate_settings import Gate
+from raggate.config.schema import Config
 from raggate.gate import weaker_baseline
 from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, ListEntry
 from tables import each_row
 
+SETTINGS = Config.model_validate({"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1:1"}})
 ENTRY = ListEntry(note="00000000", chunk="11111111", supports=(0,))
 CALM = {"asked": 20, "failed": 0, "differ": 1, "bands": {"hybrid": {"hit_at_5": [0.9, 0.95, 1, 20, 1.0]}}}
 WILD = {**CALM, "differ": 20, "bands": {"hybrid": {"hit_at_5": [0.0, 1.0, 20, 20, 20.0]}}}
@@ -51,7 +52,7 @@ def test_what_is_not_noticed_any_more(old: Baseline, new: Baseline, expected: st
     """It is named by itself; nothing is said of the way back, nor of a baseline that tells the same."""
 
     def named(before: Baseline, now: Baseline) -> list[str]:
-        return [*weaker_baseline.parts(before, now, [], [], Gate())]
+        return [*weaker_baseline.parts(before, now, [], [], SETTINGS)]
 
     assert named(old, new) == [expected]
     assert named(new, old) == ([expected] if expected.startswith(("grades", "which notes")) else [])
@@ -60,4 +61,10 @@ def test_what_is_not_noticed_any_more(old: Baseline, new: Baseline, expected: st
 
 def test_an_index_of_other_notes_may_have_fewer() -> None:
     """How much it holds says nothing where the notes are others."""
-    assert [*weaker_baseline.parts(of(), of(vault="w", notes={}, documents=1, chunks=1), [], [], Gate())] == []
+    assert [*weaker_baseline.parts(of(), of(vault="w", notes={}, documents=1, chunks=1), [], [], SETTINGS)] == []
+
+
+def test_what_is_not_asked_again_or_compared_is_no_loss() -> None:
+    """Without `recheck.confirm` noise excuses nothing, and lists that nothing is said of may go."""
+    off = SETTINGS.model_dump() | {"recheck": {"confirm": 0}, "invariants": {"lists_alike": "off"}}
+    assert [*weaker_baseline.parts(of(), of(entries=(), repeated=WILD), [], [], Config.model_validate(off))] == []
