@@ -13,9 +13,12 @@ from msgspec import Struct
 Kind = Literal["file", "link", "module", "tree"]
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+LINK = "120000"
+"""The mode that git gives a symbolic link."""
+
 _KINDS: Mapping[str, Kind] = {
     **dict.fromkeys(("100644", "100664", "100755"), "file"),
-    "120000": "link",
+    LINK: "link",
     "160000": "module",
     "40000": "tree",
 }

@@ -9,6 +9,7 @@ from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import RaggateError
 from raggate.inputs import sources
+from raggate.inputs.git_objects import LINK
 from raggate.pipeline.request import Request
 from raggate.text.quote import cut
 
@@ -93,14 +94,16 @@ def _unknown(
     request: Request, base: sources.Source, named: Mapping[str, str | None], settings: Config
 ) -> Iterator[str]:
     """Say where a change could be that ids of these paths do not show."""
-    built = {*_of_the_api(settings)} - {*settings.when.paths}
-    for path in (*settings.when.paths, *sorted(built)):
+    paths = settings.when.paths
+    # an image holds the links in its directory, not what they lead to
+    links = {path: path for path in _of_the_api(settings) if (named[path] or "").startswith(f"{LINK} ")}
+    links |= {path: link for path in paths if (link := base.link_out(path)) is not None}
+    for path in dict.fromkeys((*paths, *_of_the_api(settings))):
         # nor is there anything behind a link
         if named[path] is None:
             yield f"there is no {cut(path)}"
-        # an image holds the links of its directory, not what they lead to
-        if (link := base.link_out(path)) is not None and (link == path or path not in built):
-            yield f"{cut(link)} is a link to elsewhere"
+        if path in links:
+            yield f"{cut(links[path])} is a link to elsewhere"
     # of a submodule the commit counts; what somebody edits in it by hand git does not tell here
     if request.remote is None and (inner := base.repositories([*named])):
         yield f"{cut(inner[0])} is a repository of its own"
