@@ -196,7 +196,9 @@ def fallen_title(flips: Sequence[Flip]) -> str:
     """Name questions that are told beside those that broke, by what they are."""
     missed = [flip.kind == "missed" for flip in flips]
     if all(missed):
-        return f"Questions that must pass and failed before too ({len(flips)})"
+        # of a question that is new, or asks something else now, nothing is known of before
+        before = all(flip.since == "same" for flip in flips)
+        return f"Questions that must pass and {'failed before too' if before else 'do not'} ({len(flips)})"
     return f"Questions that {'must pass, or ' if any(missed) else ''}got worse without breaking ({len(flips)})"
 
 

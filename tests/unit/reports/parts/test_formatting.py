@@ -12,6 +12,7 @@ from builders import (
     make_case_score,
     make_comparison,
     make_delta,
+    make_flip,
     make_metric,
     make_operations,
     make_scorecard,
@@ -59,6 +60,22 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
 def test_cases(lost: int | None, gained: int | None, written: str) -> None:
     """Next to a value stands how many cases it covers and how many of them moved, if any did."""
     assert formatting.cases(make_delta(regressed=lost, improved=gained)) == written
+
+
+@each_row(
+    ("kinds", "since", "written"),
+    [
+        pytest.param(("missed",), "same", "Questions that must pass and failed before too (1)", id="failed-before"),
+        pytest.param(("missed",), "relabelled", "Questions that must pass and do not (1)", id="asks-something-else"),
+        pytest.param(("missed",), "added", "Questions that must pass and do not (1)", id="is-new"),
+        pytest.param(
+            ("fell", "missed"), "same", "Questions that must pass, or got worse without breaking (2)", id="both"
+        ),
+    ],
+)
+def test_questions_that_did_not_break(kinds: tuple[Any, ...], since: Any, written: str) -> None:
+    """That a question failed before is said of those alone that were asked the same before."""
+    assert formatting.fallen_title([make_flip("q1", kind=kind, since=since) for kind in kinds]) == written
 
 
 TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "p95": 9.0}}
