@@ -199,7 +199,9 @@ def fallen_title(flips: Sequence[Flip]) -> str:
         # of a question that is new, or asks something else now, nothing is known of before
         before = all(flip.since == "same" for flip in flips)
         return f"Questions that must pass and {'failed before too' if before else 'do not'} ({len(flips)})"
-    return f"Questions that {'must pass, or ' if any(missed) else ''}got worse without breaking ({len(flips)})"
+    new = [flip.since == "added" for flip in flips if flip.kind != "missed"]
+    kinds = {"must pass": any(missed), "got worse without breaking": not all(new), "are new and below usual": any(new)}
+    return f"Questions that {', or '.join(kind for kind, some in kinds.items() if some)} ({len(flips)})"
 
 
 def operations_line(scorecard: Scorecard) -> str:

@@ -71,10 +71,11 @@ def test_cases(lost: int | None, gained: int | None, written: str) -> None:
         pytest.param(
             ("fell", "missed"), "same", "Questions that must pass, or got worse without breaking (2)", id="both"
         ),
+        pytest.param(("fell",), "added", "Questions that are new and below usual (1)", id="is-new-and-fell"),
     ],
 )
 def test_questions_that_did_not_break(kinds: tuple[Any, ...], since: Any, written: str) -> None:
-    """That a question failed before is said of those alone that were asked the same before."""
+    """That a question failed before, or got worse, is said of those alone that were asked before."""
     assert formatting.fallen_title([make_flip("q1", kind=kind, since=since) for kind in kinds]) == written
 
 
