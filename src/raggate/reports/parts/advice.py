@@ -74,8 +74,12 @@ def log_place(run: Run) -> str:
 
 
 def _regression(review: Review) -> str:
-    if {reason.code for reason in review.verdict.reasons} == {"waiver-expired"}:
+    codes = {reason.code for reason in review.verdict.reasons}
+    if codes == {"waiver-expired"}:
         return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
+    if codes == {"slower"}:
+        # no waiver excuses it
+        return "find out what takes longer; where that is meant, raise `recheck.max_latency_ratio`."
     end = "A loss that is meant takes an entry under `waivers`."
     if review.verdict.early_stop is not None:
         # with --against the key is that of the commit, not of the files here

@@ -1,4 +1,4 @@
-"""Advice names a file only where there is one: the output of an API that raggate did not start is elsewhere."""
+"""Advice is what helps, and names a file only where there is one: raggate has no output of an API that it did not start."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from msgspec.structs import replace
 from builders import make_config
 from raggate.config.imported import ImportedConfig
 from raggate.models.run import Run
+from raggate.models.verdict import Reason
 from raggate.reports.parts.advice import log_place, next_step
-from reviews import cannot_tell
+from reviews import cannot_tell, regression
 from tables import each_row
 
 RUN = cannot_tell().run
@@ -41,3 +42,12 @@ def test_where_the_output_of_the_api_is(run: Run, place: str, step: str) -> None
     """It is in the directory of the run that raggate started the API for, and in no directory where it did not."""
     assert log_place(run) == place
     assert next_step(replace(cannot_tell(), run=run)).startswith(step)
+
+
+def test_no_waiver_is_advised_where_none_helps() -> None:
+    """A change that is slower and nothing else takes another limit, as waivers are of metrics and questions."""
+    found = regression()
+    slow = replace(found, verdict=replace(found.verdict, reasons=(Reason("slower", "slower than allowed"),)))
+    assert "`recheck.max_latency_ratio`" in next_step(slow)
+    assert "waivers" in next_step(found)
+    assert "waivers" not in next_step(slow)
