@@ -80,9 +80,10 @@ def _regression(review: Review) -> str:
     if codes == {"slower"}:
         # no waiver excuses it
         return "find out what takes longer; where that is meant, raise `recheck.max_latency_ratio`."
-    end = "A loss that is meant takes an entry under `waivers`."
+    # with --against the keys are those of the commit, not of the files here
+    merged = ", which counts once it is merged" if review.run.provenance.against else ""
+    end = f"A loss that is meant takes an entry under `waivers`{merged}."
     if review.verdict.early_stop is not None:
-        # with --against the key is that of the commit, not of the files here
         how = " and without `--against`" if review.run.provenance.against else ""
         end = f"More may have broken: with `early_stop: off` under `gate`{how} everything is asked. {end}"
     command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
