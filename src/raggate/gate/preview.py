@@ -166,7 +166,7 @@ def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tu
             if known is not None:
                 first, second = (values.get(metric) or known.without_cases() for values in (before, now))
                 if first.value != second.value:
-                    yield f"{metric} ({mode})" if several else metric, first, second
+                    yield f"{metric} ({cut(mode)})" if several else metric, first, second
 
 
 def _revalued(old: Baseline, new: Baseline) -> int:

@@ -12,6 +12,7 @@ from raggate.models.judging_quality import JUDGES
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
 from raggate.scoring import answer_fields
 from raggate.text.numbers import counted
+from raggate.text.quote import cut
 
 Values = Sequence[tuple[str, MetricValue, MetricValue]]
 """Metrics over all cases that differ between two baselines, by name, with both means."""
@@ -62,7 +63,7 @@ def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -
         yield "in which slices questions stand, and whether they must pass"
         return
     slices = [
-        f"slice {name} ({mode})"
+        f"slice {cut(name)} ({cut(mode)})"
         for mode, names in old.scorecard.slices.items()
         for name in names
         if name not in new.scorecard.slices.get(mode, {name})
@@ -75,7 +76,7 @@ def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
     """Name what is not noticed any more, though every value is as it was."""
     before, now, gate = old.scorecard.fingerprint, new.scorecard.fingerprint, settings.gate
     explained = [
-        f"{metric} ({mode})"
+        f"{metric} ({cut(mode)})"
         # where nothing is asked again, noise excuses nothing
         for mode, slices in (new.scorecard.slices.items() if settings.recheck.confirm else ())
         for metric in slices.get(OVERALL, {})
@@ -124,4 +125,4 @@ def _forgotten(old: Baseline, new: Baseline) -> Iterator[str]:
             less = kept.drops < entry.drops - EPSILON or improvement(now.direction, entry.best, kept.best) < -EPSILON
             recorded = not {kept.lowered, kept.moved} <= {None, entry.lowered, entry.moved}
             if less and not recorded and improvement(now.direction, before.value, now.value) <= EPSILON:
-                yield metric if len(old.accepted) == 1 else f"{metric} ({mode})"
+                yield metric if len(old.accepted) == 1 else f"{metric} ({cut(mode)})"

@@ -195,6 +195,14 @@ def test_a_baseline_that_holds_to_less() -> None:
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
 
 
+def test_a_baseline_of_a_mode_with_a_name_without_end() -> None:
+    """It stands beside every metric, and is cut: files and comments of the run hold what is written here."""
+    cards = (make_scorecard(make_case_score("q1", mode=mode)) for mode in ("hybrid", "m" * 99_999))
+    old, new = (inputs(stored=baseline.write(card, {}).whole()) for card in cards)
+    found = preview.changes(old, new, DIRECTIONS)
+    assert max(map(len, (*found.lowered, *(name for name, _, _ in found.values)))) < 400
+
+
 def test_a_baseline_of_other_values_at_the_same_means() -> None:
     """Values that changed places leave every mean as it is: how many questions have other ones is told all the same."""
     old, new = (
