@@ -39,9 +39,10 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
         band = band_of(baseline, mode, metric)
         if band is None:
             return f"the baseline knows of no noise in {metric} ({mode})"
-        most = limit(baseline, mode, metric, band)
+        asked = _asked(baseline, mode, metric)
+        most = explained(band, asked) * highest(metric)
         if amount > most + EPSILON:
-            asks, asked = _seen(baseline)[0], _asked(baseline, mode, metric)
+            asks, _ = _seen(baseline)
             differing = f"{band.differ or 'none'} of {counted(band.cases, 'question')} asked {often(asks)} differed"
             return (
                 f"asking again took back {_sum(amount)} of {asked} in {metric} ({mode}), and noise as in the "
@@ -51,15 +52,11 @@ def doubt(taken: Mapping[tuple[str, str], float], baseline: Baseline) -> str:
 
 
 def band_of(baseline: Baseline, mode: str, metric: str) -> Band | None:
-    """Give how far the values of a metric moved in the baseline's run; None where it tells of no noise there."""
+    """Give how far a metric moved in the baseline's run, as if it went from 0 to 1; None where it tells of no noise."""
     band = _seen(baseline)[1].get(mode, {}).get(metric)
-    return None if band is None or band.moved is None or not band.cases else band
-
-
-def limit(baseline: Baseline, mode: str, metric: str, band: Band) -> float:
-    """Give the most that such noise explains of a loss in the baseline's questions, as a sum over them."""
-    most = highest(metric)
-    return explained(replace(band, moved=(band.moved or 0.0) / most), _asked(baseline, mode, metric)) * most
+    if band is None or band.moved is None or not band.cases:
+        return None
+    return replace(band, moved=band.moved / highest(metric))
 
 
 def _asked(baseline: Baseline, mode: str, metric: str) -> int:
@@ -78,15 +75,20 @@ def explained(band: Band, asked: int) -> int:
         band: how far the values moved that were seen; of at least one question.
         asked: how many questions have the metric.
     """
-    # loaded with the nouns of labels, and needed for noisy APIs alone
-    from raggate.labels.intervals import wilson
-
-    moved = min(band.moved or 0.0, band.cases)
-    share = wilson(moved, band.cases).lower / 2 if moved > EPSILON else 0.0
+    share = lost_share(band)
     most = 0
     while most < asked and binomial_tail(most + 1, asked, share) >= LUCK:
         most += 1
     return most
+
+
+def lost_share(band: Band) -> float:
+    """Give the share of the questions that is lost between two runs, at the least, by the noise that a band shows."""
+    # loaded with the nouns of labels, and needed for noisy APIs alone
+    from raggate.labels.intervals import wilson
+
+    moved = min(band.moved or 0.0, band.cases)
+    return wilson(moved, band.cases).lower / 2 if moved > EPSILON else 0.0
 
 
 def _seen(baseline: Baseline) -> tuple[int, Bands]:

@@ -80,7 +80,7 @@ def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
         # where nothing is asked again, noise excuses nothing
         for mode, slices in (new.scorecard.slices.items() if settings.recheck.confirm else ())
         for metric in slices.get(OVERALL, {})
-        if gate.rule(metric) is not None and _explained(new, mode, metric) > _explained(old, mode, metric) + EPSILON
+        if gate.rule(metric) is not None and _noise(new, mode, metric) > _noise(old, mode, metric) + EPSILON
     ]
     if explained:
         yield f"noise that explains more of {wording.some(explained)}"
@@ -100,9 +100,9 @@ def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
         yield "grades of other judges"
 
 
-def _explained(baseline: Baseline, mode: str, metric: str) -> float:
+def _noise(baseline: Baseline, mode: str, metric: str) -> float:
     band = noise_allowance.band_of(baseline, mode, metric)
-    return 0.0 if band is None else noise_allowance.limit(baseline, mode, metric, band)
+    return 0.0 if band is None else noise_allowance.lost_share(band)
 
 
 def _lists_lost(old: Baseline, new: Baseline) -> int:
