@@ -8,7 +8,6 @@ from raggate.config.schema import Config
 from raggate.gate import noise_allowance, wording
 from raggate.models.baseline import Baseline, RatchetEntry
 from raggate.models.golden import Case
-from raggate.models.judging_quality import JUDGES
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
 from raggate.scoring import answer_fields
 from raggate.text.numbers import counted
@@ -96,8 +95,6 @@ def _unseen(old: Baseline, new: Baseline, settings: Config) -> Iterator[str]:
         yield from (f"fewer {noun} in the index" for noun, was, then in counts if _fewer(was, then))
     if settings.invariants.lists_alike != "off" and (lost := _lists_lost(old, new)):
         yield f"{counted(lost, 'list')} no longer compared"
-    if JUDGES in before and before[JUDGES] != now.get(JUDGES):
-        yield "grades of other judges"
 
 
 def _noise(baseline: Baseline, mode: str, metric: str) -> float:
