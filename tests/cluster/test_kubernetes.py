@@ -18,13 +18,15 @@ import pytest
 import yaml
 
 from cluster.cluster import Cluster
+from e2e import image
 from integration.test_shards import contents
 
 ROOT = Path(__file__).parents[2]
 RECIPE = ROOT / "examples" / "kubernetes"
 PAGE = (ROOT / "docs" / "kubernetes.md").read_text(encoding="utf-8")
 # slow enough that a pod can be caught while it asks
-SETTINGS = {"modes": ["hybrid"], "k": 5, "concurrency": 1, "repeat": 20}
+SETTINGS = {"modes": ["hybrid"], "k": 5, "repeat": 20, "rate": 150}
+"""A shard asks for some three seconds, in which it can be disturbed."""
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(1200)]
 
@@ -58,9 +60,10 @@ def prepare(cluster: Cluster, at: Path, variant: str) -> Path:
     assert page is not None
     settings = yaml.safe_load(page[1])
     settings["resources"] = [name.replace("sidecar", variant) for name in settings["resources"]]
+    built = [name.partition(":") for name in (image.ACTION, image.EXAMPLE_API)]
     settings["images"] = [
-        {"name": entry["name"], "newName": f"docker.io/library/raggate-test-{name}", "newTag": "latest"}
-        for entry, name in zip(settings["images"], ["action", "notes-api"], strict=True)
+        {"name": entry["name"], "newName": f"docker.io/library/{name}", "newTag": tag}
+        for entry, (name, _, tag) in zip(settings["images"], built, strict=True)
     ]
     (at / "gate" / "kustomization.yaml").write_text(json.dumps(settings))
     spec = {
