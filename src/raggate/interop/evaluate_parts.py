@@ -12,6 +12,7 @@ from array import array
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from typing import BinaryIO
 
 from raggate.interop.joining import join
@@ -38,14 +39,21 @@ def evaluate_parts(files: Files, cutoffs: Sequence[int], processes: int) -> Eval
         messages = _messages(parts, cutoffs)
     except OSError:  # no further process
         return None
-    totals, queries, count = Totals(Measures(cutoffs)), set[int](), 0
+    totals = Totals(Measures(cutoffs))
+    queries: list[array[int]] = []
     for message in messages:
         packed, hashes = marshal.loads(message)  # noqa: S302 - a fork of this process wrote it
         totals.merge(packed)
-        queries.update(array("q", hashes))
-        count += len(hashes) // array("q").itemsize
+        queries.append(array("q", hashes))
     # two queries that have the same hash by chance cost no more than time
-    return totals.evaluation() if messages and len(queries) == count else None
+    return totals.evaluation() if messages and _apart(queries) else None
+
+
+def _apart(queries: Sequence[array[int]]) -> bool:
+    """Say whether no query is in two parts, by their hashes. Those of the last part need not be kept to tell."""
+    *earlier, last = queries
+    kept = {*chain.from_iterable(earlier)}
+    return len(kept) == sum(map(len, earlier)) and kept.isdisjoint(last)
 
 
 def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
