@@ -85,7 +85,8 @@ def by_second_answers(
         today = replace(baseline, scorecard=then)
         if shared and not recheck.red_without(shared, now, today, first, ways, gate, decide):
             return _undecided(first, outcome, f"{message}, and what is left without these would not be red")
-        return replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
+        cleared = first.cleared | (set(asked.asked) - set(left))
+        return replace(first, reasons=(*first.reasons, Reason("confirmed", message)), cleared=cleared, recheck=outcome)
     doubt = noise_allowance.doubt(_taken_back(first, comparison, gate, before, after, left), baseline)
     if doubt or again.outcome != "pass":
         return _undecided(first, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")

@@ -93,7 +93,7 @@ def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, 
     today = _today(baseline, answers, measured, directions(comparison))
     scorecard = _without_must_pass(comparison.scorecard, fails & first.missed.keys())
     if not fails or _still_red(scorecard, today, gate, decide):
-        return _red(first, outcome, "rechecked", message)
+        return replace(_red(first, outcome, "rechecked", message), cleared=fails)
     left = "" if fails >= set(recheck.asked) else ", and what is left would not be red"
     noise = ", or it is the API's noise" if noisy(comparison) else ""
     cause = f"{message}{left}: the baseline is stale or the environment changed{noise}"

@@ -136,7 +136,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     `sentences` say it to a reader in a hurry, the most important one first.
     `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
-    `missed` names those that must pass and do not, likewise. `evidence` is what a loss takes, and what there is.
+    `missed` names those that must pass and do not, likewise. `cleared` are those of both that count no more
+    after asking again: the base build fails them too, or they came back as good as before. `evidence` is what a loss
+    takes, and what there is.
     `recheck` tells how a regression was checked on the base, `latency` how long both took, where that was compared, and
     `latency_note` says so where no reason does. `early_stop` says why the run asked no further.
     """
@@ -149,6 +151,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     waivers: tuple[WaiverStatus, ...] = ()
     fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    cleared: frozenset[tuple[str, str]] = frozenset()
     evidence: CompositeEvidence | None = None
     recheck: RecheckOutcome | None = None
     latency: LatencyCheck | None = None
@@ -162,8 +165,9 @@ class Verdict(Struct, frozen=True, kw_only=True):
 
     def is_red(self, flip: Flip) -> bool:
         """Say whether a question that got worse is among those that make the verdict red; one that is waived is not."""
-        counts = flip.kind == "broke" or (flip.mode, flip.case_id) in {*self.fell, *self.missed}
-        return counts and not flip.waived
+        key = (flip.mode, flip.case_id)
+        counts = flip.kind == "broke" or key in self.fell or key in self.missed
+        return counts and key not in self.cleared and not flip.waived
 
     @property
     def headline(self) -> str:
