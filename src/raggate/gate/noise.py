@@ -35,7 +35,7 @@ def unsteady(comparison: Comparison) -> Iterator[Reason]:
         yield Reason("not-deterministic", message)
     if repeated.failed:
         again = "when asked a second time, which no metric counts" if repeated.times == 2 else "more than once"
-        message = f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer {again}"
+        message = f"{repeated.failed} of {counted(repeated.asked, 'question')}{repeated.counting} got no answer {again}"
         yield Reason("repeat-failed", message)
 
 
@@ -44,9 +44,10 @@ def other_rankings(repeated: Repeated) -> str:
     parts = [] if repeated.overlap is None else [f"rank-biased overlap {fixed(repeated.overlap, 2)}"]
     parts += [f"{count} flip {name}" for name, count in repeated.flips.items() if count]
     by = f" ({', '.join(parts)})" if parts else ""
+    questions = counted(repeated.compared, "question") + repeated.counting
     return (
-        f"asked {often(repeated.times)}, {repeated.differ} of {counted(repeated.compared, 'question')} came back "
-        f"with other chunks or in another order{by}"
+        f"asked {often(repeated.times)}, {repeated.differ} of {questions} came back with other chunks or in another "
+        f"order{by}"
     )
 
 

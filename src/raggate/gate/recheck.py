@@ -7,7 +7,7 @@ one of which nothing can be told, never a pass: the base answered other question
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Set as AbstractSet
+from collections.abc import Callable, Collection, Mapping, Set as AbstractSet
 from functools import partial
 from sys import maxsize
 
@@ -52,9 +52,8 @@ def standing(verdict: Verdict) -> str:
         return ""
     verb = "counts by grades" if number == 1 else "count by grades"
     loss = "its loss stands" if number == 1 else "their loss stands"
-    return (
-        f"; {counted(number, 'more question')} {verb} of judges alone, and as what is asked again is not graded, {loss}"
-    )
+    questions = counted(number, "more question") + counted_twice(graded(verdict))
+    return f"; {questions} {verb} of judges alone, and as what is asked again is not graded, {loss}"
 
 
 def checked(recheck: Recheck, first: Verdict) -> Recheck:
@@ -89,7 +88,7 @@ def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, 
         failing=len(fails),
         unanswered=len(recheck.asked) - len(answers),
     )
-    message = _counts(outcome) + standing(first)
+    message = _counts(outcome, twice=counted_twice(recheck.asked)) + standing(first)
     today = _today(baseline, answers, measured, directions(comparison))
     scorecard = _without_must_pass(comparison.scorecard, fails & first.missed.keys())
     if not fails or _still_red(scorecard, today, gate, decide):
@@ -142,7 +141,12 @@ def _red(first: Verdict, outcome: RecheckOutcome, code: str, message: str) -> Ve
     return replace(first, reasons=(*first.reasons, Reason(code, message)), recheck=outcome)
 
 
-def _counts(outcome: RecheckOutcome) -> str:
+def counted_twice(keys: Collection[Key]) -> str:
+    """Say that questions are counted once for each mode, where one of them is in several; with a space before."""
+    return " (counted in each mode)" if len({case for _, case in keys}) < len(keys) else ""
+
+
+def _counts(outcome: RecheckOutcome, *, twice: str) -> str:
     asked = counted(outcome.asked, "question")
     verb = "counts" if outcome.asked == 1 else "count"
     silent = f" ({outcome.unanswered} of them got no answer there)" if outcome.unanswered else ""
@@ -150,7 +154,7 @@ def _counts(outcome: RecheckOutcome) -> str:
     failing = every if outcome.failing == outcome.asked else f"{outcome.failing or 'none'} of the {asked}"
     return (
         f"the base build ({outcome.build}), asked in the same job, fails {failing} that {verb} against the "
-        f"change{silent}"
+        f"change{twice}{silent}"
     )
 
 

@@ -142,8 +142,8 @@ def _rankings(calibration: Calibration) -> Iterator[str]:
     if repeated.differ:
         overlap = "" if repeated.overlap is None else f", rank-biased overlap {fixed(repeated.overlap, 2)}"
         yield (
-            f"{repeated.differ} of {counted(repeated.compared, 'question')} did not come back with the same ranking "
-            f"each time{overlap}."
+            f"{repeated.differ} of {counted(repeated.compared, 'question')}{repeated.counting} did not come back with "
+            f"the same ranking each time{overlap}."
         )
         return
     share = share_not_seen(repeated.compared, repeated.times)

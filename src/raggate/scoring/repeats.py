@@ -43,6 +43,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
         differ: how many of the others came back with another ranking at least once.
         questions: those, as `case (mode)`; the first hundred.
         times: how often each was asked.
+        modes: in how many modes these are; a question that is in several of them is counted in each.
         overlap: mean rank-biased overlap, 0 to 1, of the first ranking and the later ones of those that differ; None
             where none does.
         flips: for each `hit_at_k`, how many were a hit in one ranking and none in another.
@@ -55,9 +56,15 @@ class Repeated(Struct, frozen=True, kw_only=True):
     differ: int
     questions: tuple[str, ...] = ()
     times: int = 2
+    modes: int = 1
     overlap: float | None = None
     flips: Mapping[str, int] = field(default_factory=dict)
     bands: Bands = field(default_factory=dict)
+
+    @property
+    def counting(self) -> str:
+        """That questions are counted in each mode, with a space before; empty where there is one mode."""
+        return " (counted in each mode)" if self.modes > 1 else ""
 
     @property
     def compared(self) -> int:
@@ -75,7 +82,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
             return None
         if not (min(failed, differ) >= 0 and asked > 0 and failed + differ <= asked):
             return None
-        names, overlap, flips = (stored.get(name) for name in ("questions", "overlap", "flips"))
+        names, overlap, flips, modes = (stored.get(name) for name in ("questions", "overlap", "flips", "modes"))
         questions = names if isinstance(names, list | tuple) else ()
         return cls(
             asked=asked,
@@ -84,6 +91,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
             questions=tuple(map(str, questions))[:differ],
             # files from before everything could be asked more often do not say it
             times=times if type(times) is int and 2 <= times <= MAX_TIMES else 2,
+            modes=modes if type(modes) is int and modes >= 1 else 1,
             overlap=overlap if type(overlap) is float and isfinite(overlap) and 0 <= overlap <= 1 else None,
             flips=_counts(flips, differ),
             bands=read_bands(stored.get("bands")),
@@ -93,6 +101,8 @@ class Repeated(Struct, frozen=True, kw_only=True):
         """Give it as plain JSON values."""
         stored = {**as_dict(self), "questions": list(self.questions[:_KEPT_NAMES])}
         del stored["bands"]
+        if self.modes == 1:
+            del stored["modes"]
         return {**stored, "bands": stored_bands(self.bands)} if self.bands else stored
 
 
@@ -141,12 +151,14 @@ def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) 
     """
     asked = failed = times = 0
     names: list[str] = []
+    modes: set[str] = set()
     overlaps = array("d")
     flips = dict.fromkeys(cutoffs, 0)
     for group in groups:
         if len(group) < 2:
             continue
         asked, times = asked + 1, max(times, len(group))
+        modes.add(group[0].result.mode)
         answered = [item for item in group if item.result.response is not None]
         failed += len(answered) < 2
         if all(_same(answered[0], item) for item in answered[1:]):
@@ -163,6 +175,7 @@ def compare(groups: Iterable[Sequence[LabelledResult]], cutoffs: Iterable[int]) 
         differ=len(names),
         questions=tuple(names),
         times=times,
+        modes=len(modes),
         overlap=sum(overlaps) / len(overlaps) if overlaps else None,
         flips={at_depth(HIT, k): count for k, count in flips.items()},
     )

@@ -130,6 +130,15 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
     assert recheck.red_without(every, comparison.scorecard, baseline, first, recheck.directions(comparison), HIT, again)
 
 
+@pytest.mark.parametrize(
+    ("keys", "words"),
+    [([("a", "q1"), ("b", "q2")], ""), ([("a", "q1"), ("b", "q1")], " (counted in each mode)")],
+)
+def test_a_question_of_two_modes_is_said_to_be_counted_twice(keys: list[recheck.Key], words: str) -> None:
+    """Where a question counts once for each of several modes, the number says so."""
+    assert recheck.counted_twice(keys) == words
+
+
 def test_what_the_base_fails_too_is_not_blamed_on_the_change() -> None:
     """All three fail on the base today: nothing can be told, why stands first, and the metrics after it."""
     lost = {"q0": 0, "q1": 0, "q2": 0}

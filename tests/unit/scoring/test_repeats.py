@@ -94,9 +94,11 @@ def test_a_call_that_fails_is_counted_apart() -> None:
     failed = make_result("q1", failure=make_failure())
     answer, other = make_result("q1", A), make_result("q1", replace(B, rel_path="b.md"))
     groups = [[answer, failed], [failed, answer], [failed, answer, other], [answer, answer, failed]]
+    groups.append([replace(item, mode="other") for item in (answer, answer)])
     repeated = compare([[make_labelled(result=item) for item in group] for group in groups], [1])
     assert repeated is not None
-    assert (repeated.asked, repeated.failed, repeated.compared, repeated.differ) == (4, 2, 2, 1)
+    assert (repeated.asked, repeated.failed, repeated.compared, repeated.differ) == (5, 2, 3, 1)
+    assert repeated.modes == 2
 
 
 def test_nothing_asked_again_is_nothing() -> None:
@@ -130,7 +132,14 @@ def test_it_is_read_as_it_was_stored() -> None:
     """A fingerprint gives back what was put into it."""
     names = ("q1 (hybrid)", "q2 (hybrid)")
     repeated = Repeated(
-        asked=10, failed=1, differ=2, questions=names, times=4, overlap=0.25, flips={"hit_at_1": 2, "hit_at_10": 0}
+        asked=10,
+        failed=1,
+        differ=2,
+        questions=names,
+        times=4,
+        modes=2,
+        overlap=0.25,
+        flips={"hit_at_1": 2, "hit_at_10": 0},
     )
     assert Repeated.of({KEY: repeated.stored()}) == repeated
     band = Band(low=0.5, high=0.75, differ=2, cases=9, moved=2)

@@ -71,10 +71,11 @@ def _repeats_gap(run: Run, gate: Gate) -> Gap | None:
         return True, "no question was answered twice, so nothing shows"
     # of questions that are all asked several times, each may be answered twice and some not every time
     later, lost = len(run.repeats), sum(item.result.response is None for item in run.repeats)
-    questions = f"{repeated.failed} of {counted(repeated.asked, 'question')} got no answer when asked again"
+    asked = counted(repeated.asked, "question") + repeated.counting
+    questions = f"{repeated.failed} of {asked} got no answer when asked again"
     calls = f"{lost} of {counted(later, 'later call')} failed"
-    for failed, asked, why in ((repeated.failed, repeated.asked, questions), (lost, later, calls)):
-        if failed > gate.max_error_rate * asked + EPSILON:
+    for failed, number, why in ((repeated.failed, repeated.asked, questions), (lost, later, calls)):
+        if failed > gate.max_error_rate * number + EPSILON:
             return True, f"{why}; gate.max_error_rate allows {setting(gate.max_error_rate)}"
     return None
 
