@@ -19,6 +19,7 @@ from raggate.models.golden import Case, Golden, Vault
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.models.verdict import BaselineState, Preview
 from raggate.text.quote import cut
+from raggate.text.yaml_writing import one_line
 
 if TYPE_CHECKING:
     from raggate.inputs.trusted import Inputs, LongFile, StoredFile
@@ -133,8 +134,18 @@ def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str,
         yield path, _format_value(before), _format_value(now)
 
 
-def _format_value(value: object) -> str:
-    return "–" if value is None else _shown(value)
+def _format_value(value: Any) -> str:
+    """Write a value as it would stand in the file; a text without quotes."""
+    if value is None or isinstance(value, str):
+        return "–" if value is None else _shown(value)
+    return _shown(one_line(_given(value), unescaped=True))
+
+
+def _given(value: Any) -> Any:
+    """Leave out of a value the keys that nobody has set."""
+    if isinstance(value, dict):
+        return {key: _given(inner) for key, inner in value.items() if inner is not None}
+    return [_given(item) for item in value] if isinstance(value, list) else value
 
 
 def _shown(value: object) -> str:

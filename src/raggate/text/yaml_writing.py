@@ -29,7 +29,9 @@ def _lines(value: Mapping[str, Any], levels: Mapping[str, Any]) -> Iterator[str]
             yield f"{one_line(key)}: {one_line(inner)}"
 
 
-def one_line(value: Any) -> str:
-    """Write a value on one line."""
-    written: str = yaml.safe_dump(value, default_flow_style=True, width=_WIDTH, sort_keys=False, allow_unicode=False)
+def one_line(value: Any, *, unescaped: bool = False) -> str:
+    """Write a value on one line; letters beyond ASCII as they are if they are to be read by people alone."""
+    written: str = yaml.safe_dump(
+        value, default_flow_style=True, width=_WIDTH, sort_keys=False, allow_unicode=unescaped
+    )
     return written.removesuffix("...\n").strip()

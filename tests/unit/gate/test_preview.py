@@ -64,6 +64,12 @@ def test_the_same_files_are_an_empty_preview() -> None:
         ),
         pytest.param({}, {"gate": {"metrics": {"x\x1b[0m": 0.1}}}, [("gate.metrics.x\x1b[0m", "–", "0.1")], id="raw"),
         pytest.param({"suite": "a"}, {"suite": "b"}, [("suite", "a", "b")], id="top level"),
+        pytest.param(
+            {},
+            {"waivers": [{**WAIVER, "reason": "größer: später"}]},
+            [("waivers", "[]", "[{metric: hit_at_5, owner: o, reason: 'größer: später', expires: '2026-01-01'}]")],
+            id="a list, as YAML",
+        ),
     ],
 )
 def test_settings(before: dict[str, Any], now: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
