@@ -61,11 +61,12 @@ def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -
     index = IndexChange(comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint)
     changes = overall_changes(index, comparison.evidence, worse)
     counts = Counter(GROUPS[cause.code] for _, cause in causes)
+    these = _these(causes, red=decided.outcome in {"regression", "failed in part"})
     return Diagnosis(
         questions=len(causes),
         counts=tuple(counts.most_common()),
         changes=tuple(_in_words(changes, len(comparison.evidence.lists))),
-        likely=_likely_change(causes, changes, len(comparison.evidence.lists)) or _likely_cause(causes),
+        likely=_likely_change(causes, changes, len(comparison.evidence.lists), these) or _likely_cause(causes, these),
     )
 
 
@@ -98,7 +99,7 @@ def _as_one(changes: Sequence[Change], modes: int) -> str:
     return changes[0].of + " and ".join(parts) + changes[0].condition
 
 
-def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change], modes: int) -> str:
+def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change], modes: int, these: str) -> str:
     """Name the change that most questions fit, and more than fit any other; empty where most fit none."""
     total = len(causes)
     sorts: dict[Sort, list[Change]] = {}
@@ -113,13 +114,13 @@ def _likely_change(causes: Sequence[tuple[str, Cause]], changes: Sequence[Change
         return f"No single cause shows, as several changes fit equally: {'; '.join(named[sort] for sort in equal)}."
     also = (f" Also changed: {named[sort]}, which fits {fits[sort]} of them." for sort in most[1:])
     return (
-        f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)}{_each(causes)}.{''.join(also)}"
+        f"Most likely cause: {named[most[0]]}; it {_share(fits[most[0]], total)} {these}.{''.join(also)}"
         if most
         else ""
     )
 
 
-def _likely_cause(causes: Sequence[tuple[str, Cause]]) -> str:
+def _likely_cause(causes: Sequence[tuple[str, Cause]], these: str) -> str:
     """Name the one cause that most questions have, or say that there is none."""
     total = len(causes)
     (code, number_of), *_ = Counter(cause.code for _, cause in causes).most_common(1)
@@ -128,16 +129,12 @@ def _likely_cause(causes: Sequence[tuple[str, Cause]]) -> str:
     for above, times in risen.most_common(1):
         words, number_of = (above, times) if 2 * times > total else (words, number_of)
     if words and 2 * number_of > total:
-        return (
-            f"Most likely cause: {words} ({number_of} of {total} questions that make it red{_each(causes)})."
-            if total > 1
-            else ""
-        )
+        return f"Most likely cause: {words} ({number_of} of {total} {these})." if total > 1 else ""
     if total == 1:
         return ""
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
-        return f"What caused it does not show{seen} ({number_of} of {total} questions that make it red{_each(causes)})."
+        return f"What caused it does not show{seen} ({number_of} of {total} {these})."
     return "No single cause shows."
 
 
@@ -148,12 +145,16 @@ def _risen(cause: Cause) -> Iterator[str]:
         yield "what rose above the passages says nearly the same"
 
 
-def _each(causes: Sequence[tuple[str, Cause]]) -> str:
+def _these(causes: Sequence[tuple[str, Cause]], *, red: bool) -> str:
+    """Say which questions those are: where something else decides, they make nothing red."""
+    one = len(causes) == 1
+    verb, end = ("makes" if one else "make", "it red") if red else ("counts" if one else "count", "against the change")
     # one that is lost in several modes can have a cause in each
-    return ", counted in each mode" if len({mode for mode, _ in causes}) > 1 else ""
+    each = ", counted in each mode" if len({mode for mode, _ in causes}) > 1 else ""
+    return f"question{'' if one else 's'} that {verb} {end}{each}"
 
 
 def _share(fits: int, total: int) -> str:
     if total == 1:
-        return "fits the question that makes it red"
-    return f"fits {'all' if fits == total else f'{fits} of the'} {total} questions that make it red"
+        return "fits the"
+    return f"fits {'all' if fits == total else f'{fits} of the'} {total}"

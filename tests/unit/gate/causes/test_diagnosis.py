@@ -13,6 +13,7 @@ from builders import make_baseline, make_case_score, make_comparison, make_flip,
 from raggate.gate.causes.diagnosis import diagnose
 from raggate.models.cause import GROUPS, Cause, CauseCode, CauseEvidence, Diagnosis, ListEvidence
 from raggate.models.comparison import Flip
+from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import Verdict
 from tables import each_row
 
@@ -45,6 +46,7 @@ def diagnosis(
     modes: Mapping[str, Mapping[str, Any]] | None = None,
     fallen: tuple[Flip, ...] = (),
     fell: Mapping[tuple[str, str], str] | None = None,
+    outcome: VerdictKind = "regression",
     **evidence: Any,
 ) -> Diagnosis | None:
     """Diagnose these questions: the index is as before, and the lists show nothing, unless the fields say so.
@@ -60,7 +62,7 @@ def diagnosis(
         flips=tuple(flips),
         evidence=CauseEvidence(lists=shown, **evidence),
     )
-    decided = Verdict(outcome="regression", sentences=(), fell=fell or {})
+    decided = Verdict(outcome=outcome, sentences=(), fell=fell or {})
     return diagnose(comparison, decided, fallen)
 
 
@@ -205,6 +207,12 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
             {},
             "What caused it does not show (2 of 2 questions that make it red).",
             id="nothing-became-of-them",
+        ),
+        pytest.param(
+            ("not-explained", "not-explained"),
+            {"outcome": "invariant broken"},
+            "What caused it does not show (2 of 2 questions that count against the change).",
+            id="an-invariant-decides",
         ),
         pytest.param(("nothing-retrieved", "demoted"), {}, "No single cause shows.", id="half-and-half"),
         pytest.param(("demoted",), {}, "", id="one-question-says-it-itself"),
