@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from raggate.config.schema import Config
 from raggate.errors import UsageError
@@ -68,6 +69,7 @@ def check(request: Request, files: Files, stored: Path | None = None) -> CheckRe
     try:
         if refused:
             raise RunFailed(_error(files.name, refused), suite="")
+        request = replace(request, reports=tuple(f"{form}={file}" for file, form in files.formats.items()))
         result = pipeline.check(request) if stored is None else stored_check.check_run(request, stored)
     except RunFailed as failed:
         for file, form in allowed.items():

@@ -57,6 +57,7 @@ class Request(Struct, frozen=True, kw_only=True):
         answers: the directory of kept answers that may be taken in place of asking; None for none.
         keeps_answers: whether this run may keep its answers there, if nothing else is against it.
         stops_early: whether `gate.early_stop` has a say.
+        reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
 
@@ -84,6 +85,7 @@ class Request(Struct, frozen=True, kw_only=True):
     answers: Path | None = None
     keeps_answers: bool = True
     stops_early: bool = True
+    reports: tuple[str, ...] = ()
     created: Callable[[Path], None] = unheard
 
     @property
@@ -151,7 +153,8 @@ class Request(Struct, frozen=True, kw_only=True):
         flags = {**self._flags, **more, "out": self.out, "resume": os.path.relpath(directory)}
         switches = {"--store-full-text": self.full_text, "--retry-failed": self.retry_failed}
         words = [_command(command, str(self.config_file), flags), *(word for word, given in switches.items() if given)]
-        return " ".join([*words, *self._choosing(selection)])
+        reports = (f"--report {shlex.quote(report)}" for report in self.reports)
+        return " ".join([*words, *reports, *self._choosing(selection)])
 
     def diffing(self, base: str, head: str) -> str:
         """The command line that holds two builds against each other in the same way."""

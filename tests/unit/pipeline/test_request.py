@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import shlex
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
 from raggate.config.overrides import Overrides
+from raggate.pipeline import check, report_files
 from raggate.pipeline.request import Request
 from tables import each_row
 
@@ -53,3 +54,16 @@ def test_a_link_is_followed_in_the_working_tree_alone(tmp_path: Path, monkeypatc
     assert request("link/raggate.yml").root == tmp_path / "real"
     assert request("link/raggate.yml", against=SHA).root == tmp_path / "link"
     assert request("link/../raggate.yml", against=SHA).root == tmp_path
+
+
+def test_the_way_on_has_the_reports(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The command by which an interrupted check goes on writes the reports that the check was to write."""
+    monkeypatch.chdir(tmp_path)
+
+    def interrupted(given: Request) -> NoReturn:
+        raise KeyboardInterrupt(given.resuming("check", Path("runs/1")))
+
+    monkeypatch.setattr(check, "check", interrupted)
+    with pytest.raises(KeyboardInterrupt) as stopped:
+        report_files.check(request(), report_files.parsed(["junit=a b.xml"], "--report"))
+    assert shlex.split(str(stopped.value))[-2:] == ["--report", "junit=a b.xml"]
