@@ -12,6 +12,7 @@ from syrupy.assertion import SnapshotAssertion
 
 from proofs import FAILED, PROOF, trial
 from raggate.models.gate_proof import GateProof
+from raggate.models.verdict import Reason
 from raggate.reports import proof, proof_file, proof_terminal
 from raggate.reports.parts import proof_words
 from rendered import problems
@@ -50,6 +51,15 @@ def test_screen(name: str, snapshot: SnapshotAssertion) -> None:
 def test_document(snapshot: SnapshotAssertion) -> None:
     """The document for programs has every fault with its numbers."""
     assert proof_file.render_json(PROOF) == snapshot
+
+
+@pytest.mark.parametrize(
+    ("outcome", "named"), [("cannot tell", "too-many-errors"), ("regression", "too-many-errors, hit@5 worse")]
+)
+def test_what_decided_is_named(outcome: Any, named: str) -> None:
+    """Where too many calls failed, no loss is named as what a fault was caught by."""
+    reasons = (Reason(code="too-many-errors", message="x"), *PROOF.trials[0].reasons[:1])
+    assert proof_words.verdict_on(trial(outcome=outcome, reasons=reasons)) == f"caught: {outcome} ({named})"
 
 
 @pytest.mark.parametrize(

@@ -45,12 +45,12 @@ def undecided(review: Review) -> bool:
 def deciding(review: Review) -> list[Reason]:
     """Give the reasons of a verdict; where there is none, those for that, without what seemed to be worse."""
     reasons = review.verdict.reasons
-    return [reason for reason in reasons if not (undecided(review) and reason.code in _QUALITY)]
+    return [reason for reason in reasons if not (undecided(review) and reason.code in QUALITY)]
 
 
 def warnings(review: Review) -> list[Reason]:
     """Give the warnings, likewise; that a run which stopped scored fewer cases is none."""
-    left = _QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
+    left = QUALITY | ({"fewer-scored"} if review.run.stopped is not None else set())
     # why there is no verdict says how many calls failed, and what to do next says how that is mended
     left |= {"timeouts"} & {"timeouts" for reason in review.verdict.reasons if reason.code == "too-many-errors"}
     return [reason for reason in review.verdict.warnings if not (undecided(review) and reason.code in left)]
@@ -267,7 +267,8 @@ def _types_and_cost(operations: Operations) -> Iterator[str]:
 _SHOWN_TYPES = 3
 _TOGETHER = ("composite-worse", "large-loss", "perhaps-worse", "slightly-worse")
 _ALONE = ("worse", "below-floor", "creep", "must-pass", "few-cases", "uncompared", "slice-worse", "question-worse")
-_QUALITY = frozenset((*_ALONE, *_TOGETHER))
+QUALITY = frozenset((*_ALONE, *_TOGETHER))
+"""Codes of reasons that say something got worse."""
 
 
 def _natural(name: str) -> tuple[str | int, ...]:

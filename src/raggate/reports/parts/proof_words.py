@@ -6,6 +6,7 @@ from raggate.errors import ExitCode
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.models.scorecard import EPSILON
 from raggate.models.verdict import Reason
+from raggate.reports.parts.formatting import QUALITY
 from raggate.scoring import figures
 from raggate.text.numbers import counted, fixed, percent, setting
 from raggate.text.quote import cut
@@ -27,8 +28,15 @@ def fault_name(trial: Trial) -> str:
 def verdict_on(trial: Trial) -> str:
     """Say what the gate made of a fault, and by which reasons."""
     if trial.caught:
-        return f"caught: {trial.outcome} ({_codes(trial.reasons)})"
+        return f"caught: {trial.outcome} ({_codes(_deciding(trial))})"
     return f"missed, warned ({_codes(trial.warnings)})" if trial.warnings else "missed"
+
+
+def _deciding(trial: Trial) -> tuple[Reason, ...]:
+    """Give the reasons that decided, without the losses that are told beside them."""
+    if trial.outcome not in {"cannot tell", "invariant broken"}:
+        return trial.reasons
+    return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)
 
 
 def _codes(reasons: tuple[Reason, ...]) -> str:
