@@ -35,6 +35,7 @@ from raggate.pipeline import check as pipeline, run_directory
 from raggate.pipeline.trusted_inputs import check_names
 from raggate.reports import promotion as report
 from raggate.scoring import score
+from raggate.text.guarded import Guarded
 from raggate.text.quote import cut
 from raggate.text.redact import redact
 
@@ -52,7 +53,7 @@ class Prepared(Struct, frozen=True, kw_only=True):
         return self.proposal.comparison.scorecard.suite
 
 
-class PromotionStep(Struct, frozen=True, kw_only=True):
+class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
     """One step that promotes: what it was asked for, and the branch it goes to at the commit that is at.
 
     `config` is the configuration in the checkout.

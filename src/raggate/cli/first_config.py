@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
+from msgspec import Struct, field
+
 from raggate.errors import UsageError
+from raggate.text.guarded import Guarded
 
 if TYPE_CHECKING:
     from raggate.pipeline.chunk_mapping import Choose, Wanted
@@ -22,8 +24,7 @@ _PROBE = "`raggate init --probe URL` calls an API."
 _ANY_QUESTION = "What are these notes about?"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class Known(Guarded, Struct, frozen=True, kw_only=True):
     """What somebody said of the API.
 
     Attributes:
@@ -48,7 +49,7 @@ class Known:
     stdio: str | None = None
     tool: str = ""
     graphql: str = ""
-    environment: Mapping[str, str] = field(default_factory=dict, repr=False)
+    environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def called(self) -> bool:

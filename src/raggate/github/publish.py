@@ -20,13 +20,14 @@ from raggate.models.verdict import Review
 from raggate.reports import comment, markdown, suites
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
 from raggate.reports.parts.budget import COMMENT_LIMIT
+from raggate.text.guarded import Guarded
 from raggate.text.redact import redact
 
 CHECK_SUMMARY_BYTES = 60_000
 """GitHub takes 65,535 characters."""
 
 
-class Settings(Struct, frozen=True, kw_only=True):
+class Settings(Guarded, Struct, frozen=True, kw_only=True):
     """What a workflow asks for.
 
     Attributes:

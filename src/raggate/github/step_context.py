@@ -13,6 +13,7 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github.runner.results import name_of
 from raggate.inputs import git, sources
 from raggate.models.publication import RunFailure
+from raggate.text.guarded import Guarded
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from raggate.models.verdict import Review
 
 
-class Runner(Struct, frozen=True, kw_only=True):
+class Runner(Guarded, Struct, frozen=True, kw_only=True):
     """What the runner hands to a step: the workspace, its files for outputs, state and summary, and the environment."""
 
     workspace: Path

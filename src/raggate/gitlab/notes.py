@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
 from raggate.text.certificates import authorities
+from raggate.text.guarded import Guarded
 from raggate.text.jsonio import dumps, fields, loads
 from raggate.text.quote import cut
 
@@ -28,7 +29,7 @@ _HINTS = {
 }
 
 
-class MergeRequest(Struct, frozen=True, kw_only=True):
+class MergeRequest(Guarded, Struct, frozen=True, kw_only=True):
     """The merge request that a pipeline runs for, and how to reach it.
 
     Attributes:

@@ -9,10 +9,11 @@ from typing import Protocol
 
 from msgspec import Struct, field
 
+from raggate.text.guarded import Guarded
 from raggate.text.jsonio import JsonObject
 
 
-class Workspace(Struct, frozen=True, kw_only=True):
+class Workspace(Guarded, Struct, frozen=True, kw_only=True):
     """Where a backend works: directories, and the environment it may hand on from.
 
     `root` is the directory of the configuration, `out` the run directory, `runs` the one that all of them are in (by
@@ -87,7 +88,7 @@ class IndexState(Struct, frozen=True, kw_only=True):
     detail: str = ""
 
 
-class Call(Struct, frozen=True, kw_only=True):
+class Call(Guarded, Struct, frozen=True, kw_only=True):
     """One HTTP request: method, path below the base URL, query, JSON body and headers beside the usual ones."""
 
     method: str

@@ -27,6 +27,7 @@ from raggate.service.adapters import ADAPTERS, Adapter
 from raggate.service.index_growth import Expected
 from raggate.text import redact, yamlio
 from raggate.text.files import read_file
+from raggate.text.guarded import Guarded
 from raggate.text.quote import without_userinfo
 
 
@@ -45,7 +46,7 @@ class Build(Struct, frozen=True, kw_only=True):
     title: str = ""
 
 
-class Booted(Struct, frozen=True, kw_only=True):
+class Booted(Guarded, Struct, frozen=True, kw_only=True):
     """A build that is up: who asks it, and what takes secrets out of its answers and words.
 
     `wait` waits until it can be asked again, once it was made to index anew; it raises as `boot.wait_again`.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 from raggate.config.mapped_fields import ChunkFields
 from raggate.errors import UsageError
@@ -14,6 +15,7 @@ from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.headers import Headers
 from raggate.service.discovery.shapes import Shape
 from raggate.text.anchors import Elements
+from raggate.text.guarded import Guarded
 from raggate.text.nearest import suggestion
 from raggate.text.quote import enumerated, quoted
 from raggate.text.separators import separator_of
@@ -22,8 +24,7 @@ Choose = Callable[[str, Sequence[str]], str]
 """Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Wanted:
+class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     """What is known before the API is called.
 
     Attributes:
@@ -43,7 +44,7 @@ class Wanted:
     notes: Mapping[str, Collection[Elements]] = field(default_factory=dict)
     fields: Mapping[str, str] = field(default_factory=dict)
     headers: Headers = field(default_factory=Headers)
-    secrets: tuple[str, ...] = field(default=(), repr=False)
+    secrets: tuple[str, ...] = ()
     choose: Choose | None = None
     tool: str = ""
     graphql: str = ""

@@ -28,6 +28,7 @@ from raggate.pipeline.request import Request
 from raggate.reports.parts.judging import second_samples, spot_check
 from raggate.service import signals
 from raggate.text.files import read_file, write_file, writing
+from raggate.text.guarded import Guarded
 from raggate.text.numbers import counted, dollars
 
 T = TypeVar("T")
@@ -42,7 +43,7 @@ STEPS = 10
 """Messages about how far judging has come."""
 
 
-class Jury(Struct, frozen=True, kw_only=True):
+class Jury(Guarded, Struct, frozen=True, kw_only=True):
     """The judges of a run, ready to be asked.
 
     Attributes:

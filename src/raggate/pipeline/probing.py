@@ -18,9 +18,10 @@ from raggate.models.run import Failure, ProbeAnswer, Result
 from raggate.pipeline.booted import Booted
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.mapped_request import filled_text
+from raggate.text.guarded import Guarded
 
 
-class Prober(Struct, frozen=True):
+class Prober(Guarded, Struct, frozen=True):
     """The probes of a run, and who asks them.
 
     Attributes:

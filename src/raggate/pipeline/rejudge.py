@@ -24,10 +24,11 @@ from raggate.pipeline.request import USUAL
 from raggate.reports import OF_REVIEW
 from raggate.scoring.metrics import METRICS
 from raggate.text.files import read_file
+from raggate.text.guarded import Guarded
 from raggate.text.quote import cut
 
 
-class Rejudging(Struct, frozen=True, kw_only=True):
+class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
     """Which stored run is judged again, and by whom.
 
     Attributes:

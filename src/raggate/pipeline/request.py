@@ -18,6 +18,7 @@ from raggate.models.run import Result
 from raggate.models.selection import EVERYTHING, Choice, Selection, naming
 from raggate.reports.progress import Progress
 from raggate.text.files import below
+from raggate.text.guarded import Guarded
 
 USUAL = "raggate.yml"
 """The configuration that is read where no other is named."""
@@ -29,7 +30,7 @@ def unheard(_: object) -> None:
     """Do nothing about a new run directory, or an answer."""
 
 
-class Request(Struct, frozen=True, kw_only=True):
+class Request(Guarded, Struct, frozen=True, kw_only=True):
     """What a front end asks for, beside the configuration.
 
     Attributes:

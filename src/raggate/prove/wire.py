@@ -21,6 +21,7 @@ from msgspec import Struct, field
 from raggate.models.service import ProcessExit, Started
 from raggate.prove.lots import struck
 from raggate.text.certificates import checked_by
+from raggate.text.guarded import Guarded
 from raggate.text.numbers import percent
 
 Damage = Literal["status", "busy", "half", "reset", "late"]
@@ -49,7 +50,7 @@ class WireFault(Struct, frozen=True, kw_only=True):
     seconds: float = 0.0
 
 
-class _Answer(Struct, frozen=True):
+class _Answer(Guarded, Struct, frozen=True):
     status: int
     headers: list[tuple[str, str]]
     body: bytes

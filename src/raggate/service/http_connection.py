@@ -15,6 +15,7 @@ import httpx
 from msgspec import Struct
 
 from raggate.config.ask_settings import Ask
+from raggate.text.guarded import Guarded
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values, in the order in which they are sent or came."""
@@ -29,7 +30,7 @@ _BYTES_AT_ONCE = 8 << 10  # in chunks of a byte each, more would hold up the tim
 _IDLE_SECONDS = 5.0  # servers close what is unused for longer, and a question must not meet that
 
 
-class Request(Struct, frozen=True):
+class Request(Guarded, Struct, frozen=True):
     """What is sent: `target` is path and query, percent-encoded; `headers` count the bytes of the content, if any."""
 
     method: str
@@ -38,7 +39,7 @@ class Request(Struct, frozen=True):
     content: bytes
 
 
-class Reply(Struct, frozen=True):
+class Reply(Guarded, Struct, frozen=True):
     """What came back, which is not trusted.
 
     Attributes:

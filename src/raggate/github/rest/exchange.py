@@ -15,6 +15,7 @@ from raggate import __version__
 from raggate.errors import UsageError
 from raggate.github.rest.failures import GitHubError
 from raggate.text.certificates import authorities
+from raggate.text.guarded import Guarded
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 
@@ -79,7 +80,7 @@ class Request(Struct, frozen=True, kw_only=True):
         return f"{self.method} {cut(self.path)}"
 
 
-class Answer(Struct, frozen=True, kw_only=True):
+class Answer(Guarded, Struct, frozen=True, kw_only=True):
     """What came back.
 
     `cross_origin`: from another origin than the API's. `next_url`: the link to the next page, if any. `existing`: what

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, reply_message
+from raggate.text.guarded import Guarded
 from raggate.text.jsonio import fields, loads
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -41,7 +42,7 @@ _NUMBER = re.compile(r"[0-9]{1,12}")
 _UNSENT = (httpx.ConnectError, httpx.ConnectTimeout, httpx.PoolTimeout, httpx.ProxyError, httpx.UnsupportedProtocol)
 
 
-class Attempt(Struct, frozen=True, kw_only=True):
+class Attempt(Guarded, Struct, frozen=True, kw_only=True):
     """A request that failed.
 
     Args:

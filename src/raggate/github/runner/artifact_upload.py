@@ -10,7 +10,6 @@ import base64
 import hashlib
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -22,6 +21,7 @@ from msgspec import Struct
 from raggate import __version__
 from raggate.errors import CannotTell
 from raggate.text.certificates import authorities
+from raggate.text.guarded import Guarded
 from raggate.text.jsonio import dumps, fields, loads
 from raggate.text.quote import cut, quoted
 
@@ -35,12 +35,11 @@ _TRIES = 3
 _NAME = re.compile(r"""[^"':<>|*?\\/\r\n\x00-\x1f]{1,255}""")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArtifactService:
+class ArtifactService(Guarded, Struct, frozen=True, kw_only=True):
     """Where a job leaves its artifacts: the service's address, the token of this job alone, and the run's number."""
 
     url: str
-    token: str = field(repr=False)
+    token: str
     run: str
 
     @classmethod

@@ -14,6 +14,7 @@ from raggate.errors import UsageError
 from raggate.github.runner import payload
 from raggate.github.runner.payload import Part
 from raggate.models.publication import Links
+from raggate.text.guarded import Guarded
 
 _REQUIRED = (
     "GITHUB_EVENT_NAME",
@@ -70,7 +71,7 @@ class WrittenComment(Struct, frozen=True, kw_only=True):
     body: str
 
 
-class Event(Struct, frozen=True, kw_only=True):
+class Event(Guarded, Struct, frozen=True, kw_only=True):
     """What started the run. Texts are of the shape GitHub gives them, but names of refs and people are foreign text.
 
     Attributes:

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
+
+from raggate.text.guarded import Guarded
 from raggate.text.jsonio import JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HttpCall:
+class HttpCall(Guarded, Struct, frozen=True, kw_only=True):
     """A POST of JSON. `headers` are those of the provider, the key among them; they are never shown."""
 
     url: str
     json: JsonObject
-    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    headers: Mapping[str, str] = field(default_factory=dict)
 
 
 def endpoint_url(base_url: str, version: str, path: str) -> str:

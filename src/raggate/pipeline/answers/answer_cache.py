@@ -31,6 +31,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import drawn
 from raggate.text.clock import now
 from raggate.text.dates import days_between
+from raggate.text.guarded import Guarded
 from raggate.text.numbers import counted, setting
 from raggate.text.quote import cut
 
@@ -39,7 +40,7 @@ Key = tuple[str, str]
 """Mode and id of a question."""
 
 
-class AnswerCache(Struct, kw_only=True):
+class AnswerCache(Guarded, Struct, kw_only=True):
     """The kept answers of one build, as far as a run takes them.
 
     Attributes:

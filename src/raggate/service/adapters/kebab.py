@@ -29,6 +29,7 @@ from raggate.service.adapters import kebab_process, kebab_wire
 from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
+from raggate.text.guarded import Guarded
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -93,7 +94,7 @@ class KebabAdapter:
 _Outcome = Response | Failure
 
 
-class _Asking(Struct):
+class _Asking(Guarded, Struct):
     """The questions of one run, and the processes that are under way."""
 
     _questions: Sequence[tuple[Case, str]]

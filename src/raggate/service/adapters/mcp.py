@@ -37,10 +37,11 @@ from raggate.service.mcp.session import Session
 from raggate.service.mcp.terms import Disagreed
 from raggate.service.mcp.waiting import WaitingTransport
 from raggate.service.misses import Miss, Missed, miss
+from raggate.text.guarded import Guarded
 from raggate.text.quote import cut, quoted
 
 
-class McpAdapter(Struct, frozen=True):
+class McpAdapter(Guarded, Struct, frozen=True):
     """Calls the tool that `ask.mcp` names, for every question once."""
 
     _settings: Ask

@@ -19,6 +19,7 @@ from raggate.models.service import ProcessExit, Started, Workspace
 from raggate.service.backends import beside
 from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log, ManagedProcess, ProcessGroup
+from raggate.text.guarded import Guarded
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 
@@ -72,7 +73,7 @@ def start(settings: CommandBackend, workspace: Workspace) -> Iterator[Started]:
             api.stay_dead()
 
 
-class _Plan(Struct, frozen=True, kw_only=True):
+class _Plan(Guarded, Struct, frozen=True, kw_only=True):
     build: tuple[tuple[str, ...], ...]
     run: tuple[str, ...]
     cwd: Path

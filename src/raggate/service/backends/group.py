@@ -24,6 +24,7 @@ from raggate.service.backends.placeholders import Filler
 from raggate.service.backends.processes import Log
 from raggate.service.backends.surroundings import Own
 from raggate.text.certificates import checked_by
+from raggate.text.guarded import Guarded
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
@@ -32,7 +33,7 @@ _PROBE_SECONDS = 2.0
 _SECOND_THOUGHT = 0.5
 
 
-class Part(Struct, frozen=True, kw_only=True):
+class Part(Guarded, Struct, frozen=True, kw_only=True):
     """One container to be.
 
     Attributes:

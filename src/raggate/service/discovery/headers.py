@@ -4,25 +4,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 
+from msgspec import Struct, field
 from pydantic import TypeAdapter, ValidationError
 
 from raggate.config.header_settings import ENVIRONMENT, SentVariable, check_headers, names
 from raggate.errors import UsageError
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.mapped_request import filled_text
+from raggate.text.guarded import Guarded
 
 _SECRET = re.compile(r"authorization|cookie|key|token|secret|password", re.IGNORECASE)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Headers:
+class Headers(Guarded, Struct, frozen=True, kw_only=True):
     """Headers as the configuration has them, the variables they name, and what is sent. Values stay out of messages."""
 
     templates: Mapping[str, str] = field(default_factory=dict)
     pass_env: tuple[str, ...] = ()
-    values: Mapping[str, str] = field(default_factory=dict, repr=False)
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 def headers_of(given: Mapping[str, str], environment: Mapping[str, str]) -> Headers:
