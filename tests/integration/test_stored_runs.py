@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -92,16 +93,20 @@ def test_a_comparison_leaves_the_verdict(checked: Project) -> None:
 
 
 def test_old_runs_are_deleted(checked: Project) -> None:
-    """A dry run deletes nothing; then all but the newest go, and what raggate did not make stays."""
+    """A dry run deletes nothing; then all but the newest go, and what raggate did not make or git tracks stays."""
     runs = checked.root / ".raggate" / "runs"
+    checked.commit()
+    forged = runs / "99991231_235959"
+    shutil.copytree(checked.last_run(), forged)
+    subprocess.run(["git", "add", "--force", forged], cwd=checked.root, check=True)
     (runs / "mine").mkdir()
     assert checked.command("runs", "prune").code == 2
     assert "2 runs, " in checked.command("runs", "prune", "--keep", "1", "--dry-run").out
-    assert len(list(runs.iterdir())) == 4
+    assert len(list(runs.iterdir())) == 5
     assert "0 runs, 0 B deleted; 3 runs left" in checked.command("runs", "prune", "--older", "1d").out
-    newest = json.loads(checked.command("runs", "--json").out)["result"]["runs"][0]["id"]
+    newest = json.loads(checked.command("runs", "--json").out)["result"]["runs"][1]["id"]
     assert "1 run left" in checked.command("runs", "prune", "--keep", "1").out
-    assert {path.name for path in runs.iterdir()} == {newest, "mine"}
+    assert {path.name for path in runs.iterdir()} == {newest, "mine", forged.name}
 
 
 def test_runs_behind_a_link_stay(checked: Project) -> None:

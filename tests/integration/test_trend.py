@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -80,7 +81,7 @@ def test_a_page_is_written_again_from_its_directory_alone(promoted: Project, tmp
 
 
 def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
-    """Runs of other suites, partial ones, links, what is no JSON and what lies there otherwise are left out."""
+    """Runs of other suites, partial ones, links, what is no JSON, git tracks or lies there otherwise are left out."""
     written(tmp_path, "run1")
     written(tmp_path, "run2", suite="other")
     written(tmp_path, "run3", complete=False)
@@ -90,6 +91,9 @@ def test_only_whole_runs_of_the_suite(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("x")
     (tmp_path / "link").symlink_to(tmp_path / "run1")
     (tmp_path / "here").mkdir()
+    written(tmp_path, "run9")
+    for words in (["init", "-q"], ["add", "run9"]):
+        subprocess.run(["git", *words], cwd=tmp_path, check=True)
     points = {point.name: point for point in trend.of_runs(tmp_path, "small", every, without=[tmp_path / "here"])}
     assert points.keys() == {"run1", "run4"}
     assert points["run1"].values == {"hybrid": {"hit_at_5": 0.75, "count": 4.0}}

@@ -98,7 +98,7 @@ def _chosen(names: Sequence[str], runs: Sequence[str]) -> dict[SuiteFile, Path]:
 
 def _newest(suite: SuiteFile) -> Path:
     from raggate.config import schema
-    from raggate.pipeline.stored_runs import stored_runs
+    from raggate.pipeline.stored_runs import LATEST, refuse_committed, stored_runs
     from raggate.text.files import read_file
 
     out = out_of(Path(suite.config))
@@ -113,6 +113,7 @@ def _newest(suite: SuiteFile) -> Path:
             f"latest: there is no run of suite {suite.suite} in {out}",
             hint=f"Make one with `{command}`, or name the runs of the suites that are to be promoted.",
         )
+    refuse_committed(out, [newest.name], LATEST)
     return newest.directory
 
 

@@ -71,9 +71,10 @@ def prune(
 ) -> Answer[RunsPruned]:
     """Delete old run directories: all but the newest N, or what is older than an age, or what is both.
 
-    Only directories that raggate made are deleted, and no link is followed.
+    Only directories that raggate made are deleted, none that git tracks, and no link is followed.
     """
     from raggate.cli.results.stored import RunsPruned
+    from raggate.inputs import working_files
     from raggate.pipeline import run_directory, stored_runs
 
     if keep is None and older is None:
@@ -81,7 +82,10 @@ def prune(
     place = _place(config_file, out)
     if out is None:
         run_directory.check_place(config_file.parent, str(place.relative_to(config_file.parent)))
-    kept = stored_runs.stored_runs(place)
+    stored = stored_runs.stored_runs(place)
+    # what came with a commit goes with one, and counts for none of the newest
+    committed = working_files.tracked(place, [run.name for run in stored])
+    kept = [run for run in stored if run.name not in committed]
     gone = stored_runs.prunable(kept, keep=keep, older=older, now=datetime.now(UTC))
     for run in gone:
         if not dry_run:

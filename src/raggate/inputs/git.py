@@ -200,15 +200,29 @@ class Reader:
         return b"" if done.returncode == 0 else done.stdout or b"?"
 
     def _take_index(self) -> None:
-        # with its time, by which git knows the files that were changed right after it was written
-        with contextlib.suppress(OSError):
-            shutil.copy2(self._checkout.directory / "index", self._scratch / "index")
-            _hand_over(self._scratch / "index", self._checkout)
+        directory = self._checkout.directory
+        # git may keep the most of it in a file beside it
+        for file in (directory / "index", *directory.glob("sharedindex.*")):
+            # with its time, by which git knows the files that were changed right after it was written
+            with contextlib.suppress(OSError):
+                shutil.copy2(file, self._scratch / file.name)
+                _hand_over(self._scratch / file.name, self._checkout)
 
     def listed(self, *paths: str) -> tuple[str, ...]:
         """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""
-        done = self.run("ls-files", "-z", "--others", "--exclude-standard", "--", *paths)
-        return tuple(name.decode("utf-8", "surrogateescape") for name in done.stdout.split(b"\0") if name)
+        return _names(self.run("ls-files", "-z", "--others", "--exclude-standard", "--", *paths))
+
+    def tracked(self) -> tuple[str, ...]:
+        """Name the files that git tracks.
+
+        Raises:
+            UsageError: when it cannot say which those are.
+        """
+        self._take_index()
+        done = self.run("ls-files", "-z", "--cached")
+        if done.returncode != 0:
+            raise UsageError(f"git cannot say which files it tracks: {stderr_line(done)}")
+        return _names(done)
 
     def _command(self, *arguments: str) -> list[str]:
         return [self._program, "--no-pager", "--literal-pathspecs", *arguments]
@@ -246,6 +260,10 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
         for place in (scratch, *scratch.iterdir()):
             _hand_over(place, checkout)
         yield Reader(checkout, scratch, purpose)
+
+
+def _names(done: subprocess.CompletedProcess[bytes]) -> tuple[str, ...]:
+    return tuple(name.decode("utf-8", "surrogateescape") for name in done.stdout.split(b"\0") if name)
 
 
 def stderr_line(done: subprocess.CompletedProcess[bytes]) -> str:

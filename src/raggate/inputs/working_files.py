@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from raggate.inputs import git
@@ -38,6 +38,27 @@ def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) ->
     One path at a time: asked for a path inside such a folder too, git no longer names the folder.
     """
     return {name.rstrip("/") for name in _listed(root, [path], checkout, like) if name.endswith("/")}
+
+
+def tracked(folder: Path, names: Iterable[str]) -> set[str]:
+    """Say which files and directories of a folder git tracks, themselves or something in them; none outside of git.
+
+    Raises:
+        UsageError: without git in a checkout, and when git cannot say it.
+    """
+    folder, entries = folder.resolve(), set(names)
+    checkout = git.find(folder) if entries else None
+    if checkout is None:
+        return set()
+    purpose = "telling what it tracks needs it"
+    commit = git.resolve(checkout, "HEAD", purpose=purpose)
+    with git.reading(checkout, like=commit or "", purpose=purpose) as reader:
+        files = reader.tracked()
+    # a file system may take `A` and `a` for the same name, and git for two
+    prefix = "".join(f"{part}/" for part in folder.relative_to(checkout.top).parts).casefold()
+    folded = (name.casefold() for name in files)
+    first = {name[len(prefix) :].partition("/")[0] for name in folded if name.startswith(prefix)}
+    return {name for name in entries if name.casefold() in first}
 
 
 def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str) -> set[str]:

@@ -9,7 +9,7 @@ from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline as baseline_file
 from raggate.models.golden import Golden
 from raggate.models.run import Chunk, Run
-from raggate.pipeline import results_file, run_directory
+from raggate.pipeline import results_file, run_directory, stored_runs
 from raggate.scoring.list_entries import short_hash
 from raggate.scoring.score import directions
 from raggate.text.files import read_file
@@ -22,7 +22,7 @@ def newest_run(parent: Path) -> Path:
     """Give the run directory that was made last.
 
     Raises:
-        UsageError: when there is none.
+        UsageError: when there is none, or it came with a commit.
     """
     runs = [path for path in parent.iterdir() if results_file.exists(path)] if parent.is_dir() else []
     if not runs:
@@ -30,7 +30,9 @@ def newest_run(parent: Path) -> Path:
             f"{parent}: no run directory, so nothing was returned that could be judged",
             hint="Run `raggate check` or `raggate run` first, or name a run directory.",
         )
-    return max(runs, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    newest = max(runs, key=lambda path: (path.stat().st_mtime_ns, path.name))
+    stored_runs.refuse_committed(parent, [newest.name], "no run is named")
+    return newest
 
 
 def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import fcntl
 import os
 import re
+import shlex
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from types import MappingProxyType
@@ -15,6 +16,7 @@ from typing import Any
 from msgspec import Struct
 
 from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.inputs import working_files
 from raggate.pipeline import results_file
 from raggate.text.files import read_file
 from raggate.text.jsonio import fields, parse_object
@@ -189,6 +191,7 @@ def named(name: str, out: Path) -> Path:
         if newest is None:
             what = "run but of other builds" if any(run.measured for run in runs) else "run"
             raise UsageError(f"latest: there is no {what} in {out}", hint="Make one: `raggate check`.")
+        refuse_committed(out, [newest.name], LATEST)
         return newest.directory
     fitting = [run for run in runs if run.name.startswith(name)]
     exact = [run for run in fitting if run.name == name]
@@ -201,6 +204,26 @@ def named(name: str, out: Path) -> Path:
             hint="Write more of the name.",
         )
     raise UsageError(f"{quoted(name)}: no such directory, and no run in {out} has a name that begins so", hint=_HINT)
+
+
+def refuse_committed(out: Path, names: Sequence[str], what: str) -> None:
+    """Refuse runs that were taken as the newest and came with a commit: a change can bring any, of any time.
+
+    Args:
+        out: the directory that they are in.
+        names: of them.
+        what: what was asked for, for the message.
+
+    Raises:
+        UsageError: for one that git tracks, and where git cannot say it.
+    """
+    committed = working_files.tracked(out, names)
+    if committed:
+        run = out / max(committed)
+        raise UsageError(
+            f"{what}: git tracks {run}, which is newest here: it came with a commit, and may never have been measured",
+            hint=f"Delete it (`git rm -r {shlex.quote(str(run))}`), or name the run that is meant.",
+        )
 
 
 def broken(out: Path, suite: str) -> Broken:
@@ -232,6 +255,7 @@ def broken(out: Path, suite: str) -> Broken:
         raise UsageError(
             f"--failed: no run of suite {suite!r} in {out} has a verdict", hint="Run `raggate check` first."
         )
+    refuse_committed(out, names, "--failed")
     cases = frozenset(case for case, fails in status.items() if fails)
     if not cases:
         raise UsageError(

@@ -9,6 +9,7 @@ from typing import Any
 from raggate.errors import RaggateError
 from raggate.gate import history
 from raggate.gate.bare_metrics import MAX_VALUE
+from raggate.inputs import working_files
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
@@ -94,13 +95,16 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> Tren
 
 
 def of_runs(out: Path, suite: str, wanted: Wanted, *, without: Sequence[Path | None] = ()) -> Iterator[TrendPoint]:
-    """Give the whole runs of a suite that lie in a directory, but for some of them; links lead to none."""
+    """Give the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none."""
     left_out = {path.resolve() for path in without if path is not None}
     try:
         stored = sorted(path for path in out.iterdir() if path.is_dir() and not path.is_symlink())
-    except OSError:
+        others = [path for path in stored if path.resolve() not in left_out]
+        # a commit can bring any, of any time
+        committed = working_files.tracked(out, [path.name for path in others])
+    except (OSError, RaggateError):
         return
-    for path in [path for path in stored if path.resolve() not in left_out][-MOST_RUNS:]:
+    for path in [path for path in others if path.name not in committed][-MOST_RUNS:]:
         point = _of_run(path, suite, wanted)
         if point is not None:
             yield point

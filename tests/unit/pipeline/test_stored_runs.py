@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,11 @@ def make(out: Path, name: str, *, verdict: dict[str, Any] | None = None, selecti
         content = {"schema": "raggate/verdict/1", "verdict": "pass", "exit_code": 0, "flips": [], "fallen": []}
         (directory / "verdict.json").write_text(json.dumps({**content, **verdict}))
     return directory
+
+
+def git(top: Path, *words: str) -> None:
+    """Run git in a directory."""
+    subprocess.run(["git", *words], cwd=top, check=True, capture_output=True)
 
 
 def flip(case: str, kind: str = "broke") -> dict[str, str]:
@@ -93,6 +99,32 @@ def test_latest_is_of_the_build_that_is_gated(tmp_path: Path) -> None:
     shutil.rmtree(tmp_path / FIRST)
     with pytest.raises(UsageError, match="latest: there is no run but of other builds in"):
         named("latest", tmp_path)
+
+
+def test_latest_did_not_come_with_a_commit(tmp_path: Path) -> None:
+    """A run that git tracks is refused where it is the newest, and not in the way where it is not."""
+    out = tmp_path / ".raggate" / "runs"
+    own = make(out, FIRST, verdict={"flips": [flip("c")]})
+    forged = make(out, "99991231_235959", verdict={"flips": [flip("c")]})
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", str(forged / "config.json"))
+    for index in ("", "--split-index"):
+        git(tmp_path, "update-index", *index.split())
+        for asked in (lambda: named("latest", out), lambda: broken(out, "small")):
+            with pytest.raises(UsageError, match=r"git tracks .*/99991231_235959, which is newest here") as caught:
+                asked()
+            assert f"git rm -r {forged}" in str(caught.value.hint)
+    assert named(str(forged), out) == forged
+    forged.rename(out / "20200101_000000")
+    git(tmp_path, "rm", "-r", "-q", "--cached", ".raggate")
+    # a checkout whose file system does not tell capital letters apart has this in the same directory
+    git(
+        tmp_path, "update-index", "--add", "--cacheinfo", f"100644,{'1' * 40},.RagGate/RUNS/20200101_000000/config.json"
+    )
+    assert named("latest", out) == own
+    shutil.rmtree(own)
+    with pytest.raises(UsageError, match=r"git tracks .*/20200101_000000"):
+        named("latest", out)
 
 
 @pytest.mark.parametrize(

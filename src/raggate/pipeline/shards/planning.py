@@ -57,6 +57,7 @@ def _latencies(out: Path, suite: str) -> dict[str, float]:
         raise UsageError(
             f"--by latency: no whole run of suite {suite!r} in {out}", hint="Deal by hash: leave --by out."
         )
+    stored_runs.refuse_committed(out, [newest.name], "--by latency")
     name, lines = results_file.lines(newest.directory)
     return stored_latencies(parse_object(line, f"{name}:{number}") for number, line in enumerate(lines, 1))
 
