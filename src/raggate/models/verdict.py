@@ -166,7 +166,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     def is_red(self, flip: Flip) -> bool:
         """Say whether a question that got worse is among those that make the verdict red; one that is waived is not."""
         key = (flip.mode, flip.case_id)
-        counts = flip.kind == "broke" or key in self.fell or key in self.missed
+        counts = key in self.fell or key in self.missed
         return counts and key not in self.cleared and not flip.waived
 
     @property

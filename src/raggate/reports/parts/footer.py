@@ -87,11 +87,11 @@ def reproduce(review: Review) -> Section:
 
 
 def broken_alone(review: Review) -> str:
-    """Give the options that ask again what counts against a change; empty where that is not known, or too much."""
+    """Give the options that ask again what broke or counts against a change; empty where that is too much to name."""
     if review.verdict.outcome != "regression":
         return ""
-    flips = [*review.comparison.flips, *review.fallen]
-    counts = [flip for flip in flips if flip.kind != "fixed" and review.verdict.is_red(flip)]
+    broke = [flip for flip in review.comparison.flips if flip.kind == "broke" and not flip.waived]
+    counts = [*broke, *filter(review.verdict.is_red, review.fallen)]
     words = naming(tuple(dict.fromkeys(flip.case_id for flip in counts)))
     # what would have to be cut, or made harmless, asks for something else
     return words if len(words) <= MOST_WORDS and plain(words, limit=MOST_WORDS) == words else ""

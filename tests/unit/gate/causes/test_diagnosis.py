@@ -51,7 +51,7 @@ def diagnosis(
 ) -> Diagnosis | None:
     """Diagnose these questions: the index is as before, and the lists show nothing, unless the fields say so.
 
-    What lists show is that of all modes, or by mode.
+    What lists show is that of all modes, or by mode. All of them make it red unless `fell` says which do.
     """
     sides = [make_scorecard(make_case_score(), fingerprint=dict(side)) for side in (before, {**before, **(now or {})})]
     asked = sorted({flip.mode for flip in [*flips, *fallen]}) or ["hybrid"]
@@ -62,7 +62,8 @@ def diagnosis(
         flips=tuple(flips),
         evidence=CauseEvidence(lists=shown, **evidence),
     )
-    decided = Verdict(outcome=outcome, sentences=(), fell=fell or {})
+    red = {(flip.mode, flip.case_id): "hit_at_5" for flip in flips}
+    decided = Verdict(outcome=outcome, sentences=(), fell=red if fell is None else fell)
     return diagnose(comparison, decided, fallen)
 
 
@@ -87,6 +88,7 @@ def test_what_is_no_part_of_it() -> None:
     flips = [make_flip("fixed", kind="fixed"), *broken("demoted", waived=True)]
     others = tuple(make_flip(kind, kind=kind, cause=Cause(code="demoted")) for kind in ("missed", "fell"))
     assert diagnosis(flips, fallen=others, fell={("hybrid", "missed"): "hit_at_5"}) is None
+    assert diagnosis(broken("demoted", "demoted"), fell={}) is None
     found = diagnosis(flips, fallen=others, fell={("hybrid", "fell"): "hit_at_1"})
     assert found is not None
     assert found.questions == 1
