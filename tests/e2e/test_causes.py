@@ -236,7 +236,7 @@ FAULTS = [
     ),
     Fault(
         "a list that is cut",
-        "Most likely cause: fewer chunks come back (10.0 → 3.0 on average); it fits all ",
+        "Most likely cause: fewer distinct chunks come back (10.0 → 3.0 on average); it fits all ",
         "list-cut",
         "the list ends before rank 4, where it was: its 3 chunks are the first 3 of the baseline's list",
         patch=(

@@ -156,7 +156,7 @@ class ListEvidence(Struct, frozen=True, kw_only=True):
         overtaking: how many such chunks rose above one that stood above them, at most.
         renumbered: whether ids of chunks were given anew, so that those of one note are known by their order alone.
         filled: to how many questions anything came back.
-        lengths: how many chunks came back on average to questions of both sides, as far down as lists are kept.
+        lengths: how many distinct chunks came back on average to questions of both, as far down as lists are kept.
         unordered: whether some list, of either side, does not fall by its final scores: rank is then not by them.
         scored: whether final scores tell something: not where they follow from the rank alone, or are smaller than what
             a baseline keeps of them. Nothing else is then known of them here.

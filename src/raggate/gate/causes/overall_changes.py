@@ -151,10 +151,12 @@ def _of_lengths(lists: ListEvidence, mode: str) -> Iterator[Change]:
     elif now < (1 - SHORTER) * before and least is not None:
         write = writer(*lists.floors)
         what = f"nothing that scores below {write(least)} comes back any more"
-        facts = f"{write(lists.floors[0])} before; {means} chunks on average"
+        facts = f"{write(lists.floors[0])} before; {means} distinct chunks on average"
         yield Change(what=what, facts=facts, fits=_REFUSED | _SHORT, sort="length", mode=mode, by_score=True)
     elif now < (1 - SHORTER) * before:
-        yield Change(what="fewer chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length", mode=mode)
+        yield Change(
+            what="fewer distinct chunks come back", facts=f"{means} on average", fits=_SHORT, sort="length", mode=mode
+        )
 
 
 def _of_other_scores(lists: ListEvidence, mode: str, same_size: str) -> Iterator[Change]:

@@ -362,7 +362,11 @@ def test_a_change_of_all_modes_is_one() -> None:
 
 @pytest.mark.parametrize(
     ("lengths", "changes"),
-    [((10.0, 3.0), ("fewer chunks come back (10.0 → 3.0 on average)",)), ((10.0, 8.0), ()), ((3.0, 10.0), ())],
+    [
+        ((10.0, 3.0), ("fewer distinct chunks come back (10.0 → 3.0 on average)",)),
+        ((10.0, 8.0), ()),
+        ((3.0, 10.0), ()),
+    ],
 )
 def test_lists_that_are_shorter(lengths: tuple[float, float], changes: tuple[str, ...]) -> None:
     """Lists that lost more than a fifth of their chunks are a change, and the cause of passages that are cut off."""
@@ -377,11 +381,13 @@ def test_lists_that_are_shorter(lengths: tuple[float, float], changes: tuple[str
     ("lists", "words"),
     [
         pytest.param(
-            {}, "nothing that scores below 0.4 comes back any more (0.1 before; 10.0 → 2.0 chunks", id="floor"
+            {}, "nothing that scores below 0.4 comes back any more (0.1 before; 10.0 → 2.0 distinct chunks", id="floor"
         ),
-        pytest.param({"longest": 2}, "fewer chunks come back (10.0 → 2.0 on average)", id="all-are-cut-there"),
-        pytest.param({"unordered": True}, "fewer chunks come back (10.0 → 2.0 on average)", id="not-by-score"),
-        pytest.param({"floors": (None, None)}, "fewer chunks come back (10.0 → 2.0 on average)", id="no-floor"),
+        pytest.param({"longest": 2}, "fewer distinct chunks come back (10.0 → 2.0 on average)", id="all-are-cut-there"),
+        pytest.param({"unordered": True}, "fewer distinct chunks come back (10.0 → 2.0 on average)", id="not-by-score"),
+        pytest.param(
+            {"floors": (None, None)}, "fewer distinct chunks come back (10.0 → 2.0 on average)", id="no-floor"
+        ),
     ],
 )
 def test_what_shortens_lists(lists: dict[str, Any], words: str) -> None:
