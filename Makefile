@@ -36,7 +36,7 @@ gate: $(VENV)/ready
 # With RAGGATE_REQUIRE_DOCKER=1 a missing Docker engine is a failure, not a skipped test.
 test: check
 	cd examples/notes-api && go vet ./... && go test ./...
-	pytest --numprocesses auto --dist worksteal tests/unit tests/integration
+	pytest --numprocesses auto --dist worksteal tests/integration tests/unit
 	$(MAKE) --no-print-directory e2e
 
 # three at a time: they wait for containers more than they compute; their conftest.py says which share a process
