@@ -794,7 +794,7 @@ class TestInterrupts:
 
     @pytest.mark.timeout(150)
     def test_at_any_moment(self, engine: Any, gate: Gate, built: dict[str, str], run: str) -> None:
-        """SIGINT or SIGTERM at 24 random moments ends raggate within seven seconds, by the verdict if that is written."""
+        """SIGINT or SIGTERM at 24 random moments ends raggate within seven seconds, by the verdict if there is one."""
         chance = random.Random(11)  # noqa: S311 - only moments
         deaf = {"container": {"image": built["hostile"], "port": 9000, "command": ["deaf"]}}
         plans = [
