@@ -36,7 +36,7 @@ def parts(
     yield from _unseen(old, new, settings)
 
 
-def _lowered(old: Baseline, new: Baseline, values: Sequence[tuple[str, MetricValue, MetricValue]]) -> Iterator[str]:
+def _lowered(old: Baseline, new: Baseline, values: Values) -> Iterator[str]:
     """Name what a baseline holds to less than the one before: metrics, and questions that it does not have."""
     for name, before, now in values:
         if before.value is not None and (
