@@ -30,8 +30,6 @@ from benchmarks.scale import RAGGATE, URL, Cost
 ASK = f"{URL}/api/v1/ask?debug=true&retrieval_only=true"
 AT_ONCE = 8
 WRK_SECONDS = 5
-PROMPTFOO_MOST = 5_000
-"""Questions that promptfoo is asked at most: it holds all of them, and takes some 50 times as long as the others."""
 
 AIOHTTP = """
 import asyncio, json, sys, aiohttp
@@ -150,7 +148,7 @@ def programs(folder: Path, size: int, there: Programs) -> Mapping[str, Callable[
     chosen["raggate run"] = lambda: of(scale.cost([*RAGGATE, "run"], folder), size)
     if (python := there.aiohttp) is not None:
         chosen["bare aiohttp loop"] = lambda: of(scale.cost([python, "-c", AIOHTTP, URL, golden], folder), size)
-    if (promptfoo := there.promptfoo) is not None and size <= PROMPTFOO_MOST:
+    if (promptfoo := there.promptfoo) is not None:
         chosen["promptfoo eval"] = lambda: by_promptfoo(promptfoo, folder, size)
     if (wrk := there.wrk) is not None:
         chosen["wrk"] = lambda: by_wrk(wrk, folder)
