@@ -168,7 +168,7 @@ def test_a_replay_makes_no_call_and_tells_the_same(project: Project) -> None:
 
 def test_a_budget_that_ends_in_the_middle_is_told(project: Project) -> None:
     """Beyond the budget nothing is asked, what has no grade is counted by reason, and too few say nothing."""
-    with FakeJudge(judge_by(by_length)) as server:
+    with FakeJudge(judge_by(by_length), wire=True) as server:
         configure(project, server, "  budget: {calls: 60}\n")
         stored = bias(project)
         assert server.calls == 60

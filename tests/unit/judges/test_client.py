@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import functools
 import json
 import time
 from typing import Any
@@ -19,6 +20,8 @@ from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, S
 
 MODEL = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1"}
 Outcomes = list[Reply | NotJudged]
+
+over_connections = functools.partial(FakeJudge, wire=True)
 
 
 @pytest.fixture(autouse=True)
@@ -61,13 +64,13 @@ def refusal(server: FakeJudge, **keys: Any) -> NotJudged:
 def in_turn(*answers: Answer) -> FakeJudge:
     """Make a server that gives these answers one after the other, the last one for ever."""
     left = [*answers]
-    return FakeJudge(lambda _: left.pop(0) if len(left) > 1 else left[0])
+    return over_connections(lambda _: left.pop(0) if len(left) > 1 else left[0])
 
 
 def test_a_reply_comes_with_its_counts() -> None:
     """What the server replied and counted is given, and spent."""
     priced = TokenPrice(input=1e6, output=2e6)
-    with FakeJudge(lambda _: Answer(text={"score": 4}, usage=(5, 3))) as server:
+    with over_connections(lambda _: Answer(text={"score": 4}, usage=(5, 3))) as server:
         (outcome,), spending = send(requests_to(server, price=priced))
     assert outcome == Reply(text='{"score": 4}', model="small", input_tokens=5, output_tokens=3)
     assert spending == Spending(calls=1, tokens=8, usd=11.0)
@@ -75,11 +78,11 @@ def test_a_reply_comes_with_its_counts() -> None:
 
 def test_the_key_is_sent_and_never_shown() -> None:
     """The key is in the header, and is hidden in whatever the server says of it, also in a reply."""
-    with FakeJudge(lambda _: Answer(status=401, text="bad key sk-secret-123")) as server:
+    with over_connections(lambda _: Answer(status=401, text="bad key sk-secret-123")) as server:
         told = refusal(server, key="sk-secret-123")
         assert server.requests[0].headers["authorization"] == "Bearer sk-secret-123"
     assert told == NotJudged(reason="status", detail="the server answers 401: bad key ***")
-    with FakeJudge(lambda _: Answer(text="the key is sk-secret-123")) as server:
+    with over_connections(lambda _: Answer(text="the key is sk-secret-123")) as server:
         reply = only(server, key="sk-secret-123")
     assert isinstance(reply, Reply)
     assert reply.text == "the key is ***"
@@ -93,7 +96,7 @@ ESCAPED = KEY.replace("G", "\\u0047")
 @pytest.mark.parametrize("before", [0, 140, 150, 165, 185, 195])
 def test_a_key_at_the_end_of_an_excerpt_is_hidden(key: str, before: int) -> None:
     """No part of the key is shown, wherever the excerpt of an error ends, and however JSON spells it."""
-    with FakeJudge(lambda _: Answer(status=401, text="x" * before + key + " tail" * 50)) as server:
+    with over_connections(lambda _: Answer(status=401, text="x" * before + key + " tail" * 50)) as server:
         detail = refusal(server, key=KEY).detail
     assert "sk-jud" not in detail
     assert "ABCDEF" not in detail
@@ -102,7 +105,7 @@ def test_a_key_at_the_end_of_an_excerpt_is_hidden(key: str, before: int) -> None
 def test_the_key_in_a_refusal_that_was_cut_is_hidden() -> None:
     """What a model says when it declines is cut, and the beginning of a key at its end is hidden."""
     body = {"choices": [{"message": {"refusal": "x" * 280 + KEY}}]}
-    with FakeJudge(lambda _: Answer(raw=json.dumps(body).encode())) as server:
+    with over_connections(lambda _: Answer(raw=json.dumps(body).encode())) as server:
         told = refusal(server, key=KEY)
     assert told.reason == "refused"
     assert "sk-jud" not in told.detail
@@ -111,7 +114,7 @@ def test_the_key_in_a_refusal_that_was_cut_is_hidden() -> None:
 @pytest.mark.parametrize("around", ['{{"score": "{}"}}', '```json\n{{"score": "{}"}}\n```', "no JSON: {}"])
 def test_a_reply_that_spells_the_key_with_escapes_is_none(around: str) -> None:
     """The reader of JSON would make the key of it, so nothing of such a reply reaches a file."""
-    with FakeJudge(lambda _: Answer(text=around.format(ESCAPED))) as server:
+    with over_connections(lambda _: Answer(text=around.format(ESCAPED))) as server:
         told = refusal(server, key=KEY)
     assert told.reason == "invalid_reply"
     assert "sk-jud" not in told.detail
@@ -130,7 +133,7 @@ def test_what_may_pass_is_tried_again_and_counted(status: int) -> None:
 @pytest.mark.parametrize("status", [408, 500, 502, 504, 520])
 def test_what_a_server_gave_up_is_charged(status: int, headers: dict[str, str]) -> None:
     """A gateway may give up after the reply was made and paid for: the most that the call can have taken counts."""
-    with FakeJudge(lambda _: Answer(status=status, headers=headers)) as server:
+    with over_connections(lambda _: Answer(status=status, headers=headers)) as server:
         requests = requests_to(server, price=TokenPrice(input=1, output=1))
         _, spending = send(requests)
     assert spending.calls == (1 if headers or status == 520 else 3)
@@ -151,7 +154,7 @@ def test_what_a_server_gave_up_is_tried_again(status: int) -> None:
 @pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
 def test_what_does_not_pass_is_not_tried_again(status: int) -> None:
     """A request that the server refuses is made once, a redirect is not followed, and the status is told."""
-    with FakeJudge(lambda _: Answer(status=status, text="no", headers={"Location": "/elsewhere"})) as server:
+    with over_connections(lambda _: Answer(status=status, text="no", headers={"Location": "/elsewhere"})) as server:
         told = refusal(server)
         assert server.calls == 1
     assert told == NotJudged(reason="status", detail=f"the server answers {status}: no")
@@ -159,7 +162,7 @@ def test_what_does_not_pass_is_not_tried_again(status: int) -> None:
 
 def test_retries_end() -> None:
     """A server that is always busy is asked three times, and the reason is its status."""
-    with FakeJudge(lambda _: Answer(status=503)) as server:
+    with over_connections(lambda _: Answer(status=503)) as server:
         assert refusal(server).reason == "status"
         assert server.calls == 3
 
@@ -175,7 +178,7 @@ def test_a_retry_after_header_is_waited_for_by_all() -> None:
 
 def test_a_wait_of_hours_is_not_waited_for() -> None:
     """A server whose limit is one of the day is not asked again, and nobody waits."""
-    with FakeJudge(lambda _: Answer(status=429, headers={"Retry-After": "3600"})) as server:
+    with over_connections(lambda _: Answer(status=429, headers={"Retry-After": "3600"})) as server:
         begin = time.monotonic()
         told = refusal(server)
         assert server.calls == 1
@@ -188,14 +191,14 @@ def test_a_wait_of_hours_is_not_waited_for() -> None:
 )
 def test_a_retry_after_header_may_be_a_date(value: str, calls: int) -> None:
     """A date that is past is no wait, one in an hour is not waited for, and nonsense is as good as none."""
-    with FakeJudge(lambda _: Answer(status=503, headers={"Retry-After": value})) as server:
+    with over_connections(lambda _: Answer(status=503, headers={"Retry-After": value})) as server:
         assert refusal(server, now=3600.0).reason == "status"
         assert server.calls == calls
 
 
 def test_a_slow_server_is_not_waited_for_and_not_asked_again() -> None:
     """A reply that does not come in time is none; its tokens are not known, so the most counts."""
-    with FakeJudge(lambda _: Answer(text="x", delay=1)) as server:
+    with over_connections(lambda _: Answer(text="x", delay=1)) as server:
         (outcome,), spending = send(requests_to(server), call_timeout=0.2)
         assert server.calls == 1
     assert outcome == NotJudged(reason="timeout", detail="no reply within 0.2 s")
@@ -205,7 +208,7 @@ def test_a_slow_server_is_not_waited_for_and_not_asked_again() -> None:
 
 def test_the_time_for_all_of_them_ends() -> None:
     """When the time of the run is over, what is left is not asked, and says so."""
-    with FakeJudge(lambda _: Answer(text="x", delay=0.3)) as server:
+    with over_connections(lambda _: Answer(text="x", delay=0.3)) as server:
         outcomes, _ = send(requests_to(server, 5), concurrency=1, total_timeout=0.5)
         assert server.calls < 5
     last = outcomes[-1]
@@ -215,7 +218,7 @@ def test_the_time_for_all_of_them_ends() -> None:
 
 def test_a_wait_beyond_the_time_is_not_waited_for() -> None:
     """A server that asks to wait for longer than is left ends the request at once."""
-    with FakeJudge(lambda _: Answer(status=429, text="slow down", headers={"Retry-After": "30"})) as server:
+    with over_connections(lambda _: Answer(status=429, text="slow down", headers={"Retry-After": "30"})) as server:
         begin = time.monotonic()
         told = refusal(server, total_timeout=5)
     assert time.monotonic() - begin < 5
@@ -225,7 +228,7 @@ def test_a_wait_beyond_the_time_is_not_waited_for() -> None:
 
 def test_a_server_that_is_not_there_is_told() -> None:
     """A server that does not listen is tried again and then told with its address; no token is charged."""
-    with FakeJudge() as gone:
+    with over_connections() as gone:
         pass
     (outcome,), spending = send(requests_to(gone))
     assert isinstance(outcome, NotJudged)
@@ -305,7 +308,7 @@ def test_half_an_answer_is_none() -> None:
 )
 def test_what_is_no_reply_is_not_tried_again(answer: Answer, reason: str) -> None:
     """An answer that says nothing was paid for: it is a reason, charged, and not asked for again."""
-    with FakeJudge(lambda _: answer) as server:
+    with over_connections(lambda _: answer) as server:
         (outcome,), spending = send(requests_to(server))
         assert server.calls == 1
     assert isinstance(outcome, NotJudged)
@@ -315,7 +318,7 @@ def test_what_is_no_reply_is_not_tried_again(answer: Answer, reason: str) -> Non
 
 def test_no_more_are_under_way_than_allowed() -> None:
     """Twelve requests go out three at a time."""
-    with FakeJudge(lambda _: Answer(text="x", delay=0.05)) as server:
+    with over_connections(lambda _: Answer(text="x", delay=0.05)) as server:
         send(requests_to(server, 12), concurrency=3)
         assert server.peak == 3
         assert server.calls == 12
@@ -330,7 +333,7 @@ def test_a_budget_of_calls_counts_retries() -> None:
         seen.add(request.text)
         return Answer(status=503) if first else Answer(text="x")
 
-    with FakeJudge(busy_at_first) as server:
+    with over_connections(busy_at_first) as server:
         outcomes, spending = send(requests_to(server, 3), concurrency=1, budget={"calls": 4})
         assert server.calls == 4
     assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, False]
@@ -340,7 +343,7 @@ def test_a_budget_of_calls_counts_retries() -> None:
 
 def test_usage_that_is_not_told_is_counted_as_such() -> None:
     """A server that tells no tokens leaves the cost unknown, and not at nothing."""
-    with FakeJudge(lambda _: Answer(text="x", usage=None)) as server:
+    with over_connections(lambda _: Answer(text="x", usage=None)) as server:
         (outcome,), spending = send(requests_to(server, price=TokenPrice(input=1, output=1)))
     assert isinstance(outcome, Reply)
     assert (spending.untold, spending.usd) == (1, None)
@@ -349,7 +352,7 @@ def test_usage_that_is_not_told_is_counted_as_such() -> None:
 def test_anthropic_is_spoken_to_in_its_own_way() -> None:
     """The same client speaks to a server of Anthropic's kind."""
     judge: JudgeModel = make_judge("claude", provider="anthropic")
-    with FakeJudge(lambda _: Answer(text={"score": 2}, usage=(9, 1))) as server:
+    with over_connections(lambda _: Answer(text={"score": 2}, usage=(9, 1))) as server:
         request = make_request(judge=make_judge("claude", provider="anthropic", base_url=server.url))
         (outcome,), _ = send([request], key="k")
         assert server.requests[0].path == "/v1/messages"
