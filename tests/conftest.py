@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 import tempfile
+import zlib
 from collections.abc import Generator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -33,7 +34,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 os.fsync = lambda _: None
 
 AMBIENT = ("GITHUB_", "INPUT_", "RUNNER_", "ACTIONS_", "NOTES_", "FAKE_")
-ALSO_AMBIENT = {"CI", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}
+ALSO_AMBIENT = {"CI", "TERM", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TREE"}
 
 
 # a test inside a CI job is the same as one on a laptop, and so is every process that it starts
@@ -95,6 +96,17 @@ def load_a_share(config: pytest.Config) -> None:
         # which error a module has tells pytest, which loads it again
         with contextlib.suppress(Exception):
             importlib.import_module(".".join(path.with_suffix("").parts))
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mix modules whose tests wait with those whose tests compute, where several processes share the processors.
+
+    Each process then has some of both all the time, and at the end too. The tests of a module stay together, as they
+    share what it made.
+    """
+    if hasattr(config, "workerinput"):
+        items.sort(key=lambda item: zlib.crc32(item.path.name.encode()))
 
 
 @pytest.hookimpl(tryfirst=True)
