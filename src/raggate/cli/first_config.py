@@ -37,6 +37,8 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
         stdio: the command of an MCP server that is started, as a shell has it.
         tool: the tool of an MCP server that searches.
         graphql: the query that a GraphQL API is asked.
+        body: the JSON body that it is asked with.
+        health: the path that answers 200 when it is up.
         environment: raggate's own.
     """
 
@@ -49,12 +51,19 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
     stdio: str | None = None
     tool: str = ""
     graphql: str = ""
+    body: str = ""
+    health: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def called(self) -> bool:
         """Whether an API is called."""
         return self.url is not None or self.stdio is not None
+
+    @property
+    def requested(self) -> bool:
+        """Whether something was said of the requests that it takes."""
+        return bool(self.headers or self.graphql or self.body or self.health)
 
 
 def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
@@ -82,24 +91,27 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
 
 def _check(known: Known) -> None:
     """Refuse what makes no sense together."""
-    if not known.called and (known.question or known.fields or known.headers or known.tool or known.graphql):
-        raise UsageError("--question, --map, --header, --tool and --graphql are for --probe", hint=_PROBE)
+    if not known.called and (known.question or known.fields or known.tool or known.requested):
+        flags = "--question, --map, --header, --tool, --graphql, --body and --health"
+        raise UsageError(f"{flags} are for --probe", hint=_PROBE)
     if known.preset is None and not known.called and known.vault is not None:
         raise UsageError("--vault is for --probe, --stdio and --preset", hint=_PROBE)
-    if known.preset is not None and (known.fields or known.headers or known.tool or known.graphql or known.stdio):
+    if known.preset is not None and (known.fields or known.tool or known.requested or known.stdio):
         raise UsageError(
-            "--map, --header, --tool, --graphql and --stdio are not for --preset",
+            "--map, --header, --tool, --graphql, --body, --health and --stdio are not for --preset",
             hint="It is a file: change it where your API differs.",
         )
-    if known.stdio is not None and (known.url is not None or known.headers or known.graphql):
-        raise UsageError(
-            "--stdio starts an MCP server, which has no address: --probe, --header and --graphql are not for it"
-        )
+    if known.stdio is not None and (known.url is not None or known.requested):
+        flags = "--probe, --header, --graphql, --body and --health"
+        raise UsageError(f"--stdio starts an MCP server, which has no address: {flags} are not for it")
+    if known.health and not known.health.startswith("/"):
+        raise UsageError(f"--health: expected a path such as /livez, found {known.health!r}")
 
 
 def _discovered(directory: Path, known: Known, choose: Choose | None) -> str:
     """Call an API, and write the sections `api` and `ask` for it."""
     from raggate.pipeline.chunk_mapping import Wanted
+    from raggate.service.discovery.bodies import body_of
     from raggate.service.discovery.headers import headers_of
     from raggate.text.redact import of_environment
     from raggate.text.yaml_writing import block
@@ -115,6 +127,8 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> str:
         choose=choose,
         tool=known.tool,
         graphql=known.graphql,
+        body=body_of(known.body),
+        health=known.health,
     )
     return block(_sections(directory, known, wanted), _LEVELS)
 

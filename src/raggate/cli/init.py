@@ -53,6 +53,10 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 )
 @click.option("--tool", default="", metavar="NAME", help="The tool of an MCP server that searches the notes.")
 @click.option("--graphql", default="", metavar="QUERY", help="The query that --probe asks a GraphQL API.")
+@click.option(
+    "--body", default="", metavar="JSON", help='What --probe sends: \'{"utterance": "{question}", "size": "{k}"}\'.'
+)
+@click.option("--health", default="", metavar="PATH", help="Where the API answers 200 when it is up.")
 @click.option("--vault", type=PATH, help="The directory of the notes that the API has indexed, in place of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
 @click.option(

@@ -37,6 +37,8 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
         choose: asks at a terminal; None where nobody is there to answer.
         tool: the tool of an MCP server that searches; empty where nobody said so.
         graphql: the query that a GraphQL API is asked; empty for one that raggate writes.
+        body: the JSON body that asks the question; empty for the usual names.
+        health: the path that answers 200 when it is up; empty for the usual ones.
     """
 
     url: str
@@ -48,6 +50,8 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     choose: Choose | None = None
     tool: str = ""
     graphql: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    health: str = ""
 
 
 def check_fields(wanted: Wanted) -> None:
@@ -58,9 +62,9 @@ def check_fields(wanted: Wanted) -> None:
     """
     strange = next((name for name in wanted.fields if name not in ChunkFields.model_fields), None)
     if strange is not None:
-        raise UsageError(
-            f"--map: no part of a chunk is called {quoted(strange)}{suggestion(strange, ChunkFields.model_fields)}"
-        )
+        parts = ", ".join(ChunkFields.model_fields)
+        near = suggestion(strange, ChunkFields.model_fields)
+        raise UsageError(f"--map: expected one of {parts}; found {quoted(strange)}{near}")
 
 
 def shape_of(root: Any, wanted: Wanted) -> Shape | None:

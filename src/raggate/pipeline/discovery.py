@@ -48,7 +48,10 @@ _NATIVE = "/api/v1/ask"
 _DOCUMENTS = ("/openapi.json", "/api/openapi.json", "/v3/api-docs", "/swagger.json")
 _GRAPHQL = "/graphql"
 _QUERY = "query($q: String!) { search(query: $q) { path text } }"
-_HEALTH = ("/health", "/api/health", "/healthz", "/status", "/openapi.json", "/")
+_HEALTH = (
+    *("/health", "/api/health", "/healthz", "/readyz", "/livez", "/ready", "/live", "/ping", "/status"),
+    *("/openapi.json", "/"),
+)
 _QUESTIONS = ("query", "question", "q", "text", "input", "prompt")
 _COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results")
 
@@ -196,6 +199,9 @@ class _Discovery(Struct):
         return isinstance(debug, dict) and isinstance(debug.get("retrieved_chunks"), list)
 
     def _candidates(self, document: Any, path: str) -> list[Request]:
+        if self._wanted.body:
+            named = self._asked_path(document) if path in ("", "/") else path
+            return [Request(method="POST", path=named, body=self._wanted.body)]
         if path in ("", "/"):
             described = openapi.requests(document)
             if described:
@@ -274,11 +280,12 @@ class _Discovery(Struct):
         return request
 
     def _health_path(self, document: Any, asked: Request) -> str:
-        described = openapi.health_paths(document)[:5]
-        for path in (*described, *_HEALTH, *asked.health):
+        usual = (*openapi.health_paths(document)[:5], *_HEALTH, *asked.health)
+        paths = (self._wanted.health,) if self._wanted.health else usual
+        for path in paths:
             if self._get(path).status == 200:
                 return path
         raise UsageError(
-            f"{self._base}: none of {', '.join((*described, *_HEALTH))} answers 200, so nobody knows when it is up",
-            hint="Let the API answer 200 at /health.",
+            f"{self._base}: none of {', '.join(paths)} answers 200, so nobody knows when it is up",
+            hint="`--health /path` names the path where it does.",
         )

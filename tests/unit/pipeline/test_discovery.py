@@ -104,6 +104,36 @@ def test_an_endpoint_without_a_description() -> None:
     assert sections["ask"]["mapped"]["ask"]["body"] == {"question": "{question}", "limit": "{k}"}
 
 
+def test_a_body_that_somebody_said() -> None:
+    """An API with names of its own is asked by the body that was given, which says how many chunks it wants."""
+
+    def search(body: dict[str, Any]) -> Any:
+        return {"hits": HITS[: body["page"]["size"]]} if body["utterance"] == "key" else httpx.Response(422)
+
+    body = {"utterance": "{question}", "page": {"size": "{k}"}, "lang": "en"}
+    api = Api({"/openapi.json": DESCRIBED, "/health": {}}, search)
+    assert discovered(api, f"{URL}/find", body=body)["ask"]["mapped"]["ask"] == {
+        "method": "POST",
+        "path": "/find",
+        "body": body,
+    }
+
+
+def test_a_health_that_somebody_said() -> None:
+    """The path that tells that the API is up is taken as it was named, and must answer 200."""
+    api = Api({"/up/now": {}})
+    assert discovered(api, f"{URL}/find", health="/up/now")["api"]["ready"]["health_path"] == "/up/now"
+    with pytest.raises(UsageError, match="none of /up answers 200") as caught:
+        discovered(api, f"{URL}/find", health="/up")
+    assert "`--health /" in (caught.value.hint or "")
+
+
+def test_the_usual_paths_of_health() -> None:
+    """An API that is asked for its health as Kubernetes has it, and describes nothing, needs no option."""
+    for path in ("/readyz", "/livez", "/ready", "/ping"):
+        assert discovered(Api({path: {}}), f"{URL}/find")["api"]["ready"]["health_path"] == path
+
+
 def test_a_final_slash_is_part_of_the_path() -> None:
     """What ends in a slash is asked with it: without, many frameworks redirect."""
     sections = discovered(Api({"/health": {}}, path="/find/"), url=f"{URL}/find/")
@@ -203,6 +233,8 @@ def test_a_stream_is_read(
         (httpx.Response(400, json={"errors": [{"message": "no query"}]}), "no query", "GraphQL"),
         (httpx.Response(200, html="<html>Log in"), "HTTP 200, not JSON: <html>Log in", "a page for people"),
         (httpx.Response(200, text="hello"), "HTTP 200, not JSON: hello", "`--question`"),
+        (httpx.Response(422, json={"problem": "utterance is missing"}), "utterance is missing", "`--body"),
+        (httpx.Response(400, text="no"), "HTTP 400", "`--body"),
         (httpx.Response(503, text="busy"), "HTTP 503 busy", "its log says why"),
         (httpx.Response(200), "HTTP 200, an empty body", "`--question`"),
     ],
@@ -232,6 +264,7 @@ def test_what_helps_is_said(answer: httpx.Response, said: str, hint: str) -> Non
         ),
         (Api(), {"url": f"{URL}/find"}, "nobody knows when it is up"),
         (Api(), {"fields": {"relpath": "x"}}, "did you mean 'rel_path'"),
+        (Api(), {"fields": {"question": "x"}}, "expected one of list, columns, none, id, doc_id, rel_path"),
         (Api(), {"url": "http://169.254.169.254/latest"}, "cloud metadata"),
         (Api(), {"url": "http://u:p@x.example"}, "without user name"),
         (Api(), {"url": "file:///etc/passwd"}, "expected a URL"),

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping, named, resolved
 from raggate.service.discovery.names import COUNT, ENDPOINTS, HEALTH, QUESTION, SURELY_A_QUESTION, best, plain_name
+from raggate.text import jsonio
 
 MAX_PATHS = 1_000
 _PATH = re.compile(r"/[A-Za-z0-9._~!$&'()*+,;=:@%/-]{0,300}")
@@ -33,7 +34,7 @@ class Request(Struct, frozen=True, kw_only=True):
     @property
     def counts(self) -> bool:
         """Whether it says how many chunks it wants."""
-        return "{k}" in (*self.query.values(), *(self.body or {}).values())
+        return "{k}" in self.query.values() or b'"{k}"' in jsonio.dumps(self.body)
 
     @property
     def said(self) -> str:

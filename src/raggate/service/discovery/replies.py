@@ -97,6 +97,8 @@ def hint(replies: Sequence[Reply]) -> str:
         return "This looks like GraphQL, which needs a query of yours: docs/adapters.md shows one under “GraphQL”."
     if statuses <= {404, 405}:
         return "Is that the path of its search? `--probe` takes all of it, such as http://localhost:8000/api/search."
+    if statuses <= {400, 404, 405, 422}:
+        return """`--body '{"utterance": "{question}", "size": "{k}"}'` asks with the API's own names."""
     return (
         "`--question` asks something that the index can answer, `--map list=data.hits` says where the chunks are; "
         "docs/adapters.md shows how to write it by hand."
