@@ -52,7 +52,7 @@ NOT_READY = RunFailure(
 INTERRUPTED = RunFailure(
     label="interrupted",
     exit_code=130,
-    lines=("interrupted after 3 of 24 questions",),
+    lines=("interrupted after 3 of 24 calls",),
     suite="notes",
 )
 KILLED = RunFailure(label="killed", exit_code=137, lines=("the container was killed (exit code 137)",))

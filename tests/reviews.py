@@ -230,7 +230,7 @@ def cannot_tell() -> Review:
         [answer(QUESTIONS[0], gold_of(QUESTIONS[0])), failed],
         golden=make_golden(*QUESTIONS),
         config=make_config(api=STARTED),
-        stopped="the API exited with code 2 after 2 of 24 questions",
+        stopped="the API exited with code 2 after 2 of 24 calls",
         log=("listening on :9000", "", "panic: runtime error: index out of range [5]", "goroutine 1 [running]:"),
     )
     return review_of(run, baseline_of(run_of(good())))
@@ -405,7 +405,7 @@ def previewed() -> Review:
         baseline="replaced",
         values=(("hit_at_5", 0.96, 0.9286), ("mrr_at_10", 0.9423, 0.9048)),
         rows=rows,
-        problems=("the API was killed by SIGKILL after 3 of 27 questions",),
+        problems=("the API was killed by SIGKILL after 3 of 27 calls",),
     )
     return _previewed(passing(), preview)
 

@@ -131,7 +131,7 @@ def second_suite() -> Review:
 def interrupted() -> Review:
     """The job was cancelled after four questions."""
     items = [*good()[:4], *(_not_asked(item) for item in good()[4:])]
-    return judged(now(items, stopped="interrupted after 4 of 26 questions", interrupted=True), usual())
+    return judged(now(items, stopped="interrupted after 4 of 26 calls", interrupted=True), usual())
 
 
 def _not_asked(item: LabelledResult) -> LabelledResult:

@@ -165,8 +165,8 @@ def test_what_was_not_asked_is_told_everywhere(suite: Project, kept: Path, api: 
     assert len(taken) > ALL / 2
     assert all(not answer.elapsed_ms and answer.trace_id is None for answer in taken)
     (warning,) = [reason for reason in result.review.verdict.warnings if reason.code == "kept-answers"]
-    assert warning.message.startswith(f"{len(taken)} questions were not asked now: run ")
-    assert f"of {calls} questions that were asked, those that it had answered came out alike" in warning.message
+    assert warning.message.startswith(f"{len(taken)} answers were not asked for now: run ")
+    assert f"of {calls} calls that were made, those that it had answered came out alike" in warning.message
     for name in ("summary.md", "report.html", "verdict.json"):
         assert "came out alike" in (result.directory / name).read_text(), name
     metrics = json.loads((result.directory / "metrics.json").read_text())

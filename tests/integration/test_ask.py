@@ -449,7 +449,7 @@ def test_connections_lost_to_a_dying_api_are_aborted_questions() -> None:
         api.script = script
         heard = Heard()
         outcome = ask(started, 5, on_result=heard, concurrency=1, retries=0)
-    assert outcome.stopped == "the API was killed by SIGKILL after 1 of 5 questions"
+    assert outcome.stopped == "the API was killed by SIGKILL after 1 of 5 calls"
     assert len(heard.calls) == 1
     assert {r.failure.kind for r in outcome.results if r.failure} == {"aborted"}
 
@@ -459,7 +459,7 @@ def test_api_that_is_dead_already() -> None:
     with FakeAskApi() as api:
         outcome = ask(FakeStarted(api.base_url, EXITED), 3)
         assert api.total == 0
-    assert outcome.stopped == "the API exited with code 3 after 0 of 3 questions"
+    assert outcome.stopped == "the API exited with code 3 after 0 of 3 calls"
 
 
 def test_giving_up_after_failures_in_a_row() -> None:
@@ -470,9 +470,7 @@ def test_giving_up_after_failures_in_a_row() -> None:
         assert api.total == 7
     assert len(heard.calls) == 7
     assert outcome.stopped is not None
-    assert outcome.stopped.startswith(
-        "gave up after 4 failures in a row, after 7 of 30 questions; the last one: HTTP 500"
-    )
+    assert outcome.stopped.startswith("gave up after 4 failures in a row, after 7 of 30 calls; the last one: HTTP 500")
     kinds = [r.failure.kind if r.failure else "" for r in outcome.results]
     assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]
 
@@ -494,7 +492,7 @@ def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:
     with FakeAskApi(lambda question: (401, b"", 0)) as api:
         outcome = ask(api, 40, concurrency=16, give_up_after=10)
     assert outcome.stopped is not None
-    assert outcome.stopped.startswith("gave up after 10 failures in a row, after 10 of 40 questions")
+    assert outcome.stopped.startswith("gave up after 10 failures in a row, after 10 of 40 calls")
     assert [r.failure.kind for r in outcome.results if r.failure].count("status") == 10
 
 

@@ -126,7 +126,7 @@ def test_a_run_without_some_of_its_answers_decides_nothing(promoted: Project) ->
     plain_rows(promoted.last_run()).write_text("".join(rows[:24]))
     done = promoted.command("compare", str(promoted.last_run()), "--baseline", "baselines/small.json")
     assert done.code == 3, done.out
-    assert "24 questions of the golden set have no result" in done.out
+    assert "24 questions of the golden set lack results" in done.out
 
 
 def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:

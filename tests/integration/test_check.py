@@ -196,7 +196,7 @@ def test_interrupt_after_the_last_question_keeps_every_result(promoted: Project,
     process = preloaded.start(at=promoted.root, environment={**os.environ}, code=INTERRUPTED_WHEN_ASKED)
     _, err = process.communicate(timeout=60)
     assert process.returncode == 130, err
-    assert f"raggate: interrupted after {count} of {count} questions" in err
+    assert f"raggate: interrupted after {count} of {count} calls" in err
     assert promoted.verdict()["verdict"] == "interrupted"
     assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == count
 
@@ -669,7 +669,7 @@ def test_api_that_dies_of_its_last_answer(promoted: Project) -> None:
     assert done.code == 3, done.out + done.err
     # the end may be seen before the last answers are taken
     told = " ".join(done.out.split())
-    assert re.search("The API exited with code 9 (right after its last answer|after [0-9]+ of 24 questions)", told)
+    assert re.search("The API exited with code 9 (right after its last answer|after [0-9]+ of 24 calls)", told)
 
 
 def test_api_that_writes_into_the_vault(promoted: Project) -> None:
@@ -822,8 +822,8 @@ def test_stored_run_that_lost_results(promoted: Project, lost: str) -> None:
     reason = json.loads((directory / "compared" / "verdict.json").read_text())["reasons"][0]
     name = json.loads(gone[0])["test_case_id"]
     assert reason["code"] == "not-asked"
-    assert reason["message"].startswith(f"{len(gone)} question{'s' if len(gone) > 1 else ''} of the golden set ha")
-    assert f"no result: {name} (hybrid)" in reason["message"]
+    assert reason["message"].startswith(f"{len(gone)} question{'s' if len(gone) > 1 else ''} of the golden set lack")
+    assert f" results: {name} (hybrid)" in reason["message"]
 
 
 def test_floor_counts_questions_that_are_not_in_the_baseline(promoted: Project) -> None:

@@ -298,9 +298,9 @@ def broken(files: Files) -> None:
     ("change", "reason"),
     [
         (without_a_question, "another golden set"),
-        (without_a_result, "has no answer to 1 of 24 questions, and does not say why"),
-        (partial(a_part, early=True), "1 of 24 questions, and says that it stopped early, as it was red"),
-        (partial(a_part, early=False), "1 of 24 questions, and says that a part was chosen"),
+        (without_a_result, "has no result for 1 of 24 calls, and does not say why"),
+        (partial(a_part, early=True), "1 of 24 calls, and says that it stopped early, as it was red"),
+        (partial(a_part, early=False), "1 of 24 calls, and says that a part was chosen"),
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
         (one_more_answer, "1 answers that were not asked for"),
@@ -380,7 +380,7 @@ def test_answers_that_show_no_early_stop(
     told = stage.judge(files)
     assert told.code == 3
     assert told.failure is not None
-    assert "questions, and says that it stopped early, as it was red" in " ".join(told.failure.lines)
+    assert "calls, and says that it stopped early, as it was red" in " ".join(told.failure.lines)
 
 
 def other_schema(files: Files) -> None:

@@ -227,7 +227,7 @@ def test_what_a_run_says_of_kept_answers_is_its_own_word(stage: Stage, measured:
     rows = [json.loads(line) for line in gzip.decompress(files["results.jsonl.gz"]).splitlines()]
     kept = b"".join(json.dumps({**row, "result": {**row["result"], "kept": True}}).encode() + b"\n" for row in rows)
     stage.relay(folders({**measured.runs, "good": {**files, "results.jsonl.gz": gzip.compress(kept)}}))
-    assert f"he run itself says that {len(rows)} questions were not asked in it" in stage.comment
+    assert f"he run itself says that {len(rows)} answers were not asked for in it" in stage.comment
     assert "came out alike" not in stage.comment
 
 

@@ -417,7 +417,7 @@ def test_an_interrupt_names_the_command_that_goes_on(
     monkeypatch.chdir(tmp_path)
     api.kill_after, api.ends = 20, KeyboardInterrupt
     flags = dict.fromkeys(more, True)
-    with pytest.raises(RunFailed, match="interrupted after 20 of 59 questions") as failed:
+    with pytest.raises(RunFailed, match="interrupted after 20 of 59 calls") as failed:
         check.run(asked_by(suite, out=tmp_path / "a b", choice=Choice(), **flags))
     assert failed.value.exit_code == ExitCode.INTERRUPTED
     api.kill_after = 1 << 30

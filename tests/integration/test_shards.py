@@ -222,7 +222,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_cut, "shard 2 of 3: {two}/results.jsonl: its SHA-256 is not that of the receipt"),
         (_other_index, "shard 2: it saw another index: chunk_tokens 9, where shard 1 saw 8"),
         (_other_image, "shard 2: it saw another image of the API: sha256:bbb"),
-        (_not_repeated, " questions that are asked a second time have one answer alone"),
+        (_not_repeated, " of the calls that are made twice were made once"),
         (_renumbered, "shard 2 of 3: {two}: its answers are not one to each of its questions"),
     ],
 )
@@ -426,7 +426,7 @@ def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: P
 def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path: Path) -> None:
     """`check --run` of a partial run says that it is one; without that mark answers are missing."""
     part = check.run(asked_by(suite, out=tmp_path / "part", choice=Choice(limit=2))).directory
-    for words, code in (("the run is partial: 2 of 30 questions chosen", 2), ("has no answer to", 3)):
+    for words, code in (("the run is partial: 2 of 30 questions chosen", 2), ("has no result for", 3)):
         with pytest.raises(RunFailed, match=words) as refused:
             stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), part)
         assert refused.value.exit_code == code

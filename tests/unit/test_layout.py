@@ -113,7 +113,6 @@ SPECIFIED_ELSEWHERE = {
     # through diagnosis, which says what they explain
     "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
-    "pipeline/answers_so_far.py",
     "pipeline/rerun.py",
     "pipeline/result.py",
     "pipeline/result_rows.py",
@@ -136,7 +135,6 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/shards/running.py",
     "pipeline/shards/shard_directory.py",
     "pipeline/shards/attempts.py",
-    "pipeline/shards/receipt.py",
     "pipeline/shards/workers.py",
     "pipeline/shards/merge.py",
     "pipeline/stored_check.py",

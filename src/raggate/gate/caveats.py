@@ -150,20 +150,17 @@ def kept_answers(comparison: Comparison) -> Iterator[Reason]:
         yield Reason("kept-aside", f"kept answers had no part in it: {cut(comparison.kept_aside)}")
 
 
-def _were(number: int) -> str:
-    return f"{counted(number, 'question')} {'was' if number == 1 else 'were'}"
-
-
 def _kept(operations: Operations, origin: KeptFrom | None) -> str:
+    kept = f"{counted(operations.kept, 'answer')} {'was' if operations.kept == 1 else 'were'}"
     if origin is None:
         # an artifact's own claim: its seals, and what it compared, nobody has seen here
         return (
-            f"the run itself says that {_were(operations.kept)} not asked in it but answered in an earlier one; "
+            f"the run itself says that {kept} not asked for in it but of an earlier one; "
             f"nothing vouches for that, and times are of the {counted(operations.calls, 'other call')} alone"
         )
     at = f" at {commit_words(origin.commit)}" if origin.commit else ""
     return (
-        f"{_were(operations.kept)} not asked now: run {cut(origin.run, limit=40)} of {cut(origin.asked, limit=25)}{at} "
-        f"had the same images, notes and requests, and its answers count; of {counted(operations.calls, 'question')} "
-        "that were asked, those that it had answered came out alike, and times are of these calls alone"
+        f"{kept} not asked for now: run {cut(origin.run, limit=40)} of {cut(origin.asked, limit=25)}{at} "
+        f"had the same images, notes and requests, and its answers count; of {counted(operations.calls, 'call')} "
+        "that were made, those that it had answered came out alike, and times are of these calls alone"
     )

@@ -116,7 +116,7 @@ def limit_name(direction: Direction) -> str:
 
 
 def failures(operations: Operations, allowed: float) -> str:
-    """Say how many calls failed, by kind, and how many questions were not asked; `allowed` is a share of all."""
+    """Say how many calls failed, by kind, and how many were not made; `allowed` is a share of all."""
     left = operations.failures.get("aborted", 0)
     failures = {kind: number for kind, number in operations.failures.items() if kind != "aborted"}
     # of a single kind the number is that of the calls
@@ -124,7 +124,7 @@ def failures(operations: Operations, allowed: float) -> str:
     parts = (
         [f"{operations.failed - left} of {counted(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
     )
-    parts += [f"{counted(left, 'question')} {'was' if left == 1 else 'were'} not asked"] if left else []
+    parts += [f"{counted(left, 'call')} {'was' if left == 1 else 'were'} not made"] if left else []
     error, share = failing(operations.most_common_error), setting(rounded(100 * allowed, 10))
     return f"{' and '.join(parts)}, and gate.max_error_rate allows {share}%{error}"
 
@@ -212,11 +212,11 @@ def instead(comparison: Comparison) -> str:
 
 
 def not_asked(missing: Sequence[tuple[str, str]]) -> str:
-    """Say which questions, by mode and case id, a run has no result for."""
+    """Say which questions, by mode and case id, a run lacks results of; one that lacks them in two modes is one."""
+    number = len({case for _, case in missing})
     names = [f"{cut(case)} ({cut(mode)})" for mode, case in missing]
-    return (
-        f"{counted(len(names), 'question')} of the golden set {'has' if len(names) == 1 else 'have'} no result: "
-        + some(names)
+    return f"{counted(number, 'question')} of the golden set {'lacks' if number == 1 else 'lack'} results: " + some(
+        names
     )
 
 

@@ -105,6 +105,11 @@ class ShardCounts(Stored, frozen=True, kw_only=True):
         return self.planned == self.asked + self.failed + self.skipped
 
     @property
+    def due(self) -> int:
+        """How many calls are to be made."""
+        return self.planned - self.skipped
+
+    @property
     def sentence(self) -> str:
         """Say the counts, without an end mark."""
         return f"{self.planned} planned, {self.asked} asked, {self.failed} failed, {self.skipped} skipped"

@@ -15,6 +15,7 @@ from raggate.models.service import IndexState, Started
 from raggate.pipeline import index_facts
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.long_sequence import LongSequence
+from raggate.text.numbers import counted
 
 SERVER_ERROR = 500
 """The first HTTP status that says that the API itself failed."""
@@ -64,6 +65,12 @@ class AnswersSoFar(Struct):
             self.looked = True
             time.sleep(_CATCH_UP)
             self.log = api.log_tail()
+
+    def interrupted(self, due: int) -> str:
+        """Say after how many of the calls that are due a signal came; an answer kept of an earlier run is no call."""
+        kept = sum(result.kept for result in self.results)
+        left = sum(result.failure is not None and result.failure.kind == "aborted" for result in self.results)
+        return f"interrupted after {len(self.results) - kept - left} of {counted(due - kept, 'call')}"
 
     def noted_in(self, run: Run) -> Run:
         """Note image, size of the index, repeats and probes in a run. None of them makes runs incomparable."""

@@ -90,7 +90,8 @@ class Asking(Struct, frozen=True, kw_only=True):
 
     def say(self, who: str) -> None:
         """Tell what is done."""
-        self.request.say(f"asking {counted(len(self.questions), 'question')} again, of {who}")
+        questions = counted(len({case.id for case, _ in self.questions}), "question")
+        self.request.say(f"asking {questions} again, of {who}")
 
     @contextmanager
     def up(self, build: Build, folder: str) -> Iterator[Booted]:

@@ -28,7 +28,7 @@ from raggate.scoring import repeats, score
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.text.clock import now
 from raggate.text.long_sequence import on_disk
-from raggate.text.numbers import fixed
+from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut
 
 MOST_MS = 86_400_000
@@ -215,7 +215,7 @@ def _unanswered(claimed: Run, inputs: Inputs, hint: str) -> str:
     missing, answered = (sum(asked.count(state) for asked in due.values()) for state in (_UNANSWERED, _ANSWERED))
     if not missing or claimed.stopped is not None:
         return ""
-    return f"the run has no answer to {missing} of {missing + answered} questions"
+    return f"the run has no result for {missing} of {counted(missing + answered, 'call')}"
 
 
 def _why(claimed: Run) -> str:

@@ -70,7 +70,7 @@ class Finish(Struct, frozen=True, kw_only=True):
         """Write what was answered before a signal came, and give the error that says so; `way_on` is how to go on."""
         asking = self.inputs.config.ask
         due = len(questions_of(self.inputs.golden.cases, asking.modes)) * asking.repeat
-        progress = f"interrupted after {len(answers.results)} of {due} questions"
+        progress = answers.interrupted(due)
         notes = Notes(self.inputs.vault)
         run = finished_run(self._noted(answers), answers.results, seconds, notes, stopped=progress)
         write(self.directory, replace(run, interrupted=True), self.request, self.inputs.config)

@@ -44,7 +44,7 @@ class Progress:
             self._bar = None
 
     def advance(self, done: int, total: int, failed: int) -> None:
-        """Show that `done` of `total` questions are through, `failed` of them without an answer. Cheap to call."""
+        """Show that `done` of `total` calls are through, `failed` of them without an answer. Cheap to call."""
         if self._bar is not None and self._task is not None:
             self._bar.update(self._task, completed=done, total=total, failed=failed)
             return
@@ -62,7 +62,7 @@ def _bar(stream: TextIO) -> Bar:
     from rich.text import Text
 
     class Rate(ProgressColumn):
-        """Questions per second."""
+        """Calls per second."""
 
         def render(self, task: Task) -> Text:
             return Text(f"{fixed(task.speed, 0)}/s" if task.speed else "")

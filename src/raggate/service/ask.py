@@ -26,7 +26,7 @@ from raggate.service import signals, trace_context
 from raggate.service.misses import Miss, miss
 from raggate.service.pace import Pace
 from raggate.text.long_sequence import FEW, LongSequence
-from raggate.text.numbers import setting
+from raggate.text.numbers import counted, setting
 from raggate.text.quote import cut
 
 WATCH_SECONDS = 0.05
@@ -196,7 +196,7 @@ class _Suite:
     def _check_alive(self) -> None:
         ended = self._api.died()
         if ended is not None:
-            self._stop(f"the API {cut(ended.message)} after {self._done} of {len(self._questions)} questions")
+            self._stop(f"the API {cut(ended.message)} after {self._done} of {counted(len(self._questions), 'call')}")
 
     def _stop(self, why: str) -> None:
         self.stopped = self.stopped or why
@@ -225,8 +225,8 @@ class _Suite:
         self._on_result(result, self._done, len(self._questions))
         if result.failure and self._streak >= self._settings.give_up_after and self._done < len(self._questions):
             self._stop(
-                f"gave up after {self._streak} failures in a row, after {self._done} of {len(self._questions)}"
-                f" questions; the last one: {result.failure.message}"
+                f"gave up after {self._streak} failures in a row, after {self._done} of "
+                f"{counted(len(self._questions), 'call')}; the last one: {result.failure.message}"
             )
 
     async def _ask(self, channel: Channel, case: Case, mode: str, due: float | None) -> Result:

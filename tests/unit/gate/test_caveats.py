@@ -33,15 +33,15 @@ ORIGIN = KeptFrom(run="20260102_030405", asked="2026-01-02T03:04:05Z", commit="a
             480,
             20,
             {"kept_from": ORIGIN},
-            "480 questions were not asked now: run 20260102_030405 of 2026-01-02T03:04:05Z at commit aaaaaaaaaaa… had "
-            "the same images, notes and requests, and its answers count; of 20 questions that were asked, those that "
-            "it had answered came out alike, and times are of these calls alone",
+            "480 answers were not asked for now: run 20260102_030405 of 2026-01-02T03:04:05Z at commit aaaaaaaaaaa… "
+            "had the same images, notes and requests, and its answers count; of 20 calls that were made, those that it "
+            "had answered came out alike, and times are of these calls alone",
         ),
         (
             1,
             2,
             {},
-            "the run itself says that 1 question was not asked in it but answered in an earlier one; nothing vouches "
+            "the run itself says that 1 answer was not asked for in it but of an earlier one; nothing vouches "
             "for that, and times are of the 2 other calls alone",
         ),
         (0, 9, {"kept_aside": "q1 is\notherwise"}, "kept answers had no part in it: q1 is otherwise"),

@@ -136,7 +136,7 @@ def test_a_chosen_question_without_an_answer() -> None:
     """A question that was chosen and has no result is missing, whatever the others say."""
     verdict = reviewed(part(well(3), asked=("q03", "q04"))).verdict
     assert verdict.outcome == "cannot tell"
-    assert "1 question of the golden set has no result: q04 (hybrid)" in verdict.headline
+    assert "1 question of the golden set lacks results: q04 (hybrid)" in verdict.headline
 
 
 @pytest.mark.parametrize(

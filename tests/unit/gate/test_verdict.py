@@ -81,14 +81,14 @@ def test_failed_calls(operations: Any, expected: list[str]) -> None:
         pytest.param(
             {"aborted": 12, "status": 12},
             "gave up",
-            ["12 of 12 calls failed (status) and 12 questions were not asked, and gate.max_error_rate allows 2%"],
+            ["12 of 12 calls failed (status) and 12 calls were not made, and gate.max_error_rate allows 2%"],
             id="failed-until-it-stopped",
         ),
         pytest.param({"aborted": 23}, "the API exited", [], id="stopped-without-a-failed-call"),
         pytest.param(
             {"aborted": 1},
             None,
-            ["1 question was not asked, and gate.max_error_rate allows 2%"],
+            ["1 call was not made, and gate.max_error_rate allows 2%"],
             id="not-asked-though-it-did-not-stop",
         ),
     ],
@@ -634,7 +634,7 @@ def test_pass_means_measured_and_not_worse(
 
 def test_interrupted_run_stays_interrupted() -> None:
     """A run that a signal ended is judged as interrupted, whatever was measured before; what else is wrong is told."""
-    verdict = decide(must_pass(rank=None), (), PLAIN, stopped="interrupted after 3 of 9 questions", interrupted=True)
+    verdict = decide(must_pass(rank=None), (), PLAIN, stopped="interrupted after 3 of 9 calls", interrupted=True)
     assert (verdict.outcome, verdict.exit_code) == ("interrupted", 130)
     assert [reason.code for reason in verdict.reasons] == ["stopped", "must-pass"]
 

@@ -52,7 +52,7 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
         (wording.removed(["q1", "q2"]), "2 cases of the baseline are gone: q1, q2"),
         (
             wording.not_asked([("hybrid", "q1"), ("vector", "q1")]),
-            "2 questions of the golden set have no result: q1 (hybrid), q1 (vector)",
+            "1 question of the golden set lacks results: q1 (hybrid), q1 (vector)",
         ),
         (wording.no_baseline("", promotable=False), "there is no baseline to compare with"),
         (
@@ -89,7 +89,7 @@ def test_failed_calls_by_kind() -> None:
         10, 4, failures={"timeout": 2, "http": 1, "aborted": 1}, most_common_error="no \u201croom\u201d"
     )
     assert wording.failures(operations, 0.02) == (
-        "3 of 9 calls failed (2 timeout, 1 http) and 1 question was not asked, and gate.max_error_rate allows 2%; "
+        "3 of 9 calls failed (2 timeout, 1 http) and 1 call was not made, and gate.max_error_rate allows 2%; "
         'most often: \u201cno "room"\u201d'
     )
 

@@ -79,7 +79,7 @@ def test_answers_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) 
     assert len(judged(items[0], stopped="it died").results) == 1
     later = replace(items[0], result=replace(items[0].result, repeat=2))
     for answers, words in (
-        (items[:2], "no answer to 1 of 3 questions"),
+        (items[:2], "no result for 1 of 3 calls"),
         ([*items[:3], later], "1 answers that were not asked for"),
         (items, "1 answers that were not asked for"),
     ):
@@ -144,5 +144,5 @@ def test_no_selection_of_an_artifact_is_believed() -> None:
     assert claimed_run.accepted(said, inputs, reproduce="", hint="").selection is None
     more = replace(inputs, golden=make_golden(case, make_case("q2")))
     part = replace(said, golden=more.golden, fingerprint=more.fingerprint())
-    with pytest.raises(CannotTell, match="the run has no answer to 1 of 2 questions"):
+    with pytest.raises(CannotTell, match="the run has no result for 1 of 2 calls"):
         claimed_run.accepted(part, more, reproduce="", hint="")

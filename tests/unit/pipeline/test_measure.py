@@ -166,9 +166,7 @@ def test_a_stop_in_a_later_pass_is_a_stop(
 
     api.script = script
     _, run, _ = measure(request_for(), replace(inputs, config=asking))
-    assert (run.stopped or "").startswith(
-        "asking for time 2: gave up after 2 failures in a row, after 2 of 3 questions"
-    )
+    assert (run.stopped or "").startswith("asking for time 2: gave up after 2 failures in a row, after 2 of 3 calls")
     assert [item.result.failure is None for item in run.results] == [True] * 3
     kinds = [item.result.failure.kind for item in run.repeats if item.result.failure is not None]
     assert kinds == ["status", "status", "aborted"]
@@ -201,7 +199,7 @@ def test_an_interrupt_keeps_what_was_answered(
     kept = run_directory.read(directories[0])
     assert len(kept.results) == 4
     assert kept.interrupted
-    assert kept.stopped == "interrupted after 4 of 6 questions"
+    assert kept.stopped == "interrupted after 4 of 6 calls"
     assert directories[0].is_relative_to(tmp_path)
 
 

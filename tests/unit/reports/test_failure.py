@@ -21,7 +21,7 @@ ERRORS = {
         hint="Is it listening on the port that {port} stands for?",
         log=("listening on :8080", "", "warning: no vault"),
     ),
-    "interrupted": Interrupted("interrupted after 3 of 24 questions", hint="Partial results are in runs/1."),
+    "interrupted": Interrupted("interrupted after 3 of 24 calls", hint="Partial results are in runs/1."),
     "several-problems": UsageError(["golden.jsonl:1: key 'id' is missing", "golden.jsonl:2: not valid JSON"]),
 }
 

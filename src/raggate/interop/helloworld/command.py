@@ -251,7 +251,7 @@ def import_run(
     refuse_existing(out)
     # what was cut stays marked as cut
     run_directory.write(out, run_directory.of_suite(run, suite), full_text=True)
-    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'question')}. Next: raggate score {out}"))
+    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: raggate score {out}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 

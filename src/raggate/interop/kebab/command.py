@@ -244,7 +244,7 @@ def import_run(
     ):
         if count:
             warn(f"{count} {problem}")
-    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'question')}. Next: raggate score {out}"))
+    click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: raggate score {out}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 
 

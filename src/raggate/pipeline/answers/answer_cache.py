@@ -98,7 +98,7 @@ class AnswerCache(Guarded, Struct, kw_only=True):
         taken = {(mode, case.id) for case, mode in self._taken}
         if self._taken:
             self.request.say(
-                f"{counted(len(taken), 'question')} of {len(questions)} not asked, if the others are answered as before"
+                f"{len(taken)} of {counted(len(questions), 'call')} not made, if the others are answered as before"
             )
         return [(case, mode) for case, mode in questions if (mode, case.id) not in taken]
 

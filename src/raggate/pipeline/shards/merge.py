@@ -115,7 +115,9 @@ def _refuse_missing_samples(inputs: Inputs, answers: AnswersSoFar) -> None:
     again = {(result.mode, result.case_id) for result in answers.again}
     missing = sum((result.mode, result.case_id) not in again for result in chosen(inputs, answers.results))
     if missing and inputs.config.asks_again:
-        raise CannotTell(f"{missing} questions that are asked a second time have one answer alone", hint=HINT)
+        raise CannotTell(
+            f"{missing} of the calls that are made twice {'was' if missing == 1 else 'were'} made once", hint=HINT
+        )
 
 
 def _record(plan: Plan, receipts: Sequence[Receipt], left_out: Sequence[str]) -> bytes:

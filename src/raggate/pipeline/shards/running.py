@@ -128,9 +128,8 @@ def _ask(
         # nothing to ask is nothing to start an API for
         stopped, log = part.ask(answers) if part.asks_anything() else (None, ())
     except KeyboardInterrupt:
-        due = counts(cases, inputs.config.ask, answers.results).planned
-        progress = f"interrupted after {len(answers.results)} of {due} questions of shard {shard}"
-        raise Interrupted(progress, hint=way_on(answers)) from None
+        due = counts(cases, inputs.config.ask, answers.results).due
+        raise Interrupted(f"{answers.interrupted(due)} of shard {shard}", hint=way_on(answers)) from None
     kept.check_index(answers)
     started = kept.asking.started
     receipt = replace(

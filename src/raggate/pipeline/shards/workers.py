@@ -33,6 +33,7 @@ from raggate.pipeline.shards.shard_directory import Journal
 from raggate.service import forked_processes
 from raggate.service.ask import WATCH_SECONDS, questions_of
 from raggate.text.clock import now
+from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 FOLDER = "workers"
@@ -133,7 +134,7 @@ class Workers(Struct, frozen=True, kw_only=True):
             ended = self.api.died()
             if ended is not None:
                 total = sum(1 for _ in self._due())
-                return f"the API {cut(ended.message)} after {done} of {total} questions"
+                return f"the API {cut(ended.message)} after {done} of {counted(total, 'call')}"
 
     def _work(self, folder: Path, shard: int, pipe: int) -> None:
         """Ask a shard in a process of its own, and say what goes wrong there."""

@@ -217,7 +217,7 @@ def operations_line(scorecard: Scorecard) -> str:
     if operations.kept:
         parts.append(f"{counted(operations.kept, 'answer')} kept of an earlier run")
     if left:
-        parts.append(f"{counted(left, 'question')} not asked")
+        parts.append(f"{counted(left, 'call')} not made")
     empty = operations.rates.get("empty_result_rate")
     if empty is not None and empty.value:
         parts.append(f"{round(empty.value * empty.n)} without any chunk")

@@ -307,7 +307,7 @@ def test_import_and_export(tmp_path: Path) -> None:
     golden = write_golden(tmp_path)
     directory = write_run(tmp_path, rows=ROWS[:1] + ROWS[2:])
     _, out, notes = run("import", directory, "--golden", golden, "--out", tmp_path / "in")
-    assert "3 questions" in out
+    assert "3 results" in out
     assert notes == ""
     measured = run_directory.read(tmp_path / "in")
     assert [item.result.failure is None for item in measured.results] == [True, False, True]

@@ -130,7 +130,7 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
         ),
         pytest.param(
             make_operations(9, 5, failures={"aborted": 3, "status": 2}),
-            "6 calls, 2 failed, 0 retried · 3 questions not asked",
+            "6 calls, 2 failed, 0 retried · 3 calls not made",
             id="stopped",
         ),
         pytest.param(

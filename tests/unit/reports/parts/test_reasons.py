@@ -39,7 +39,7 @@ def test_a_cause_comes_first() -> None:
     found = review("cannot-tell")
     cause = reasons.first_cause(found)
     assert cause is not None
-    assert reasons.sentence(cause) == "The API exited with code 2 after 2 of 24 questions."
+    assert reasons.sentence(cause) == "The API exited with code 2 after 2 of 24 calls."
     assert numbers.lines(found) == []
     assert reasons.first_cause(review("regression")) is None
 
