@@ -521,6 +521,16 @@ def test_a_note_without_its_golden_passage_would_break_the_gate(promoted: Projec
     assert (worse.code, "would break the gate" in worse.out) == (1, True), worse.out + worse.err
 
 
+def test_what_a_change_ignores_would_break_the_gate_all_the_same(promoted: Project) -> None:
+    """A change that commits a note that cannot be used, and has git ignore it, is no pass either."""
+    promoted.commit()
+    (promoted.root / "vault" / "work" / "Notes" / "hosts.md").symlink_to("/etc/hosts")
+    promoted.commit()
+    (promoted.root / ".gitignore").write_text(".raggate/\nhosts.md\n")
+    done = promoted.command("check", "--against", "HEAD~1")
+    assert (done.code, "hosts.md is a link out of the vault" in done.out) == (3, True), done.out + done.err
+
+
 def test_a_change_that_removes_the_baseline_is_warned_of(promoted: Project) -> None:
     """It passes by the base's baseline, and the terminal says that nothing after it will."""
     promoted.commit()

@@ -212,14 +212,14 @@ class Reader:
         """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""
         return _names(self.run("ls-files", "-z", "--others", "--exclude-standard", "--", *paths))
 
-    def tracked(self) -> tuple[str, ...]:
-        """Name the files that git tracks.
+    def tracked(self, *paths: str) -> tuple[str, ...]:
+        """Name the files that git tracks, at or below these paths; all of them where none is given.
 
         Raises:
             UsageError: when it cannot say which those are.
         """
         self._take_index()
-        done = self.run("ls-files", "-z", "--cached")
+        done = self.run("ls-files", "-z", "--cached", "--", *paths)
         if done.returncode != 0:
             raise UsageError(f"git cannot say which files it tracks: {stderr_line(done)}")
         return _names(done)

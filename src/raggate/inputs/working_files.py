@@ -20,6 +20,8 @@ _UNLOOKED = frozenset((".git", ".raggate"))
 def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, like: str) -> set[str]:
     """Name the files and links at or below some paths, from `root`. Where there is a checkout, git ignores some.
 
+    What git tracks it does not ignore, whatever its patterns say: a change can bring a file and a pattern for it.
+
     Args:
         root: a directory of the working tree.
         paths: from there, with `/`.
@@ -29,7 +31,7 @@ def present(root: Path, paths: Sequence[str], checkout: git.Checkout | None, *, 
     if checkout is None:
         return {name for path in paths if _inside(root / path, root) for name in _files(root, path)}
     # a repository in the working tree is listed by its folder
-    return {name for name in _listed(root, paths, checkout, like) if not name.endswith("/")}
+    return {name for name in _listed(root, paths, checkout, like, tracked=True) if not name.endswith("/")}
 
 
 def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) -> set[str]:
@@ -61,7 +63,7 @@ def tracked(folder: Path, names: Iterable[str]) -> set[str]:
     return {name for name in entries if name.casefold() in first}
 
 
-def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str) -> set[str]:
+def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str, *, tracked: bool = False) -> set[str]:
     prefix = root.relative_to(checkout.top).as_posix()
     inside = (path for path in paths if _inside(root / path, checkout.top))
     inner = [posixpath.normpath(posixpath.join(prefix, path)) for path in inside]
@@ -69,8 +71,15 @@ def _listed(root: Path, paths: Sequence[str], checkout: git.Checkout, like: str)
         # without any path git would list all files
         return set()
     with git.reading(checkout, like=like, purpose="comparing with a commit needs it") as reader:
-        names = reader.listed(*inner)
+        names = set(reader.listed(*inner))
+        if tracked:
+            kept = set(reader.tracked(*inner)) - names
+            names |= {name for name in kept if _is_file(checkout.top / name)}
     return {posixpath.relpath(name, prefix) + ("/" if name.endswith("/") else "") for name in names}
+
+
+def _is_file(place: Path) -> bool:
+    return place.is_symlink() or place.is_file()
 
 
 def _inside(place: Path, top: Path) -> bool:

@@ -113,6 +113,17 @@ def test_differing(git: Git, tmp_path: Path) -> None:
         assert source.differing(paths) == changed
 
 
+def test_what_is_tracked_differs_though_it_is_ignored(git: Git, tmp_path: Path) -> None:
+    """A change cannot hide the files that it brings behind a pattern that it brings too; others stay ignored."""
+    base = commit(git, tmp_path, notes__a_md="x")
+    (tmp_path / "notes/link.md").symlink_to("/elsewhere")
+    commit(git, tmp_path, notes__new_md="x")
+    (tmp_path / ".gitignore").write_text("notes/*.md\n")
+    (tmp_path / "notes/loose.md").write_text("x")
+    with sources.at(tmp_path, base) as source:
+        assert source.differing(["notes"]) == ("notes/link.md", "notes/new.md")
+
+
 def test_a_link_to_itself_differs(git: Git, tmp_path: Path) -> None:
     """A change can put one in the place of any file or directory."""
     base = commit(git, tmp_path, notes__a_md="x")
