@@ -125,7 +125,7 @@ def test_a_preset_is_tried_out(root: Path) -> None:
         done = raggate(root, "init", "--preset", "r2r", "--probe", there.base_url, "--vault", "notes")
     assert done.code == 0, done.out + done.err
     assert "rel_path      results.chunk_search_results[*].metadata.title  yes     Keys.md" in done.out
-    assert "no heading_path is returned" in done.out
+    assert "no heading_path is mapped" in done.out
 
 
 def test_an_mcp_server_that_is_started(root: Path) -> None:

@@ -90,7 +90,7 @@ def test_a_question_of_ones_own(root: Path) -> None:
             "heading_path: meta.section\n",
             "\n",
             0,
-            "no heading_path is returned: labels that name a heading never",
+            "no heading_path is mapped: labels that name a heading never",
         ),
         ("rel_path: meta.file", "rel_path: meta.path", 3, "data.hits[0].meta has the keys file, section"),
         ("list: data.hits", "list: data.rows", 3, "expected a list, found nothing; data has the keys hits, reply"),

@@ -160,14 +160,14 @@ def _violations(level: str, item: LabelledResult, response: Response, settings: 
     if rules.notes_exist == level:
         yield from _strangers(response, notes)
     for rule, positions, what in (
-        (rules.headings_exist, item.labels.strange_headings, "headings that the note does not have"),
-        (rules.text_in_note, item.labels.strange_texts, "a text that is not in the note"),
+        ("headings_exist", item.labels.strange_headings, "headings that the note does not have"),
+        ("text_in_note", item.labels.strange_texts, "a text that is not in the note"),
     ):
-        if rule == level and positions:
+        if getattr(rules, rule) == level and positions:
             chunk = response.chunks[positions[0]]
             shown = chunk.heading_path if "headings" in what else chunk.text
             where = f"{cut(chunk.rel_path, limit=100)}, {quoted(shown, limit=80)}"
-            yield f"{len(positions)} of {counted(len(response.chunks), 'chunk')}: {what}, such as {where}"
+            yield f"{rule}: {len(positions)} of {counted(len(response.chunks), 'chunk')}: {what}, such as {where}"
 
 
 def _strangers(response: Response, notes: Vault) -> Iterator[str]:
@@ -175,9 +175,11 @@ def _strangers(response: Response, notes: Vault) -> Iterator[str]:
     strange = [chunk.rel_path for chunk in response.chunks if chunk.rel_path not in paths]
     if not strange:
         return
-    chunks = counted(len(response.chunks), "chunk")
-    example = quoted(strange[0], limit=100)
-    message = f"{len(strange)} of {chunks}: a path that no note of the vault has, such as {example}"
+    message = f"notes_exist: {len(strange)} of {counted(len(response.chunks), 'chunk')}"
+    if not any(strange):
+        yield f"{message} without the path of a note; docs/adapters.md has what holds where an API tells ids alone"
+        return
+    message += f": a path that no note of the vault has, such as {quoted(strange[0], limit=100)}"
     prefix = prefix_of(strange, paths)
     if prefix is not None:
         message += f"; chunks.path_prefix {quoted(prefix, limit=100)} removes what comes before it"

@@ -30,6 +30,7 @@ from raggate.reports.progress import Progress
 from raggate.service.ask import ended_early, questions_of
 from raggate.service.elsewhere import Elsewhere
 from raggate.text import redact
+from raggate.text.numbers import counted
 
 
 class Part(Struct, frozen=True, kw_only=True):
@@ -83,7 +84,7 @@ class Part(Struct, frozen=True, kw_only=True):
         request, inputs = self.request, self.inputs
         prober = Prober.of(inputs, request.environment) if self.probes else Prober(inputs, (), {})
         if prober.probes:
-            request.say(f"asking {len(prober.probes)} questions for invariants too, after the suite")
+            request.say(f"asking {counted(len(prober.probes), 'question')} for invariants too, after the suite")
         place = Place(
             out=self.directory,
             runs=self.runs,

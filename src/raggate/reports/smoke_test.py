@@ -60,7 +60,11 @@ def _share(field: FilledField) -> str:
 
 
 def _sentences(test: SmokeTest) -> Iterator[str]:
-    costs = [f"no {field.name} is returned: {field.cost}" for field in test.fields if field.cost]
+    costs = [
+        f"no {field.name} is {'returned' if field.source else 'mapped'}: {field.cost}"
+        for field in test.fields
+        if field.cost
+    ]
     groups = [("cannot tell", test.unknown), ("broken", test.broken), ("missing", costs), ("note", test.hints)]
     lines = [f"{word}: {log_line(text, limit=500)}" for word, texts in groups for text in texts]
     yield from lines

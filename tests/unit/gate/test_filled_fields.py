@@ -91,9 +91,13 @@ def test_an_abstention_that_is_not_told_does_not_look_told(*, abstained: bool, s
     ("chunk", "said"),
     [
         ({"rel_path": "/data/a.md"}, "chunks.path_prefix '/data/' removes what comes before"),
-        ({"rel_path": "b.md"}, "1 of 1 chunk: a path that no note of the vault has, such as 'b.md'"),
-        ({"heading_path": "# Zebra"}, "headings that the note does not have, such as a.md, '# Zebra'"),
-        ({"text": "zebras graze on wide plains of grass"}, "a text that is not in the note"),
+        ({"rel_path": ""}, "notes_exist: 1 of 1 chunk without the path of a note"),
+        ({"rel_path": "b.md"}, "notes_exist: 1 of 1 chunk: a path that no note of the vault has, such as 'b.md'"),
+        (
+            {"heading_path": "# Zebra"},
+            "headings_exist: 1 of 1 chunk: headings that the note does not have, such as a.md",
+        ),
+        ({"text": "zebras graze on wide plains of grass"}, "text_in_note: 1 of 1 chunk: a text that is not in"),
     ],
 )
 def test_what_the_notes_say_against_it_breaks_the_gate(chunk: dict[str, Any], said: str) -> None:

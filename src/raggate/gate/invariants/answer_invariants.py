@@ -110,11 +110,12 @@ def _notes_exist(suite: Suite) -> Rule:
     paths = {note.split("/", 1)[1] for note in notes}
 
     def see(answer: Answer) -> Iterator[str]:
-        for chunk in answer.response.chunks:
+        for position, chunk in enumerate(answer.response.chunks, 1):
             # an API that does not tell the vault gets the benefit of the doubt
             if chunk.rel_path not in paths or (chunk.vault and f"{chunk.vault}/{chunk.rel_path}" not in notes):
                 where = f"vault {chunk.vault}" if chunk.vault else "the vault"
-                yield f"{answer.place}: {cut(chunk.rel_path)} is not in {where}"
+                named = f"{cut(chunk.rel_path)} is not in {where}"
+                yield f"{answer.place}: {named if chunk.rel_path else f'rank {position} has no path of a note'}"
                 break
 
     return Rule(see)

@@ -201,6 +201,13 @@ BROKEN = [
     ),
     pytest.param(
         "notes_exist",
+        [answer(THREE[0], make_chunk("k2", rel_path=""))],
+        IN_VAULT,
+        "q1 (hybrid): rank 2 has no path of a note",
+        id="no-path",
+    ),
+    pytest.param(
+        "notes_exist",
         [answer(*THREE)],
         {"fingerprint": {"notes": {}}},
         "q1 (hybrid): a.md is not in the vault",
