@@ -9,7 +9,6 @@ from msgspec.structs import replace
 from raggate.gate import wording
 from raggate.models.comparison import Comparison
 from raggate.models.verdict import Preview, Reason, Verdict
-from raggate.text.numbers import counted
 
 
 def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) -> Verdict:
@@ -75,8 +74,7 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
             if preview.lowered
             else ""
         )
-        other = f" ({counted(preview.revalued, 'question')} with other values)" if preview.revalued else ""
-        yield Reason("baseline-replaced", f"merging this change replaces the baseline{other}{less}")
+        yield Reason("baseline-replaced", f"merging this change replaces the baseline{preview.other_values}{less}")
     if any(preview.replies):
         gone, new = preview.replies
         message = f"merging this change edits the replies that judges grade by: {gone} gone or edited, {new} new"

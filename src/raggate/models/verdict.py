@@ -223,6 +223,11 @@ class Preview(Stored, frozen=True, kw_only=True):
     problems: tuple[str, ...] = ()
 
     @property
+    def other_values(self) -> str:
+        """Say of how many questions a replaced baseline has other values, with a space before; empty for none."""
+        return f" ({counted(self.revalued, 'question')} with other values)" if self.revalued else ""
+
+    @property
     def empty(self) -> bool:
         """Whether the change leaves everything that decides as it is."""
         return self == Preview()

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from raggate.models.comparison import GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
 from raggate.scoring import figures
-from raggate.text.numbers import counted, written
+from raggate.text.numbers import written
 
 SHOWN_NAMES = 12
 """Names that a line lists."""
@@ -37,8 +37,7 @@ def _if_merged(preview: Preview) -> Iterator[str]:
     yield from (f"⚠️ {label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
     yield from _notes(preview.vault)
     if preview.baseline != "same":
-        other = f": {counted(preview.revalued, 'question')} with other values" if preview.revalued else ""
-        yield f"baseline {preview.baseline}{other}"
+        yield f"baseline {preview.baseline}{preview.other_values}"
     yield from (f"baseline {name}: {written(before)} → {written(now)}" for name, before, now in preview.values)
     edited = {"replies of judges": preview.replies, "answers that people graded": preview.graded}
     yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, (gone, new) in edited.items() if gone or new)

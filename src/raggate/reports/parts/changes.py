@@ -137,15 +137,16 @@ def _setting(setting: tuple[str, str, str], mark: tuple[int, str, str], *, width
 def _baseline(preview: Preview) -> str:
     if preview.baseline == "same":
         return ""
-    other = f" ({counted(preview.revalued, 'question')} with other values)" if preview.revalued else ""
     sentence = {
         "added": "**Baseline**: added.",
         "removed": "**Baseline**: ⚠️ removed. After a merge there is nothing to compare with.",
-        "replaced": f"**Baseline**: replaced{other}.",
+        "replaced": f"**Baseline**: replaced{preview.other_values}.",
     }[preview.baseline]
     if preview.lowered:
         names = listed(preview.lowered, most=SHOWN_NAMES)
-        sentence = f"**Baseline**: ⚠️ replaced{other}, and makes the gate weaker for later changes: {names}."
+        sentence = (
+            f"**Baseline**: ⚠️ replaced{preview.other_values}, and makes the gate weaker for later changes: {names}."
+        )
     if not preview.values:
         return sentence
     lines = [
