@@ -109,6 +109,21 @@ def test_old_runs_are_deleted(checked: Project) -> None:
     assert {path.name for path in runs.iterdir()} == {newest, "mine", forged.name}
 
 
+def test_runs_that_git_tracks_are_told(checked: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The list says which runs came with a commit, and so are never the latest; without git that it is not known."""
+    assert "came with a commit" not in checked.command("runs").out
+    checked.commit()
+    run = checked.last_run()
+    subprocess.run(["git", "add", "--force", run], cwd=checked.root, check=True)
+    assert f"is never taken as latest: {run.name}\n" in checked.command("runs").out
+    rows = json.loads(checked.command("runs", "--json").out)["result"]["runs"]
+    assert [row["committed"] for row in rows] == [True, False, False]
+    monkeypatch.setenv("PATH", str(checked.root))
+    assert "whether one of them came with a commit is not known: " in checked.command("runs").out
+    rows = json.loads(checked.command("runs", "--json").out)["result"]["runs"]
+    assert [row["committed"] for row in rows] == [None, None, None]
+
+
 def test_runs_behind_a_link_stay(checked: Project) -> None:
     """Where a link leads in place of the runs directory, nothing is deleted."""
     runs = checked.root / ".raggate" / "runs"

@@ -100,20 +100,33 @@ def prune(
 
 def _show(out: Path) -> Answer[RunList]:
     from raggate.cli.results.stored import RunList
+    from raggate.inputs import working_files
     from raggate.pipeline.stored_runs import stored_runs
 
     stored = stored_runs(out)
+    committed, unknown = set[str](), ""
+    try:
+        committed = working_files.tracked(out, [run.name for run in stored])
+    except UsageError as error:
+        unknown = error.message
     if stored:
         table = [("run", "when (UTC)", "suite", "made by", "verdict", "asked", "size"), *map(_cells, stored)]
         click.echo("\n".join(_aligned(table)))
         total = f"{counted(len(stored), 'run')}, {_size(sum(run.size for run in stored))}"
         click.echo(log_line(f"{total} in {console.short_path(out)}"))
+        if committed:
+            names = ", ".join(sorted(committed, reverse=True))
+            click.echo(log_line(f"came with a commit, as git tracks it, and is never taken as latest: {names}"))
+        elif unknown:
+            click.echo(log_line(f"whether one of them came with a commit is not known: {unknown}"))
     else:
         click.echo(log_line(f"no runs in {console.short_path(out)}"))
-    return Answer(RunList(out=out, runs=tuple(map(_row, stored))))
+    return Answer(
+        RunList(out=out, runs=tuple(_row(run, committed=None if unknown else run.name in committed) for run in stored))
+    )
 
 
-def _row(run: StoredRun) -> StoredRunRow:
+def _row(run: StoredRun, *, committed: bool | None) -> StoredRunRow:
     from raggate.cli.results.measured import Part
     from raggate.cli.results.stored import StoredRunRow
 
@@ -128,6 +141,7 @@ def _row(run: StoredRun) -> StoredRunRow:
         command=run.command or None,
         build=run.build or None,
         bytes=run.size,
+        committed=committed,
     )
 
 

@@ -114,6 +114,7 @@ class StoredRunRow(Struct, frozen=True, kw_only=True):
         command: the command that made it; null where that is not known.
         build: the build it is of, such as `revision main`; null for the API of the configuration.
         bytes: bytes of its files.
+        committed: whether git tracks it, so that it is never taken as the newest; null where git cannot say it.
     """
 
     id: str
@@ -125,6 +126,7 @@ class StoredRunRow(Struct, frozen=True, kw_only=True):
     command: str | None
     build: str | None
     bytes: int
+    committed: bool | None
 
 
 class RunList(Struct, frozen=True, kw_only=True):
