@@ -7,15 +7,13 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
 from raggate.config.schema import Config
-from raggate.gate import comparability
+from raggate.gate import baseline_age, comparability
 from raggate.gate.waivers import waiver_statuses
-from raggate.gate.wording import stale
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
 from raggate.models.scorecard import OVERALL, CaseScore
 from raggate.scoring.score import METRICS_VERSION, slices_of
-from raggate.text import dates
 from raggate.text.numbers import counted
 from raggate.text.quote import quoted
 
@@ -96,10 +94,8 @@ def check_baseline(
     if baseline is None:
         yield LintFinding("no-baseline", path, 1, "", "there is no such file")
         return
-    measured = baseline.provenance.get("measured")
-    age, allowed = dates.days_between(measured, at), settings.gate.stale_after_days
-    if age is not None and allowed is not None and age > allowed:
-        yield LintFinding("stale-baseline", path, 1, "", stale(dates.day(measured) or "", age, allowed))
+    for reason in baseline_age.reasons(baseline, at, settings.gate.stale_after_days):
+        yield LintFinding(reason.code, path, 1, "", reason.message)
     if baseline.paired:
         yield from _other_settings(settings, baseline, {**now, "metrics_version": METRICS_VERSION}, path)
         yield from _removed(golden, baseline, path)

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.gate_settings import Gate
 from raggate.gate import (
+    baseline_age,
     behaviour,
     caveats,
     complaints,
@@ -28,7 +29,6 @@ from raggate.models.comparison import Comparison, Finding
 from raggate.models.outcome import VerdictKind
 from raggate.models.verdict import CompositeTest, GatedMetric, Reason, Verdict
 from raggate.models.waiver import WaiverStatus
-from raggate.text import dates
 
 Clauses = Sequence[tuple[VerdictKind, list[Reason]]]
 """Outcomes, each with the reasons for it, in the order in which they decide."""
@@ -116,7 +116,7 @@ def _warnings(
     weighty = [item for item in let_pass if item.unproven or item.reason.code in {"waived", "large-loss"}]
     yield from (item.reason for item in weighty)
     yield from finding_reasons(findings, "warn")
-    yield from _stale(comparison, gate, started)
+    yield from baseline_age.reasons(comparison.baseline, started, gate.stale_after_days)
     yield from caveats.differences(comparison, gate)
     yield from caveats.asked_again(comparison)
     yield from caveats.kept_answers(comparison)
@@ -183,10 +183,3 @@ def finding_reasons(findings: Sequence[Finding], level: str, *, unseen: bool | N
                 f"“{wording.clause(finding.message)}” {finding.state}{times}: {finding.examples[0]}",
                 invariant=finding.invariant,
             )
-
-
-def _stale(comparison: Comparison, gate: Gate, started: str) -> Iterator[Reason]:
-    measured = comparison.baseline.provenance.get("measured") if comparison.baseline is not None else None
-    age = dates.days_between(measured, started)
-    if gate.stale_after_days is not None and age is not None and age > gate.stale_after_days:
-        yield Reason("stale-baseline", wording.stale(dates.day(measured) or "", age, gate.stale_after_days))

@@ -146,14 +146,6 @@ def crept(row: GatedMetric, total: float, since: str) -> str:
     )
 
 
-def stale(measured: str, age: float, allowed: int) -> str:
-    """Say how old a baseline is; `age` and `allowed` are days."""
-    return (
-        f"the baseline was measured on {measured}, {counted(int(age), 'day')} before this run, and counts as stale "
-        f"after {allowed}: promote a newer run"
-    )
-
-
 def waived(waiver: WaiverStatus) -> str:
     """Say who waives something, until when, and why."""
     return f"waived by {_owner(waiver)} until {waiver.expires}{_soon(waiver)}: {cut(waiver.reason)}"

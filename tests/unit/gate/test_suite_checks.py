@@ -92,6 +92,13 @@ def test_an_old_baseline() -> None:
     assert message.startswith("the baseline was measured on 2026-06-01, 183 days before")
 
 
+def test_a_baseline_of_the_future() -> None:
+    """A baseline measured later than now is told, as it would not be told when it is stale."""
+    [(check, _, message)] = found(baseline(1, 2, 1, 3), at="2026-05-01T10:00:00Z")
+    assert check == "future-baseline"
+    assert message.startswith("the baseline was measured on 2026-06-01, 31 days after this run")
+
+
 def test_other_settings() -> None:
     """Settings that make means of different things are named, and so are cut-offs that are gone."""
     before = baseline(1, 2, 1, 3, fingerprint={**SAME, "k": 10, "cutoffs": [1, 3]})

@@ -372,36 +372,6 @@ def test_case_that_is_not_in_the_golden_set() -> None:
         waivers.check_cases(config_of(waiver(), waiver(case="q7")), make_golden(make_case("q1")), "raggate.yml")
 
 
-@each_row(
-    ("measured", "started", "days", "stale"),
-    [
-        pytest.param("2026-01-01T00:00:00Z", "2026-04-01T00:00:00Z", 90, False, id="exactly-90-days"),
-        pytest.param("2026-01-01T00:00:00Z", "2026-04-01T00:00:01Z", 90, True, id="a-second-more"),
-        pytest.param("2026-01-01T00:00:00Z", "2026-01-02T00:00:01Z", 1, True, id="a-day"),
-        pytest.param("2020-01-01T00:00:00Z", DAY, None, False, id="off"),
-        pytest.param("long ago", DAY, 1, False, id="baseline-without-a-day"),
-        pytest.param(None, DAY, 1, False, id="nothing-known"),
-        pytest.param("2026-01-01T00:00:00Z", "", 1, False, id="run-without-a-day"),
-        pytest.param(DAY, "2020-01-01T00:00:00Z", 1, False, id="baseline-newer-than-the-run"),
-    ],
-)
-def test_stale(measured: Any, started: str, days: int | None, stale: bool) -> None:
-    """A baseline more than so many days older than the run is a warning; what has no date is not judged."""
-    comparison = make_comparison(make_delta(0.8, 0.8), baseline=make_baseline(provenance={"measured": measured}))
-    verdict = decide(comparison, (), Gate(stale_after_days=days), started=started)
-    assert codes(verdict) == ("pass", [], ["stale-baseline"] if stale else [])
-
-
-def test_stale_sentence() -> None:
-    """The warning says when the baseline was measured, how long ago, and what is allowed."""
-    held = make_baseline(provenance={"measured": "2026-01-01T00:00:00Z"})
-    verdict = decide(make_comparison(make_delta(0.8, 0.8), baseline=held), (), Gate(), started="2026-05-01T06:00:00Z")
-    assert verdict.warnings[0].message == (
-        "the baseline was measured on 2026-01-01, 120 days before this run, and counts as stale after 90: promote a "
-        "newer run"
-    )
-
-
 def test_the_first_sentence_tells_what_is_waived() -> None:
     """A pass by waivers never says that nothing is worse: it counts the metrics that are waived."""
     other = make_delta(0.8, 0.6, metric="mrr_at_10")

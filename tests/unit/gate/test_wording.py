@@ -42,11 +42,6 @@ LOWER = make_delta(0.1, 0.3, direction="lower", metric="wrong_rate", slice="over
             wording.crept(classify_row(LOWER, GATE), 0.12, ""),
             "wrong_rate (hybrid) has crept up 0.120 in accepted steps of at most 0.05 each, more than the allowed 0.05",
         ),
-        (
-            wording.stale("2026-01-02", 31.9, 30),
-            "the baseline was measured on 2026-01-02, 31 days before this run, and counts as stale after 30: promote a "
-            "newer run",
-        ),
         (wording.name(replace(WORSE, slice="tag=x")), "hit_at_5 (hybrid) for tag=x"),
         (wording.removed(["q1"]), "1 case of the baseline is gone: q1"),
         (wording.removed(["q1", "q2"]), "2 cases of the baseline are gone: q1, q2"),

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.builders import make_result
-
+from builders import make_result
 from raggate.models.run import Failure
 from raggate.pipeline.answers_so_far import AnswersSoFar
 

@@ -129,11 +129,11 @@ def _baseline(review: Review, links: Links | None) -> str:
 def _age(review: Review, measured: str) -> str:
     """Say how old a baseline was when the run started, in whole days."""
     days = days_between(measured, review.run.started)
+    codes = {reason.code for reason in review.verdict.warnings}
     if days is None or days < 0:
-        return ""
-    old = any(reason.code == "stale-baseline" for reason in review.verdict.warnings)
+        return " (later than this run ⚠️)" if "future-baseline" in codes else ""
     age = "the same day" if days < 1 else "1 day old" if days < 2 else f"{int(days)} days old"
-    return f" ({age}{' ⚠️' if old else ''})"
+    return f" ({age}{' ⚠️' if 'stale-baseline' in codes else ''})"
 
 
 def _trusted(review: Review, links: Links | None) -> str:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from tests.builders import make_case, make_result
-
+from builders import make_case, make_result
 from raggate.config.ask_settings import Ask
 from raggate.pipeline.shards.receipt import counts
 

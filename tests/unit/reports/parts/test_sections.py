@@ -157,6 +157,17 @@ def test_an_old_baseline_is_marked() -> None:
     assert "days old ⚠️" in visible(markdown.render(review))
 
 
+def test_a_baseline_of_the_future_is_marked() -> None:
+    """What was measured later than the run carries a sign in place of its age."""
+    found = passing()
+    held = found.comparison.baseline
+    assert held is not None
+    dated = replace(held, provenance={**held.provenance, "measured": "9999-06-01T03:04:05Z"})
+    warned = replace(found.verdict, warnings=(Reason(code="future-baseline", message="late"),))
+    review = replace(found, comparison=replace(found.comparison, baseline=dated), verdict=warned)
+    assert "(later than this run ⚠️)" in visible(markdown.render(review))
+
+
 @each_row(
     ("gained", "lost", "offered"),
     [
