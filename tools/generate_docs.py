@@ -308,7 +308,8 @@ def _field_type(field: FieldInfo) -> str:
 def _type(annotation: Any) -> str:
     model = _model_in(annotation)
     if model is not None:
-        return "section" if annotation is model or len(getattr(annotation, "__args__", ())) == 2 else "mapping"
+        text = str(annotation)
+        return "list of sections" if "list[" in text else "sections by name" if "dict[" in text else "section"
     text = str(annotation)
     for full, short in (("dict", "mapping"), ("list", "list"), ("Literal", "choice"), ("bool", "true/false")):
         if full in text:
