@@ -65,8 +65,10 @@ class Proved:
 
 @pytest.fixture(scope="module")
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Proved:
-    """A proof on a healthy API with two declared faults, where two notes have no question."""
-    project = configured(make_project(tmp_path_factory.mktemp("proved")), DEAD_TOO)
+    """A proof on a healthy API with two declared faults, where two public notes have no question."""
+    hidden = "private: {places: [work/Notes/hidden.md]}\ninvariants: {private_withheld: off}\n"
+    project = configured(make_project(tmp_path_factory.mktemp("proved")), DEAD_TOO + hidden)
+    (project.root / "vault" / "work" / "Notes" / "hidden.md").write_text("# Hidden\n\nNobody may ask about this.\n")
     for vault in ("personal", "work"):
         (project.root / "vault" / vault / "Notes" / "unasked.md").write_text("# Unasked\n\nNobody asks about this.\n")
     done = project.raggate("prove", "--runs", "3")
@@ -104,7 +106,7 @@ def test_declared_faults_boot_the_api_again(proved: Proved) -> None:
 
 
 def test_missing_questions_are_named(proved: Proved) -> None:
-    """Notes that no question is about are named, on the screen and for programs."""
+    """Notes that no question is about are named, on the screen and for programs; private ones need none."""
     assert "Missing questions (2 of the 14 notes have no question)" in proved.done.out
     assert proved.document["notes_without_questions"] == ["personal/Notes/unasked.md", "work/Notes/unasked.md"]
 

@@ -19,12 +19,6 @@ from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
 from raggate.models.scorecard import EPSILON
 from raggate.scoring.repeats import Repeated
 
-MOST_FALSE_ALARMS = 0.10
-"""Share of harmless changes that a recommended policy is red on at most."""
-
-LEAST_CAUGHT = 0.25
-"""Share of harmful changes that it is red on at least: a gate that is never red is none."""
-
 
 def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -> Outlook:
     """Say what a suite can show.
@@ -58,8 +52,8 @@ def recommended(odds: Sequence[PolicyOdds]) -> str:
 
     Where there is none, because the questions are too few, it is the one that catches most.
     """
-    calm = [policy for policy in odds if policy.neutral <= MOST_FALSE_ALARMS and policy.harmful >= LEAST_CAUGHT]
-    return max(calm or odds, key=lambda policy: policy.harmful).policy if odds else ""
+    suitable = [policy for policy in odds if policy.suits]
+    return max(suitable or odds, key=lambda policy: policy.harmful).policy if odds else ""
 
 
 def _modes(

@@ -100,8 +100,8 @@ class GateProof(Struct, frozen=True, kw_only=True):
         alarm_limit: the share of such runs that are false alarms at most, with 95% confidence.
         trials: the faults that were tried.
         untried: those that were not, and why.
-        unasked: the notes that no question is about, as `vault/rel_path`.
-        notes: how many notes there are.
+        unasked: the notes that no question is about, as `vault/rel_path`, but for private ones.
+        notes: how many notes there are, private ones left out.
         duration_s: seconds, booting included.
         interrupted: whether a signal ended it before all was tried.
     """

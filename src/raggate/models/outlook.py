@@ -27,12 +27,24 @@ class ModeOutlook(Struct, frozen=True, kw_only=True):
     small: tuple[tuple[str, int], ...] = ()
 
 
+MOST_FALSE_ALARMS = 0.10
+"""Share of harmless changes that a policy which suits is red on at most."""
+
+LEAST_CAUGHT = 0.25
+"""Share of harmful changes that it is red on at least: a gate that is never red is none."""
+
+
 class PolicyOdds(Struct, frozen=True, kw_only=True):
     """How often a policy makes a suite red, from 0 to 1: on changes that do no harm, and on those that do."""
 
     policy: str
     neutral: float
     harmful: float
+
+    @property
+    def suits(self) -> bool:
+        """Whether it rarely cries wolf, and sees harm often enough to be a gate."""
+        return self.neutral <= MOST_FALSE_ALARMS and self.harmful >= LEAST_CAUGHT
 
 
 class Outlook(Struct, frozen=True, kw_only=True):

@@ -14,6 +14,7 @@ from raggate.config.proof_settings import DeclaredFault
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.gate import waivers, wording
+from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import Inputs
 from raggate.models.gate_proof import FaultKind, GateProof, Trial, Untried, Watch
 from raggate.models.service import Started
@@ -140,7 +141,8 @@ class _Work:
                 f"{bench.metric} applies to no question, so no fault can be measured by it",
                 hint="A proof needs questions that have an answer, with gold supports.",
             )
-        unasked = misses.unasked_notes(self._inputs.golden.cases, self._inputs.vault)
+        public = visible(self._inputs.vault, settings.private)
+        unasked = misses.unasked_notes(self._inputs.golden.cases, public)
         return GateProof(
             suite=settings.suite,
             run_id=self._directory.name,
@@ -157,7 +159,7 @@ class _Work:
             trials=tuple(_explained(trial, watched, unasked) for trial in self.trials),
             untried=tuple(self.untried),
             unasked=unasked,
-            notes=len(self._inputs.vault.texts),
+            notes=len(public.texts),
             duration_s=rounded(time.monotonic() - self._begin, 1),
             interrupted=interrupted,
         )

@@ -116,8 +116,9 @@ def _meaning(calibration: Calibration, rows: Sequence[_Row]) -> Iterator[str]:
 def _recommendation(calibration: Calibration) -> Iterator[str]:
     odds = next((odds for odds in calibration.odds if odds.policy == calibration.recommended), None)
     if odds is not None:
+        word = "suits this suite best" if odds.suits else "catches most, though no policy suits this suite"
         yield (
-            f"By simulated changes gate.policy {odds.policy} suits this suite best: red on {percent(odds.neutral)} of "
+            f"By simulated changes gate.policy {odds.policy} {word}: red on {percent(odds.neutral)} of "
             f"harmless changes and {percent(odds.harmful)} of harmful ones."
         )
 

@@ -91,7 +91,11 @@ def _odds(outlook: Outlook) -> Iterator[Sentence]:
     yield Sentence(f"red on changes that lose every twentieth question besides: {harmful}")
     if outlook.slices_fail:
         yield Sentence("slices, which gate.slices makes red too, are not played through: no policy is red less often")
-    if outlook.recommended == outlook.policy:
+    best = odds[outlook.recommended]
+    if not best.suits:
+        price = f"catches most, and is red on {percent(best.neutral)} of neutral changes"
+        yield Sentence(f"no gate.policy suits this suite as it is: `{best.policy}` {price}; ask more questions")
+    elif outlook.recommended == outlook.policy:
         yield Sentence(f"gate.policy `{outlook.policy}` suits this suite")
     else:
         text = f"gate.policy `{outlook.recommended}` suits this suite better than `{outlook.policy}`"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
@@ -22,7 +23,7 @@ OUTLOOK = Outlook(
     modes=(MODE,),
     odds=tuple(
         PolicyOdds(policy=name, neutral=neutral, harmful=harmful)
-        for name, neutral, harmful in (("either", 0.22, 0.66), ("evidence", 0.11, 0.5), ("threshold", 0.215, 0.65))
+        for name, neutral, harmful in (("either", 0.22, 0.66), ("evidence", 0.09, 0.5), ("threshold", 0.215, 0.65))
     ),
     recommended="evidence",
     gated=6,
@@ -40,7 +41,7 @@ def test_everything() -> None:
         "warning: of fewer questions than gate.min_cases, so a loss warns unless a test of the metric itself shows it: "
         "abstention_accuracy (4) and recall_all_at_10 (6)",
         "6 gated metrics, the finest tolerance 0.05: red on neutral changes, which rank every fifth question anew: "
-        "`either` 22%, `evidence` 11%, `threshold` 22%",
+        "`either` 22%, `evidence` 9%, `threshold` 22%",
         "red on changes that lose every twentieth question besides: `either` 66%, `evidence` 50%, `threshold` 65%",
         "warning: gate.policy `evidence` suits this suite better than `either`",
     ]
@@ -51,6 +52,18 @@ def test_suite_that_fits() -> None:
     fitting = replace(OUTLOOK, policy="evidence", modes=(replace(MODE, fine=(), small=()),))
     assert "warning" not in render(fitting)
     assert render(fitting).endswith("gate.policy `evidence` suits this suite\n")
+
+
+@pytest.mark.parametrize("policy", ["either", "evidence"])
+def test_a_suite_that_no_policy_suits(policy: str) -> None:
+    """Where every policy is red too often or hardly ever, none is said to suit, and what the best one costs is said."""
+    odds = (
+        PolicyOdds(policy="either", neutral=0.66, harmful=0.91),
+        PolicyOdds(policy="evidence", neutral=0, harmful=0.04),
+    )
+    told = render(replace(OUTLOOK, policy=policy, odds=odds, recommended="either")).splitlines()[-1]
+    price = "`either` catches most, and is red on 66% of neutral changes"
+    assert told == f"no gate.policy suits this suite as it is: {price}; ask more questions"
 
 
 def test_slices_that_are_red_too() -> None:
