@@ -145,7 +145,6 @@ SPECIFIED_ELSEWHERE = {
     # a file of run directories: run_directory
     "pipeline/config_file.py",
     # what stands beside a verdict: integration/test_check
-    "pipeline/previewing.py",
     # both builds timed: base_build
     "pipeline/latency.py",
 }

@@ -138,13 +138,21 @@ def has_configuration(where: InputSource) -> bool:
         return _has(source, where.config_name)
 
 
-def load_worktree(where: InputSource, accept: Accept) -> Inputs:
-    """Read what the working tree itself has in place of the trusted inputs, following no link out of it.
+def load_change(where: InputSource, accept: Accept, commit: sources.Source | None = None) -> Inputs:
+    """Read what a change has in place of the trusted inputs: on disk, following no link out of it, or in its commit.
 
     Raises:
         UsageError: for the first of them that is missing or wrong.
     """
-    return _read_all(sources.WorkTree(where.root, confined=True, folder=where.folder), where, accept)
+    return _read_all(commit or sources.WorkTree(where.root, confined=True, folder=where.folder), where, accept)
+
+
+def files_that_judge(config_name: str, settings: Config) -> tuple[str, ...]:
+    """Name the files and directories of the trusted inputs, as the configuration does."""
+    judges = settings.judging
+    judged = [] if judges is None else [judges.cassette]
+    judged += [judges.canary.file] if judges is not None and judges.canary else []
+    return (config_name, settings.golden, settings.baseline_path, *settings.vault.values(), *judged)
 
 
 def load_without_notes(source: sources.Source, where: InputSource, accept: Accept, trusted: Inputs) -> Inputs:
@@ -180,16 +188,13 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
         anchor_check.check_anchors(cases, notes)
     check_must_pass_asked(cases, settings.ask.modes)
-    judged = [] if settings.judging is None else [settings.judging.cassette]
-    judged += [settings.judging.canary.file] if settings.judging is not None and settings.judging.canary else []
-    trusted = (where.config_name, settings.golden, settings.baseline_path, *settings.vault.values(), *judged)
     return Inputs(
         config=settings,
         golden=replace(cases, name=source.describe(settings.golden)),
         vault=notes,
         baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
         against=first_run_at or source.commit,
-        ignored=source.differing(trusted),
+        ignored=source.differing(files_that_judge(where.config_name, settings)),
         first_run=first_run_at is not None,
         # what a change brings of replies, nobody has reviewed
         cassette=None if first_run_at else _find_cassette(source, settings),

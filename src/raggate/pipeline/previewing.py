@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec.structs import replace
 
-from raggate.errors import ExitCode, RaggateError
-from raggate.gate import merge_effects, preview
-from raggate.inputs.trusted import Inputs, load_worktree
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.gate import merge_effects, preview, wording
+from raggate.inputs import sources
+from raggate.inputs.trusted import Inputs, files_that_judge, load_change
 from raggate.models.verdict import Preview, Review
 from raggate.pipeline import judging, measure
 from raggate.pipeline.request import Request
@@ -50,13 +52,59 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
     """Say what the working tree's own files would mean; where questions or notes differ, they are asked too."""
     if not by_another_commit(inputs) or review.run.selection is not None:
         return None
-    if not inputs.ignored:
-        return Preview()
-    if request.matched and not (request.root / request.config_name).exists():
-        return Preview(retired=True)
-    change = load_worktree(
+    with ExitStack() as stack:
+        commit, otherwise = _committed(stack, request, inputs)
+        if not inputs.ignored and not otherwise:
+            return Preview()
+        if request.matched and not (request.root / request.config_name).exists():
+            return Preview(retired=True)
+        # in a job what is committed gets merged; on a person's own machine what lies there is what they are at
+        merged = commit if otherwise and request.remote is not None else None
+        changes = _changes(request, inputs, directory, review, asking=asking, merged=merged)
+    if not otherwise or merged is not None:
+        return changes
+    return replace(changes, problems=(*changes.problems, _not_looked_at(otherwise)))
+
+
+def _not_looked_at(names: Sequence[str]) -> str:
+    return f"the commit that is checked out has {wording.some(names)} otherwise than the working tree"
+
+
+def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sources.Source | None, Sequence[str]]:
+    """Open the commit that is checked out, and name what judges and it has otherwise than both base and disk.
+
+    By its attributes a change can have git check a file out otherwise than it is committed, even as the base has it.
+    """
+    root, remote = request.root, request.remote
+    try:
+        head = stack.enter_context(sources.at(root, "HEAD", remote, request.folder))
+        if head.commit == inputs.against:
+            return head, ()
+        base = stack.enter_context(sources.at(root, inputs.against, remote))
+    except UsageError:
+        # a job may have the files without the repository
+        return None, ()
+    paths = files_that_judge(request.config_name, inputs.config)
+    changed = [path for path in paths if head.identity(path) != base.identity(path)]
+    names = head.differing(changed) if changed else ()
+    ids = ((name, head.identity(name)) for name in names)
+    return head, tuple(name for name, own in ids if own is not None and own != base.identity(name))
+
+
+def _changes(
+    request: Request,
+    inputs: Inputs,
+    directory: Path,
+    review: Review,
+    *,
+    asking: bool,
+    merged: sources.Source | None,
+) -> Preview:
+    """Hold the files of the change against those that counted: those of a commit, else of the working tree."""
+    change = load_change(
         replace(source_of(request), baseline_file=None),
         lambda settings, name: check_names(request.overrides.apply(settings), name),
+        merged,
     )
     judging.check_files(change)
     changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)

@@ -12,7 +12,7 @@ from raggate.config.first_run import FirstRun
 from raggate.config.schema import Config
 from raggate.errors import FileProblems, UsageError
 from raggate.inputs import sources, trusted
-from raggate.inputs.trusted import Inputs, InputSource, load_trusted, load_worktree
+from raggate.inputs.trusted import Inputs, InputSource, load_change, load_trusted
 from stored_objects import StoredObjects
 
 
@@ -148,7 +148,7 @@ def test_the_change_cannot_reach_out_of_the_working_tree(tree: Path, name: str) 
     (tree / name).rename(outside)
     (tree / name).symlink_to(outside)
     with pytest.raises(UsageError, match=r"leads out of|link out of the vault"):
-        load_worktree(InputSource(root=tree, config_name="raggate.yml"), accept)
+        load_change(InputSource(root=tree, config_name="raggate.yml"), accept)
 
 
 @pytest.mark.parametrize("name", ["raggate.yml", "g.jsonl", "notes", "baselines", "baselines/s.json"])
@@ -157,4 +157,4 @@ def test_the_change_is_read_as_its_commit_would_be(tree: Path, name: str) -> Non
     (tree / name).rename(tree / "elsewhere")
     (tree / name).symlink_to(tree / "elsewhere")
     with pytest.raises(UsageError, match=r": a symbolic link, which is not followed"):
-        load_worktree(InputSource(root=tree, config_name="raggate.yml"), accept)
+        load_change(InputSource(root=tree, config_name="raggate.yml"), accept)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.errors import ExitCode
-from raggate.inputs.trusted import Inputs, InputSource, load_worktree
+from raggate.inputs.trusted import Inputs, InputSource, load_change
 from raggate.pipeline import run_directory
 from raggate.pipeline.measure import measure
 from raggate.pipeline.request import Request
@@ -64,7 +64,7 @@ def inputs_for(tmp_path: Path, api: FakeAskApi) -> Callable[..., Inputs]:
         ]
         (tmp_path / "golden.jsonl").write_text("".join(json.dumps(case) + "\n" for case in cases))
         (tmp_path / "raggate.yml").write_text(CONFIG.format(url=api.base_url, modes=modes, again=again))
-        return load_worktree(InputSource(root=tmp_path, config_name="raggate.yml"), lambda settings, _name: settings)
+        return load_change(InputSource(root=tmp_path, config_name="raggate.yml"), lambda settings, _name: settings)
 
     return load
 
@@ -234,6 +234,6 @@ def test_what_the_index_counts_is_kept(
     api.pages["/stats"] = Reply(body=b'{"files": 1}')
     (tmp_path / "raggate.yml").write_text(MAPPED.format(url=api.base_url))
     source = InputSource(root=tmp_path, config_name="raggate.yml")
-    _, run, scorecard = measure(request_for(), load_worktree(source, lambda settings, _name: settings))
+    _, run, scorecard = measure(request_for(), load_change(source, lambda settings, _name: settings))
     assert run.fingerprint["documents"] == scorecard.fingerprint["documents"] == 1
     assert "chunks" not in run.fingerprint

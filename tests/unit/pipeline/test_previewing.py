@@ -1,0 +1,109 @@
+"""What a change would mean if it were merged is read from what would be merged."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+import reviews
+from raggate.inputs.sources import Remote
+from raggate.inputs.trusted import load_trusted
+from raggate.models.verdict import Review
+from raggate.pipeline import previewing
+from raggate.pipeline.request import Request
+from raggate.pipeline.trusted_inputs import source_of
+
+IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
+SUPPORT = {"rel_path": "n.md", "heading_path": "# Dogs", "snippets": []}
+CASE = {"id": "q", "question": "what?", "answerable": True, "gold_supports": [SUPPORT]}
+FILES = {
+    "raggate.yml": "golden: golden.jsonl\nvault: {notes: vault}\napi: {url: 'http://127.0.0.1:1'}\n",
+    "golden.jsonl": json.dumps(CASE) + "\n",
+    "vault/n.md": "# Dogs\n\ntext\n",
+}
+
+
+def git(root: Path, *words: str, given: str | None = None) -> str:
+    """Run git, and give what it prints."""
+    done = subprocess.run(["git", *IDENTITY, *words], cwd=root, check=True, capture_output=True, text=True, input=given)
+    return done.stdout.strip()
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Give a committed repository with a suite."""
+    for name, content in FILES.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(content)
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "base")
+    return tmp_path
+
+
+def commit(root: Path, name: str, content: str) -> None:
+    """Commit other content of a file than stands on disk, as attributes of a change have git check it out."""
+    blob = git(root, "hash-object", "-w", "--stdin", given=content)
+    git(root, "update-index", "--add", "--cacheinfo", f"100644,{blob},{name}")
+    git(root, "commit", "-qm", "change")
+
+
+def previewed(root: Path, *, job: bool) -> Review:
+    """Preview what is checked out beside a pass by the commit before it."""
+    asked = Request(
+        config_file=root / "raggate.yml",
+        environment={},
+        say=[].append,
+        systems=(),
+        against=git(root, "rev-parse", "HEAD~1"),
+        remote=Remote(workspace=root) if job else None,
+    )
+    passing = reviews.passing()
+    with load_trusted(source_of(asked), lambda settings, _: settings) as inputs:
+        look = partial(previewing.preview_of, asked, inputs, root, passing, asking=False)
+        return previewing.with_preview(passing, look)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        pytest.param("golden.jsonl", "\u00c0\u0083", "golden.jsonl", id="in another encoding"),
+        pytest.param("vault/n.md", "# Cats\n", "n.md", id="without the passage of a question"),
+    ],
+)
+def test_what_a_job_would_merge(repository: Path, name: str, content: str, problem: str) -> None:
+    """In a job what is committed counts, though git checked the file out as the base has it."""
+    commit(repository, name, content)
+    review = previewed(repository, job=True)
+    assert review.verdict.outcome == "cannot tell"
+    assert problem in review.verdict.reasons[0].message
+
+
+def test_settings_that_are_committed_alone(repository: Path) -> None:
+    """Settings that let more through are named though nobody sees them in the working tree."""
+    commit(repository, "raggate.yml", FILES["raggate.yml"] + "gate: {tolerance: 0.9}\n")
+    warnings = previewed(repository, job=True).verdict.warnings
+    assert warnings[0].message == "merging this change loosens the gate: gate.tolerance"
+
+
+def test_what_lies_on_somebody_s_disk(repository: Path) -> None:
+    """On a person's own machine their files are previewed, and that the commit has others is said."""
+    commit(repository, "golden.jsonl", "?")
+    review = previewed(repository, job=False)
+    assert (review.verdict.outcome, review.verdict.warnings[0].code) == ("pass", "preview")
+    assert "has golden.jsonl otherwise than the working tree" in review.verdict.warnings[0].message
+
+
+@pytest.mark.parametrize("job", [True, False])
+def test_line_ends_are_none_of_it(repository: Path, job: bool) -> None:
+    """A file that git checked out with the line ends of Windows is what is committed."""
+    commit(repository, "golden.jsonl", FILES["golden.jsonl"].replace("what?", "who?"))
+    (repository / "golden.jsonl").write_text(FILES["golden.jsonl"].replace("what?", "who?").replace("\n", "\r\n"))
+    review = previewed(repository, job=job)
+    assert [warning.code for warning in review.verdict.warnings[:2]] != ["preview"]
+    assert "edits-golden" in {warning.code for warning in review.verdict.warnings}
+    assert "otherwise than" not in str(review.verdict.warnings)
