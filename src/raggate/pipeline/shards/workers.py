@@ -94,8 +94,11 @@ class Workers(Struct, frozen=True, kw_only=True):
         why = None
         if stopped or any(attempt.problem for attempt in attempts):
             receipts = (attempt.receipt for attempt in attempts if attempt.receipt is not None)
-            why = stopped or next((receipt.stopped for receipt in receipts if receipt.stopped), None) or _DIED
-            answers.results.extend(self._with_rest(self._answered(folder), why))
+            answered = self._answered(folder)
+            # by what is there: answers may have come in while it ended
+            far = stopped and f"{stopped} after {len(answered)} of {counted(sum(1 for _ in self._due()), 'call')}"
+            why = far or next((receipt.stopped for receipt in receipts if receipt.stopped), None) or _DIED
+            answers.results.extend(self._with_rest(answered, why))
         else:
             shards, _ = read_shards(self.plan, attempts, self.inputs)
             answers.results.extend(joined(shards).results)
@@ -133,8 +136,7 @@ class Workers(Struct, frozen=True, kw_only=True):
                 advance(done, failed)
             ended = self.api.died()
             if ended is not None:
-                total = sum(1 for _ in self._due())
-                return f"the API {cut(ended.message)} after {done} of {counted(total, 'call')}"
+                return f"the API {cut(ended.message)}"
 
     def _work(self, folder: Path, shard: int, pipe: int) -> None:
         """Ask a shard in a process of its own, and say what goes wrong there."""
