@@ -161,13 +161,14 @@ def test_a_limit_is_for_all_cases() -> None:
 
 
 def test_what_a_pass_let_through() -> None:
-    """Metrics, questions and the questions together are told apart, and why none of them is red."""
+    """Metrics, questions and all questions together are told apart; one that is waived in two modes counts once."""
     warnings = [
         Reason.of_row("waived", "fell", WORSE),
         Reason.of_row("waived", "crept", WORSE),
         Reason.of_row("no-evidence", "fell", LOWER),
         Reason("waived", "missed", case_id="q1", mode="hybrid", metric="hit_at_5"),
         Reason("waived", "got worse", case_id="q2", mode="hybrid"),
+        Reason("waived", "got worse", case_id="q2", mode="lexical"),
         Reason("waived", "together", mode="hybrid"),
         Reason("stale", "old"),
     ]
