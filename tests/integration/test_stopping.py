@@ -12,7 +12,9 @@ from pathlib import Path
 import pytest
 
 from project import Project
+from raggate.models.run import Result
 from raggate.pipeline import run_directory
+from raggate.pipeline.stopping import EnoughHeardError, Stopping
 
 FIRST = "Partial: stopped early, after "
 
@@ -39,6 +41,23 @@ def named(project: Project, name: str) -> None:
 def asked(project: Project) -> int:
     """Count the answers of the newest run."""
     return len(run_directory.read(project.last_run()).results)
+
+
+def test_an_answer_under_way_when_it_stopped_does_not_count(stopping: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What comes in after the one that ended it is no part of the run, and that nothing more is asked is said once."""
+    hear, ended = Stopping.hear, list[EnoughHeardError]()
+
+    def heard_by_another(self: Stopping, result: Result) -> None:
+        try:
+            hear(self, result)
+        except EnoughHeardError as error:
+            ended.append(error)
+
+    monkeypatch.setattr(Stopping, "hear", heard_by_another)
+    done = stopping.command("check", FAKE_BEHAVIOUR="worse")
+    assert done.code == 1, done.err
+    assert asked(stopping) == 2
+    assert len(ended) == done.err.count("asking no further") == 1
 
 
 def test_a_run_that_is_lost_stops(stopping: Project) -> None:

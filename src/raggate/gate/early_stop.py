@@ -129,7 +129,8 @@ class Watch:
             (rule.total.draw if drawn else rule.total.know)(value, most)
 
     def _found(self) -> EarlyStop | None:
-        left = len(self._questions) - self._next
+        # what has no answer yet: those that wait for an earlier one are in
+        left = len(self._questions) - self._next - len(self._waiting)
         if self._next < self._questions.first or not left:
             return None
         if self._failed > self._gate.max_error_rate * self._next + EPSILON:

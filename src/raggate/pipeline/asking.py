@@ -197,6 +197,9 @@ class Part(Struct, frozen=True, kw_only=True):
             return up.clean(result) if repeat == 1 else replace(up.clean(result), repeat=repeat)
 
         def keep(result: Result, done: int, _: int) -> None:
+            if self.heard_enough:
+                # it was under way when the run stopped, which is said once
+                raise EnoughHeardError
             answers.note_failure(result, up.api)
             answers.results.append(cleaned := clean(result))
             if self.kept is not None:

@@ -230,6 +230,18 @@ def test_answers_count_in_the_order_drawn() -> None:
     assert watch.stop.after == 3
 
 
+def test_a_run_of_which_all_is_answered_does_not_stop() -> None:
+    """Where the answer that the order waits for is the last of all, there is no rest that is not asked."""
+    side = suite()
+    lost = {score.case_id: score for score in losing(side, 40)}
+    first, *others = (case.id for case, _ in side.order)
+    watch = side.watch()
+    for name in others:
+        watch.hear(lost[name])
+    watch.hear(lost[first])
+    assert watch.stop is None
+
+
 def test_a_case_counts_when_all_of_its_modes_are_answered() -> None:
     """Between two modes of a case nothing is decided: which question comes next is no draw."""
     scores = [make_case_score(f"q{n}", HIT, mode=mode) for n in range(40) for mode in ("hybrid", "vector")]
