@@ -13,7 +13,7 @@ from raggate.scoring import figures
 from raggate.scoring.noise import Band, Noise, share_not_seen
 from raggate.scoring.repeats import MAX_TIMES, Repeated
 from raggate.text.escape import log_line
-from raggate.text.numbers import counted, fixed, percent
+from raggate.text.numbers import counted, fixed, often, percent
 
 _HEAD = ("metric", "mean", "lowest", "highest", "noise", "tolerance", "questions that differ")
 
@@ -147,8 +147,10 @@ def _rankings(calibration: Calibration) -> Iterator[str]:
             f"the same ranking each time{overlap}."
         )
         return
-    share = share_not_seen(repeated.compared, repeated.times)
+    # a question that is in several modes is one
+    share = share_not_seen(ceil(repeated.compared / repeated.modes))
     yield (
-        f"Every ranking was the same each time: with 95% confidence the API ranks differently for at most "
-        f"{fixed(share * 100, 1)}% of such questions. invariants.must_be_deterministic can hold it to that."
+        f"Every ranking was the same each time: with 95% confidence, at most {fixed(share * 100, 1)}% of such "
+        f"questions are ranked differently when asked {often(repeated.times)}. invariants.must_be_deterministic can "
+        "hold the API to that."
     )

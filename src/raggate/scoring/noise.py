@@ -145,17 +145,16 @@ def kept(scorecard: Scorecard, fingerprint: Fingerprint) -> Scorecard:
     return replace(scorecard, fingerprint={**scorecard.fingerprint, KEY: other.stored()})
 
 
-def share_not_seen(cases: int, runs: int) -> float:
+def share_not_seen(cases: int) -> float:
     """Give the largest share of questions that may differ although none did, at 95% confidence.
 
-    Source: the exact (Clopper-Pearson) upper bound for no event in n trials, 1 - 0.05^(1/n); every run after the first
-    is a trial of each question.
+    Source: the exact (Clopper-Pearson) upper bound for no event in n trials, 1 - 0.05^(1/n). A question is one trial,
+    however often it was asked: one that never differs says nothing of the others.
 
     Args:
         cases: how many questions, at least 1.
-        runs: how often each was asked, at least 2.
     """
-    return float(1 - (1 - _CONFIDENCE) ** (1 / (cases * (runs - 1))))
+    return float(1 - (1 - _CONFIDENCE) ** (1 / cases))
 
 
 def _mean(values: Sequence[float | None]) -> float | None:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from msgspec import structs
 from syrupy.assertion import SnapshotAssertion
 
 from builders import make_case, make_chunk, make_config, make_labelled, make_result, make_run
@@ -64,12 +65,22 @@ def test_what_is_inside_the_noise(tolerance: float, inside: bool) -> None:
 
 
 def test_an_api_that_ranks_alike() -> None:
-    """Four questions in three runs without a flip leave room for 31.2% (1 - 0.05^(1/8)), and nothing is advised."""
+    """Four questions without a flip leave room for 52.7% (1 - 0.05^(1/4)), however often asked; nothing is advised."""
     text = render(calibration([True] * 3, [True] * 3, [False] * 3, [False] * 3, boots=3))
     assert text.startswith("suite default · 4 questions · 3 equal runs, booted for each\n")
-    assert "at most 31.2% of such questions" in text
+    assert "at most 52.7% of such questions are ranked differently when asked 3 times." in text
     assert "inside this API's noise" not in text
     assert "in which nothing changed" not in text
+
+
+def test_a_question_in_two_modes_is_one() -> None:
+    """Four rankings of two questions in two modes say as much of such questions as two do (1 - 0.05^(1/2))."""
+    alike = calibration([True] * 2, [True] * 2, [True] * 2, [True] * 2)
+    stored = {**alike.run.fingerprint[repeats.KEY], "modes": 2}
+    run = structs.replace(alike.run, fingerprint={**alike.run.fingerprint, repeats.KEY: stored})
+    assert "at most 77.6% of such questions are ranked differently when asked twice." in (
+        render(structs.replace(alike, run=run))
+    )
 
 
 def test_what_is_foreign_does_no_harm() -> None:
