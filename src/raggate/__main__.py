@@ -24,6 +24,7 @@ def main() -> NoReturn:
         cli.main()
     finally:
         signals.over()
+        gc.freeze()  # nothing of it is garbage any more, and leaving looks through what is not frozen
 
 
 if __name__ == "__main__":

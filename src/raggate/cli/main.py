@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import io
 import os
 import sys
@@ -40,10 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> NoReturn:
     console.prepare_process()
     # pydantic would look through every distribution that is installed for plugins, and load them
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-    code = run_command(arguments)
-    # nothing of it is garbage any more, and leaving looks through what is not frozen
-    gc.freeze()
-    sys.exit(code)
+    sys.exit(run_command(arguments))
 
 
 def run_command(arguments: Sequence[str] | None) -> int:
