@@ -25,12 +25,7 @@ def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...
     if baseline is None:
         return ()
     before, now = baseline.scorecard.fingerprint, scorecard.fingerprint
-    reasons = []
-    if baseline.scorecard.suite and baseline.scorecard.suite != scorecard.suite:
-        reasons.append(f"the baseline is of suite {baseline.scorecard.suite!r}, this run of {scorecard.suite!r}")
-    # a bare metrics file has no fingerprint: nothing is known to differ
-    if baseline.paired:
-        reasons += [text for _, text in changed_settings(before, now)]
+    reasons = [*setting_obstacles(baseline, scorecard.suite, now, tuple(scorecard.slices))]
     otherwise = read_otherwise(before, now) if baseline.paired else 0
     if otherwise:
         answers = f"{counted(otherwise, 'answer')} {wording.are(otherwise)}"
@@ -38,13 +33,30 @@ def obstacles(scorecard: Scorecard, baseline: Baseline | None) -> tuple[str, ...
             "the baseline was scored by headings letter by letter; now they are compared as people read them, by which "
             f"alone {answers} right"
         )
+    return tuple(reasons)
+
+
+def setting_obstacles(baseline: Baseline, suite: str, now: Fingerprint, modes: Sequence[str]) -> Iterator[str]:
+    """Say why a run by some settings must not be compared with a baseline, as far as those tell it.
+
+    Args:
+        baseline: the baseline.
+        suite: whose run it is.
+        now: what the run is known by, see `Inputs.fingerprint`; with the cut-offs and the version of the metrics.
+        modes: the modes it has values in.
+    """
+    before = baseline.scorecard.fingerprint
+    if baseline.scorecard.suite and baseline.scorecard.suite != suite:
+        yield f"the baseline is of suite {baseline.scorecard.suite!r}, this run of {suite!r}"
+    # a bare metrics file has no fingerprint: nothing is known to differ
+    if baseline.paired:
+        yield from (text for _, text in changed_settings(before, now))
     lost = lost_cutoffs(before, cutoffs_of(now))
     if lost:
-        reasons.append(f"the baseline is scored at cut-offs that are not scored any more (score.k): {lost}")
-    if not set(baseline.scorecard.slices) & set(scorecard.slices):
-        measured, stored = ", ".join(scorecard.slices), ", ".join(baseline.scorecard.slices)
-        reasons.append(f"no mode in common: {stored or 'none'} in the baseline, {measured or 'none'} now")
-    return tuple(reasons)
+        yield f"the baseline is scored at cut-offs that are not scored any more (score.k): {lost}"
+    if not set(baseline.scorecard.slices) & set(modes):
+        measured, stored = ", ".join(modes), ", ".join(baseline.scorecard.slices)
+        yield f"no mode in common: {stored or 'none'} in the baseline, {measured or 'none'} now"
 
 
 def changed_settings(before: Fingerprint, now: Fingerprint) -> Iterator[tuple[str, str]]:

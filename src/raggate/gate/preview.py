@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.loosening import loosened, remeasured
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import baseline, weaker_baseline
+from raggate.gate import baseline, comparability, weaker_baseline
 from raggate.gate.compare import note_changes
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.private_notes import private_notes
@@ -18,6 +18,7 @@ from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.models.verdict import BaselineState, Preview
+from raggate.scoring.score import METRICS_VERSION
 from raggate.text.quote import cut
 from raggate.text.yaml_writing import one_line
 
@@ -60,6 +61,7 @@ def changes(
         values=tuple((name, old.value, new.value) for name, old, new in values),
         lowered=tuple(weaker_baseline.parts(*sides, values, cases, change.config)) if sides else (),
         revalued=_revalued(*sides) if sides else 0,
+        incomparable=tuple(_incomparable(trusted, change, sides, read)),
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),
         breaks=(unreadable,) if unreadable else (),
@@ -165,6 +167,30 @@ def _baseline_change(
         return "replaced", (next(sides), next(sides)), None
     except UsageError as error:
         return "replaced", None, error.message
+
+
+def _incomparable(
+    trusted: Inputs,
+    change: Inputs,
+    sides: tuple[Baseline, Baseline] | None,
+    read: Callable[[LongBytes, str], Baseline],
+) -> Iterator[str]:
+    """Say why no run by the change's settings can be compared with its baseline, where it edits one of both."""
+    stored, own, now = trusted.baseline, change.baseline, _known_by(change)
+    if sides is not None:
+        left = sides[1]
+    elif stored is not None and own is not None and stored.content == own.content and now != _known_by(trusted):
+        left = read(own.content, own.place or own.name)
+    else:
+        return
+    yield from comparability.setting_obstacles(left, change.config.suite, now, change.config.ask.modes)
+
+
+def _known_by(inputs: Inputs) -> dict[str, Any]:
+    """Give what a run is known by, as far as its settings tell it."""
+    settings = {key: value for key, value in inputs.fingerprint().items() if key not in {"golden", "vault"}}
+    scored = {"metrics_version": METRICS_VERSION, "cutoffs": [*inputs.config.score.k]}
+    return {**settings, **scored, "suite": inputs.config.suite}
 
 
 def _values(old: Baseline, new: Baseline, metrics: Sequence[str]) -> Iterator[tuple[str, MetricValue, MetricValue]]:

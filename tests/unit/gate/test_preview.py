@@ -53,6 +53,41 @@ def test_the_same_files_are_an_empty_preview() -> None:
 
 
 @each_row(
+    ("config", "reasons"),
+    [
+        ({"ask": {"k": 7}}, ("the number of chunks asked for (ask.k) changed: 10 in the baseline, 7 now",)),
+        ({"suite": "b"}, ("the baseline is of suite 'default', this run of 'b'",)),
+        ({"ask": {"modes": ["bm25"]}}, ("no mode in common: hybrid in the baseline, bm25 now",)),
+        (
+            {"score": {"k": [1]}},
+            ("the baseline is scored at cut-offs that are not scored any more (score.k): 3, 5, 10",),
+        ),
+        ({"gate": {"tolerance": 0.2}}, ()),
+        ({"ask": {"concurrency": 2}}, ()),
+    ],
+)
+def test_settings_that_leave_no_comparable_baseline(config: dict[str, Any], reasons: tuple[str, ...]) -> None:
+    """What keeps later runs from being compared with the baseline that stays is told, and nothing where none is."""
+    own = preview._known_by(inputs())
+    held = baseline.write(make_scorecard(make_case_score("q1", {"hit_at_1": 1.0}), fingerprint=own), {}).whole()
+    change = preview.changes(inputs(stored=held), inputs(config=config, stored=held), DIRECTIONS)
+    assert change.incomparable == reasons
+    assert preview.changes(inputs(), inputs(config=config), DIRECTIONS).incomparable == ()
+
+
+def test_a_promotion_beside_other_settings_leaves_a_comparable_baseline() -> None:
+    """A change of ask.k that brings a baseline asked so too is compared with that one from then on."""
+    before, now = inputs(), inputs(config={"ask": {"k": 7}})
+    held, own = (
+        baseline.write(make_scorecard(make_case_score("q1"), fingerprint=preview._known_by(side)), {}).whole()
+        for side in (before, now)
+    )
+    sides = inputs(stored=held), inputs(config={"ask": {"k": 7}}, stored=own)
+    assert preview.changes(*sides, DIRECTIONS).incomparable == ()
+    assert len(preview.changes(sides[0], inputs(stored=own), DIRECTIONS).incomparable) == 1
+
+
+@each_row(
     ("before", "now", "expected"),
     [
         pytest.param({}, {"gate": {"tolerance": 0.1}}, [("gate.tolerance", "0.05", "0.1")], id="a value"),
