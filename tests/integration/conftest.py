@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import pytest
 
-from promotable import Measured, measure
+if TYPE_CHECKING:
+    from promotable import Measured
 
 
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """A repository with a baseline whose head was measured, see `promotable`: no test leaves it changed."""
+    # loads nearly everything, which the process that runs no test itself would do alone while the others wait for it
+    from promotable import measure
+
     return measure(tmp_path_factory.mktemp("repository"))
