@@ -38,6 +38,8 @@ _BY_CODE = {
     "run.",
     "index-smaller": "find out what the index was built without, then run the job again.",
     "documents-missing": "find out which notes the index was built without, then run the job again.",
+    "latency-not-compared": "let both builds come up and answer every question; a run that `check --run` "
+    "judges, of shards for example, goes without `recheck.max_latency_ratio`.",
     "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
     "`--allow-regression` and a reason.",
 }
