@@ -64,7 +64,7 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
         yield Reason("edits-golden", f"merging this change edits the questions that judge: {'; '.join(edited)}")
     if preview.unmarked:
         notes = wording.some(preview.unmarked)
-        yield Reason("unmarks-notes", f"merging this change leaves notes unmarked that are private: {notes}")
+        yield Reason("unmarks-notes", f"merging this change makes text of private notes public: {notes}")
     if preview.baseline == "removed":
         message = "merging this change removes the baseline: every run then ends with exit 3 until one is promoted"
         yield Reason("baseline-removed", message)

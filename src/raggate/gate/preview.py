@@ -12,6 +12,7 @@ from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline, comparability, weaker_baseline
 from raggate.gate.compare import note_changes
 from raggate.gate.other_systems import OtherSystem
+from raggate.inputs.leaks import made_public
 from raggate.inputs.private_notes import private_notes
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta, GoldenChanges
@@ -120,10 +121,21 @@ def _limited(before: Sequence[str] | None, now: Sequence[str] | None) -> bool:
 
 
 def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
-    """Name the private notes that a vault still has and that are not marked there; other marks are settings."""
-    marks = trusted.config.private
-    public = vault.notes.keys() - private_notes(vault, marks)
-    return tuple(note for note in private_notes(trusted.vault, marks) if note in public)
+    """Name the private notes of which everybody may see the text, by the same marks; other marks are settings.
+
+    Such a note has lost its mark, is a public note under another name, or has words in a row in one that changed.
+    """
+    before = trusted.vault
+    private = private_notes(before, trusted.config.private)
+    if not private:
+        return ()
+    public = vault.notes.keys() - private_notes(vault, trusted.config.private)
+    changed = [note for note in public if vault.notes[note] != before.notes.get(note)]
+    moved = {vault.notes[note] for note in changed}
+    now = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
+    texts = {f"{name}/{path}": text for (name, path), text in before.texts.items()}
+    told = made_public(texts, frozenset(private), (now[note] for note in changed))
+    return tuple(note for note in private if note in public or note in told or before.notes[note] in moved)
 
 
 def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str, str]]:

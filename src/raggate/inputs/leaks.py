@@ -6,7 +6,7 @@ chunker may put the place before a text, so words that the chunk's own note expl
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from msgspec.structs import replace
@@ -62,6 +62,23 @@ def noted(run: Run, notes: Notes, principals: Mapping[str, Principal]) -> Run:
         for place, own in zip(places, _leaks(asked, notes, hidden), strict=True):
             answers[place] = replace(answers[place], leaks=own)
     return replace(run, probes=replace(run.probes, answers=tuple(answers)))
+
+
+def made_public(notes: Mapping[str, str], private: Collection[str], texts: Iterable[str]) -> frozenset[str]:
+    """Name the private ones of some notes that texts hold words in a row of, which stand in no public one of them.
+
+    Args:
+        notes: the text of each note, by `vault/rel_path`.
+        private: those of them that are private.
+        texts: what everybody may see.
+    """
+    # hashes, as there are as many rows as words
+    standing = {hash(row): note for note in sorted(private) for row in _rows(notes[note])}
+    for note in notes.keys() - private if standing else ():
+        for row in _rows(notes[note]):
+            standing.pop(hash(row), None)
+    rows = (hash(row) for text in texts for row in _rows(text)) if standing else ()
+    return frozenset(standing[row] for row in rows if row in standing)
 
 
 def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[str]) -> Sequence[LabelledResult]:

@@ -190,7 +190,7 @@ class Preview(Stored, frozen=True, kw_only=True):
             `remeasured`: of the others those by which something else is measured, or held against something else.
         golden: how the change's golden set differs from the one that counted. `regrouped`: the questions that would
             count with others as one, or no longer; `limited`: those for fewer modes.
-        vault: notes it adds, removes and changes, sorted. `unmarked`: those that are private no more by the same marks.
+        vault: notes it adds, removes and changes, sorted. `unmarked`: private ones with text in public.
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
             `lowered`: what a replaced baseline makes the gate weaker for later changes than the stored one. `revalued`:

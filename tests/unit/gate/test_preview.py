@@ -335,23 +335,63 @@ def test_replies_of_judges(before: bytes | None, now: bytes | None, expected: tu
     assert preview.changes(first, second, DIRECTIONS).graded == expected
 
 
+MARKS = {"private": {"front_matter": {"private": [True]}, "tags": ["secret"], "places": ["work/Diary"]}}
+
+
+def with_notes(notes: dict[str, str]) -> Inputs:
+    """Build inputs with these notes, of which some are private."""
+    vault = Vault(
+        directories={"work": Path("w")},
+        texts={("work", name): text for name, text in notes.items()},
+        notes={f"work/{name}": text for name, text in notes.items()},
+        hash=str(notes),
+    )
+    return replace(inputs(config=MARKS), vault=vault)
+
+
 def test_a_private_note_that_loses_its_mark() -> None:
     """A note that is no longer private is named; one that is gone, or marked otherwise, is none."""
     texts = {name: f"---\nprivate: true\n---\n{name}" for name in ("kept.md", "open.md", "gone.md", "tagged.md")}
     later = {"kept.md": texts["kept.md"], "open.md": "open", "tagged.md": "#secret"}
-    marks = {"private": {"front_matter": {"private": [True]}, "tags": ["secret"]}}
+    assert preview.changes(with_notes(texts), with_notes(later), DIRECTIONS).unmarked == ("work/open.md",)
+    assert preview.changes(with_notes(later), with_notes(texts), DIRECTIONS).unmarked == ()
 
-    def side(notes: dict[str, str]) -> Inputs:
-        vault = Vault(
-            directories={"work": Path("w")},
-            texts={("work", name): text for name, text in notes.items()},
-            notes={f"work/{name}": text for name, text in notes.items()},
-            hash=str(notes),
-        )
-        return replace(inputs(config=marks), vault=vault)
 
-    assert preview.changes(side(texts), side(later), DIRECTIONS).unmarked == ("work/open.md",)
-    assert preview.changes(side(later), side(texts), DIRECTIONS).unmarked == ()
+@each_row(
+    ("later", "named"),
+    [
+        pytest.param({"Diary/a.md": "short", "b.md": "public text"}, (), id="as it was"),
+        pytest.param({"b.md": "public text"}, (), id="gone"),
+        pytest.param({"Diary/z.md": "short", "b.md": "public text"}, (), id="renamed and private"),
+        pytest.param({"z.md": "short", "b.md": "public text"}, ("work/Diary/a.md",), id="moved to where all is public"),
+    ],
+)
+def test_a_private_note_that_is_moved(later: dict[str, str], named: tuple[str, ...]) -> None:
+    """A note that is private by its place is named where its text stands in another place."""
+    before = with_notes({"Diary/a.md": "short", "b.md": "public text"})
+    assert preview.changes(before, with_notes(later), DIRECTIONS).unmarked == named
+
+
+DIAGNOSIS = "the vet said that the old dog has two years left"
+
+
+@each_row(
+    ("public", "named"),
+    [
+        pytest.param("Nobody said anything.", (), id="other words"),
+        pytest.param(f"Summary: {DIAGNOSIS.upper()}!", ("work/a.md",), id="copied"),
+        pytest.param("the vet said that the old dog", (), id="seven words"),
+        pytest.param("it is known to all who live in here", (), id="what was public already"),
+    ],
+)
+def test_a_private_note_that_is_copied(public: str, named: tuple[str, ...]) -> None:
+    """A text that no longer tells a private note from a public one is named by the note."""
+    notes = {
+        "a.md": f"---\nprivate: true\n---\n{DIAGNOSIS}, it is known to all who live in here",
+        "b.md": "it is known to all who live in here",
+    }
+    later = {**notes, "b.md": "", "c.md": public}
+    assert preview.changes(with_notes(notes), with_notes(later), DIRECTIONS).unmarked == named
 
 
 def test_what_measures_something_else() -> None:

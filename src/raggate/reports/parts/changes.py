@@ -68,7 +68,7 @@ def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
 
 
 def _unmarked_lines(notes: Sequence[str]) -> list[str]:
-    return [f"- ⚠️ no longer private ({len(notes)}): {listed(notes, most=SHOWN_NAMES)}"] if notes else []
+    return [f"- ⚠️ text no longer private ({len(notes)}): {listed(notes, most=SHOWN_NAMES)}"] if notes else []
 
 
 def if_merged(review: Review) -> Section:
