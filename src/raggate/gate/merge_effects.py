@@ -97,8 +97,7 @@ def _edited(preview: Preview) -> Iterator[str]:
         "removed": preview.golden.removed,
         "no longer must-pass": preview.golden.released,
         "relabelled": preview.golden.relabelled,
-        "put into another group": preview.regrouped,
-        "asked in fewer modes": preview.limited,
+        **preview.weakened,
     }
     for how, names in done.items():
         if names:

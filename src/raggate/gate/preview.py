@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from raggate.config.gate_settings import DEFAULT_GATED
+from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.config.loosening import loosened, remeasured
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline, comparability, weaker_baseline
@@ -19,7 +19,7 @@ from raggate.models.comparison import Delta, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.models.verdict import BaselineState, Preview
-from raggate.scoring.score import METRICS_VERSION
+from raggate.scoring.score import METRICS_VERSION, slices_of
 from raggate.text.quote import cut
 from raggate.text.yaml_writing import one_line
 
@@ -56,6 +56,7 @@ def changes(
         golden=golden_changes(trusted.golden, change.golden),
         regrouped=tuple(old.id for old, new in cases if old.group != new.group),
         limited=tuple(old.id for old, new in cases if _limited(old.modes, new.modes)),
+        unsliced=_unsliced(trusted.config.gate, cases),
         vault=note_changes(trusted.vault.notes, change.vault.notes),
         unmarked=_unmarked(trusted, change.vault),
         baseline=state,
@@ -118,6 +119,12 @@ def _filed(case: Case) -> tuple[object, ...]:
 def _limited(before: Sequence[str] | None, now: Sequence[str] | None) -> bool:
     """Say whether a case is asked in fewer modes than before, where none are all."""
     return now is not None and (before is None or not set(before) <= set(now))
+
+
+def _unsliced(gate: Gate, cases: Sequence[tuple[Case, Case]]) -> tuple[str, ...]:
+    """Name the cases that leave a slice, where slices decide: one of few questions does not."""
+    left = (old.id for old, new in cases if not set(slices_of(old)) <= set(slices_of(new)))
+    return tuple(left) if gate.slices == "fail" else ()
 
 
 def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:

@@ -189,7 +189,8 @@ class Preview(Stored, frozen=True, kw_only=True):
         settings: configuration key, value that counted, value in the change. `loosened`: those that let more through;
             `remeasured`: of the others those by which something else is measured, or held against something else.
         golden: how the change's golden set differs from the one that counted. `regrouped`: the questions that would
-            count with others as one, or no longer; `limited`: those for fewer modes.
+            count with others as one, or no longer; `limited`: those for fewer modes; `unsliced`: those that leave a
+            slice which decides by itself.
         vault: notes it adds, removes and changes, sorted. `unmarked`: private ones with text in public.
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
@@ -210,6 +211,7 @@ class Preview(Stored, frozen=True, kw_only=True):
     golden: GoldenChanges = field(default_factory=GoldenChanges)
     regrouped: tuple[str, ...] = ()
     limited: tuple[str, ...] = ()
+    unsliced: tuple[str, ...] = ()
     vault: tuple[NoteChange, ...] = ()
     unmarked: tuple[str, ...] = ()
     baseline: BaselineState = "same"
@@ -228,6 +230,15 @@ class Preview(Stored, frozen=True, kw_only=True):
     def other_values(self) -> str:
         """Say of how many questions a replaced baseline has other values, with a space before; empty for none."""
         return f" ({counted(self.revalued, 'question')} with other values)" if self.revalued else ""
+
+    @property
+    def weakened(self) -> dict[str, tuple[str, ...]]:
+        """The questions that would count for less, by what is done to them."""
+        return {
+            "put into another group": self.regrouped,
+            "asked in fewer modes": self.limited,
+            "taken out of a gated slice": self.unsliced,
+        }
 
     @property
     def empty(self) -> bool:

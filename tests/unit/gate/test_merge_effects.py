@@ -56,6 +56,7 @@ def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
         (Preview(loosened=("gate.tolerance",)), "loosens-gate"),
         (Preview(remeasured=("api.url",)), "measures-other"),
         (Preview(regrouped=("q1",)), "edits-golden"),
+        (Preview(unsliced=("q1",)), "edits-golden"),
         (Preview(unmarked=("work/diary.md",)), "unmarks-notes"),
     ],
 )

@@ -211,6 +211,24 @@ def test_golden_changes() -> None:
 
 
 @each_row(
+    ("slices", "now", "unsliced"),
+    [
+        pytest.param("fail", {"tags": ("b",)}, ("q1",), id="one tag is gone"),
+        pytest.param("fail", {"difficulty": "easy"}, ("q1",), id="another difficulty"),
+        pytest.param("fail", {"tags": ("a", "b", "c")}, (), id="one more tag"),
+        pytest.param("warn", {"tags": ()}, (), id="where slices decide nothing"),
+    ],
+)
+def test_a_question_that_leaves_a_slice(slices: str, now: dict[str, Any], unsliced: tuple[str, ...]) -> None:
+    """Where slices decide by themselves, taking questions out of one lets its others lose unseen."""
+    filed = {"tags": ("a", "b"), "difficulty": "hard"}
+    gate = {"gate": {"slices": slices}}
+    before = inputs(make_case("q1", **filed), config=gate)
+    change = inputs(make_case("q1", **(filed | now)), config=gate)
+    assert preview.changes(before, change, DIRECTIONS).unsliced == unsliced
+
+
+@each_row(
     ("before", "now", "state", "values"),
     [
         (None, stored(hit_at_1=1.0), "added", ()),

@@ -32,8 +32,10 @@ def _if_merged(preview: Preview) -> Iterator[str]:
         other = " (measures or compares something else)" if key in preview.remeasured else ""
         yield f"{'⚠️ ' if loosens else ''}{key}: {before} → {now}{loosens or other}"
     yield from _golden(preview.golden)
-    named = {"put into another group": preview.regrouped, "asked in fewer modes": preview.limited}
-    named |= {"text no longer private": preview.unmarked, "the new baseline makes the gate weaker": preview.lowered}
+    named = preview.weakened | {
+        "text no longer private": preview.unmarked,
+        "the new baseline makes the gate weaker": preview.lowered,
+    }
     yield from (f"⚠️ {label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
     yield from _notes(preview.vault)
     if preview.baseline != "same":

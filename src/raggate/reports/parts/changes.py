@@ -55,9 +55,9 @@ def _golden_lines(golden: GoldenChanges) -> list[str]:
 
 
 def _weakened_lines(preview: Preview) -> list[str]:
-    """List the questions that would weigh less, or be asked less."""
-    names = {"put into another group": preview.regrouped, "asked in fewer modes": preview.limited}
-    return [f"- ⚠️ {label} ({len(ids)}): {listed(ids, most=SHOWN_NAMES)}" for label, ids in names.items() if ids]
+    """List the questions that would count for less."""
+    names = preview.weakened.items()
+    return [f"- ⚠️ {label} ({len(ids)}): {listed(ids, most=SHOWN_NAMES)}" for label, ids in names if ids]
 
 
 def _note_lines(changes: Sequence[NoteChange]) -> list[str]:
