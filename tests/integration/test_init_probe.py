@@ -93,6 +93,7 @@ def test_a_key_is_sent_and_never_written(root: Path) -> None:
         assert done.code == 0, done.out + done.err
         assert {heard.headers["x-key"] for heard in there.heard} == {"s3cret-of-theirs"}
     assert "headers: {X-Key: '{env.API_KEY}'}\n    pass_env: [API_KEY]" in (root / "raggate.yml").read_text()
+    assert "Fill in: `env: {API_KEY: ${{ secrets.API_KEY }}}` at the step `Gate` of .github/workflows" in done.out
     with OtherApi(script=refuse) as there:
         refused = raggate(root, *words, f"{there.base_url}/search", "--force", API_KEY="s3cret-of-theirs")
     assert refused.code == 2

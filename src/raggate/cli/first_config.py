@@ -226,6 +226,13 @@ def _notes(directory: Path | None) -> dict[str, frozenset[tuple[str, ...]]]:
     return {path: heading_paths(text, path) for (_, path), text in vault.load({"notes": directory}).texts.items()}
 
 
+def sent_variables(known: Known) -> tuple[str, ...]:
+    """Name the variables that the headers of a written configuration take from the environment."""
+    from raggate.service.discovery.headers import headers_of
+
+    return headers_of(_headers(known.headers), known.environment).pass_env
+
+
 def _headers(given: tuple[str, ...]) -> dict[str, str]:
     """Read what `--header` says, each as `Name: value`.
 

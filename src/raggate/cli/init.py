@@ -95,6 +95,9 @@ def init(
     _advise(
         directory, written, action, own_notes=own_notes, configured=config is not None, started=api.stdio is not None
     )
+    for name in first_config.sent_variables(api):
+        line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
+        click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
     if api.called:
         _try_out(directory, first_config.question_of(api), environment)
     return Answer(Initialised(written=tuple(written)))
