@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import filterfalse
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -69,19 +70,21 @@ def _together(
             yield _complain(policies.composite_reason(test), waiver)
 
 
-def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], str]:
-    """Name the cases that got worse in the metrics that are complained of, each with the first such metric.
+def fell(complaints: Sequence[Complaint]) -> dict[tuple[str, str], tuple[str, ...]]:
+    """Name the cases that got worse in the metrics that are complained of, each with those metrics.
 
-    That is one which judges give only where there is no other: what is asked again has no grades.
+    Metrics that judges give stand where there is no other: what is asked again has no grades.
     """
     rows = [item.row.delta for item in complaints if item.red and item.row is not None]
     tests = [item.test for item in complaints if item.red and item.test is not None]
     losses = [((delta.mode, case), delta.metric) for delta in rows for case in sorted(delta.fell)]
-    losses += [((test.mode, case), metric) for test in tests for case, metric in sorted(test.fell.items())]
-    metrics: dict[tuple[str, str], str] = {}
-    for key, metric in sorted(losses, key=lambda loss: is_judged(loss[1])):
-        metrics.setdefault(key, metric)
-    return metrics
+    losses += [
+        ((test.mode, case), name) for test in tests for case, names in sorted(test.fell.items()) for name in names
+    ]
+    metrics: dict[tuple[str, str], dict[str, None]] = {}
+    for key, metric in losses:
+        metrics.setdefault(key, {})[metric] = None
+    return {key: tuple(filterfalse(is_judged, names)) or tuple(names) for key, names in metrics.items()}
 
 
 def used(

@@ -41,10 +41,9 @@ class ScoredPair(Struct, frozen=True):
         return cls(case_id=case.case_id, group=case.group, values=values, before=before, after=after)
 
     @property
-    def fell(self) -> str:
-        """The first metric that got worse; empty where none did."""
-        worse = (metric for metric, (before, after) in self.values.items() if after < before - EPSILON)
-        return next(worse, "")
+    def fell(self) -> tuple[str, ...]:
+        """The metrics that got worse."""
+        return tuple(metric for metric, (before, after) in self.values.items() if after < before - EPSILON)
 
 
 _PAIR = Noun(ScoredPair)

@@ -229,10 +229,11 @@ def _still_lost(
     ways: Mapping[str, Direction],
     gate: Gate,
 ) -> bool:
-    if key in first.missed:
-        return lacking(after[key], gate.flip_at) is not None
-    metric = first.fell[key]
-    return _moved(ways.get(metric, "higher"), before[key].values.get(metric), after[key].values.get(metric)) < -EPSILON
+    """Say whether a question is lost after all: in any of the metrics it counts by, or as it must pass and does not."""
+    if key in first.missed and lacking(after[key], gate.flip_at) is not None:
+        return True
+    sides = ((name, before[key].values.get(name), after[key].values.get(name)) for name in first.fell.get(key, ()))
+    return any(_moved(ways.get(name, "higher"), was, now) < -EPSILON for name, was, now in sides)
 
 
 def _compared(comparison: Comparison) -> dict[Key, tuple[CaseScore, CaseScore]]:

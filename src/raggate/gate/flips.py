@@ -121,7 +121,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
         return ()
     broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
     relabelled = frozenset(comparison.golden.relabelled)
-    metrics = {**_worse(decided.rows), **decided.fell, **decided.missed}
+    metrics = {**_worse(decided.rows), **{key: names[0] for key, names in decided.fell.items()}, **decided.missed}
     metrics = {key: metric for key, metric in metrics.items() if key not in broken}
     before, now = (_of_questions(side, metrics) for side in (comparison.baseline.scorecard, comparison.scorecard))
     several = {key for key in decided.missed if (case := now.get(key)) is not None and case.answers}

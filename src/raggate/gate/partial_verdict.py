@@ -106,7 +106,7 @@ def decide(
         warnings=tuple(_warnings(comparison, findings, must)),
         rows=rows,
         waivers=tuple(waived),
-        fell=fell,
+        fell={key: (metric,) for key, metric in fell.items()},
         missed=missed,
         early_stop=early,
     )

@@ -42,7 +42,8 @@ def graded(verdict: Verdict) -> frozenset[Key]:
 
     Nobody grades what is asked again, so neither the base build nor a second answer says anything of these.
     """
-    return frozenset(key for key, metric in verdict.fell.items() if is_judged(metric) and key not in verdict.missed)
+    by_grades = {key for key, metrics in verdict.fell.items() if all(map(is_judged, metrics))}
+    return frozenset(by_grades - verdict.missed.keys())
 
 
 def standing(verdict: Verdict) -> str:
@@ -204,10 +205,12 @@ def _fails(key: Key, base: CaseScore, own: CaseScore, first: Verdict, comparison
     """Say whether the base answers a question no better than the change, by what it counts against the change for."""
     if key in first.missed:
         return lacking(base, gate.flip_at) is not None
-    metric = first.fell[key]
-    before, after = base.values.get(metric), own.values.get(metric)
-    direction = directions(comparison).get(metric, "higher")
-    return before is not None and after is not None and improvement(direction, before, after) >= -EPSILON
+    ways = directions(comparison)
+    sides = ((name, base.values.get(name), own.values.get(name)) for name in first.fell[key])
+    return all(
+        before is not None and after is not None and improvement(ways.get(name, "higher"), before, after) >= -EPSILON
+        for name, before, after in sides
+    )
 
 
 def directions(comparison: Comparison) -> dict[str, Direction]:

@@ -65,7 +65,7 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
         lost_units: of how many units the questions are that got worse.
         fewest_losses: the fewest units that must be lost, none gained, to be significant; None where no loss is.
         supports: whether any loss could be the evidence that a tolerance may need.
-        fell: the questions that got worse, each with the first of the metrics that did.
+        fell: the questions that got worse, each with the metrics that did.
         parts: the metrics that scores are really made of, with how many of the questions that got worse did so in each;
             beside those of `metrics` that apply to some question, abstention_accuracy where none applies.
     """
@@ -89,7 +89,7 @@ class CompositeTest(Struct, frozen=True, kw_only=True):
     visible_if_alike: float = 1.0
     largest: int = 1
     lost_units: int = 0
-    fell: Mapping[str, str] = field(default_factory=dict)
+    fell: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     @property
     def moves(self) -> str:
@@ -135,10 +135,10 @@ class Verdict(Struct, frozen=True, kw_only=True):
     """The decision, its reasons (empty for a pass), warnings, judged rows and waivers.
 
     `sentences` say it to a reader in a hurry, the most important one first.
-    `fell` names the cases that got worse in a metric that makes it red: by mode and case id, the first such metric.
-    `missed` names those that must pass and do not, likewise. `cleared` are those of both that count no more
-    after asking again: the base build fails them too, or they came back as good as before. `evidence` is what a loss
-    takes, and what there is.
+    `fell` names the cases that got worse in a metric that makes it red: by mode and case id, these metrics.
+    `missed` names those that must pass and do not, each with a metric that says so. `cleared` are those of both that
+    count no more after asking again: the base build fails them too, or they came back as good as before. `evidence` is
+    what a loss takes, and what there is.
     `recheck` tells how a regression was checked on the base, `latency` how long both took, where that was compared, and
     `latency_note` says so where no reason does. `early_stop` says why the run asked no further.
     """
@@ -149,7 +149,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     warnings: tuple[Reason, ...] = ()
     rows: tuple[GatedMetric, ...] = ()
     waivers: tuple[WaiverStatus, ...] = ()
-    fell: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    fell: Mapping[tuple[str, str], tuple[str, ...]] = field(default_factory=dict)
     missed: Mapping[tuple[str, str], str] = field(default_factory=dict)
     cleared: frozenset[tuple[str, str]] = frozenset()
     evidence: CompositeEvidence | None = None

@@ -104,6 +104,24 @@ def test_a_loss_that_repeats_is_confirmed() -> None:
     assert judged.recheck.lost_again == 2
 
 
+def test_a_question_is_lost_again_in_any_metric_that_is_red() -> None:
+    """Where the hit comes back and the rank does not, and both are red, the question did not come back as good."""
+
+    def ranked(hit: float, reciprocal: float) -> tuple[CaseScore, ...]:
+        values = {"hit_at_5": hit, "mrr_at_10": reciprocal}
+        return tuple(
+            replace(score, values=values if score.case_id in LOST else {"hit_at_5": 1.0, "mrr_at_10": 1.0})
+            for score in scores({})
+        )
+
+    gate = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05, "mrr_at_10": 0.05})
+    first, judged = judge(ranked(0.0, 0.1), (ranked(1.0, 0.2),), before_scores=ranked(1.0, 1.0), gate=gate)
+    assert first.fell["hybrid", "q0"] == ("hit_at_5", "mrr_at_10")
+    assert judged.recheck is not None
+    assert (judged.outcome, judged.recheck.lost_again) == ("regression", 2)
+    assert judged.cleared == frozenset()
+
+
 @pytest.mark.parametrize("order", [(LOST, WON), (WON, LOST)])
 def test_answering_well_only_once_gains_nothing(order: tuple[dict[str, float], ...]) -> None:
     """Attack: an API that answers well the first or the second time it is asked again has lost all the same."""

@@ -76,7 +76,7 @@ def test_facts() -> None:
     """A test tells how many questions it is over, which got worse by what, and by how much their score fell."""
     test = composite_test([1, 1, 2, 1], [2, 1, 1, None])
     assert (test.cases, test.units, test.lost, test.gained) == (4, 4, 2, 1)
-    assert test.fell == {"q000": "mrr_at_10", "q003": "hit_at_5"}
+    assert test.fell == {"q000": ("mrr_at_10", "ndcg_at_10"), "q003": ("hit_at_5", "mrr_at_10", "ndcg_at_10")}
     assert (test.before, test.after) == (pytest.approx(0.9276, abs=1e-4), pytest.approx(0.6776, abs=1e-4))
     # of 4 questions one is lost whole: hit_at_5 fell the most together with the others
     assert test.drop == pytest.approx(0.25)

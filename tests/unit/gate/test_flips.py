@@ -359,7 +359,7 @@ def test_ranks_of_other_labels_explain_nothing() -> None:
         comparison = make_comparison(
             baseline=make_baseline(make_scorecard(before)), scorecard=make_scorecard(new), golden=changes
         )
-        decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", now.case.id): "mrr_at_10"})
+        decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", now.case.id): ("mrr_at_10",)})
         (found[name],) = find_fallen(make_run(now), comparison, decided, 5)
     assert (found["same"].before, found["same"].why) == (1, "fell among the 10 chunks returned")
     assert (found["relabelled"].before, found["relabelled"].since) == (1, "relabelled")
@@ -370,7 +370,7 @@ def test_many_that_fell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many the scores lie on disk: those that fell are told as those of a few are, and one that was added is too."""
     names = ("a", "b", "c", "new")
     was, now = ([answered(make_case(name), *at(rank)) for name in names] for rank in (1, 3))
-    fell = {("hybrid", name): "mrr_at_10" for name in names}
+    fell = {("hybrid", name): ("mrr_at_10",) for name in names}
     told = []
     for few in (100, 1):
         monkeypatch.setattr(long_sequence, "FEW", few)
@@ -404,6 +404,6 @@ def test_a_later_answer_that_got_worse(again: int | None, why: str) -> None:
         baseline=make_baseline(make_scorecard(*score(make_run(first), (5,)).cases)),
         scorecard=make_scorecard(*score(run, (5,)).cases),
     )
-    decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", case.id): "mrr_at_10"})
+    decided = Verdict(outcome="regression", sentences=(), fell={("hybrid", case.id): ("mrr_at_10",)})
     (found,) = find_fallen(run, comparison, decided, 5)
     assert (found.before, found.after, found.why) == (1, 1, why)

@@ -106,11 +106,11 @@ def test_policy(
 
 
 def test_questions_of_a_red_composite_are_named() -> None:
-    """Every question whose score fell is named with the first metric that did."""
+    """Every question whose score fell is named with the metrics that did."""
     decided = verdict([1] * 100, [2] * 3 + [6] * 3 + [1] * 94, tolerance=0.3)
     assert codes(decided)[0] == ["composite-worse"]
     assert decided.fell == {
-        ("hybrid", f"q{n:03}"): metric for n, metric in enumerate(["mrr_at_10"] * 3 + ["hit_at_5"] * 3)
+        ("hybrid", f"q{n:03}"): (*(["hit_at_5"] if n > 2 else []), "mrr_at_10", "ndcg_at_10") for n in range(6)
     }
     assert decided.sentences[0] == "The questions together got worse, and not by chance."
 
@@ -219,7 +219,7 @@ def test_few_questions_count_in_the_composite() -> None:
     """Metrics of few questions are no way out: what is lost in them counts in the test of all questions."""
     decided = judged(SURE, answered([1] * 40, [False] * 4 + [True] * 5), Gate())
     assert (decided.outcome, codes(decided)[0]) == ("regression", ["composite-worse"])
-    assert decided.fell == {("hybrid", f"trick{n}"): "abstention_accuracy" for n in range(4)}
+    assert decided.fell == {("hybrid", f"trick{n}"): ("abstention_accuracy",) for n in range(4)}
 
 
 def selecting(folders: tuple[str, ...] | None) -> list[LabelledResult]:

@@ -106,13 +106,27 @@ def graded(hits: Mapping[str, float], grade: float) -> Scorecard:
     return make_scorecard(*cases, fingerprint=GRADED)
 
 
+def test_the_base_fails_a_question_in_every_metric_that_is_red() -> None:
+    """A question that the base build misses too, and ranks far better all the same, is not failed by it too."""
+
+    def ranked(hit: float, reciprocal: float) -> tuple[CaseScore, ...]:
+        values = {"hit_at_5": hit, "mrr_at_10": reciprocal}
+        return tuple(replace(score, values=values) for score in scores({}))
+
+    gate = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05, "mrr_at_10": 0.05})
+    for reciprocal, failing in ((0.15, 0), (0.1, 10)):
+        _, judged = judge(ranked(0.0, 0.1), ranked(0.0, reciprocal), gate=gate, before=ranked(1.0, 1.0))
+        assert judged.recheck is not None
+        assert judged.recheck.failing == failing
+
+
 def test_a_loss_by_grades_stands_and_is_told() -> None:
     """What judges graded worse is neither failed nor answered by the base, whose answers nobody grades."""
     comparison = compare.compare(RUN, graded({"q0": 0}, 2.0), make_baseline(graded({}, 4.5)), flip_at=5)
     first = decide(comparison, (), HIT)
     assert first.outcome == "regression"
     # what can be asked again is told of first
-    assert first.fell["hybrid", "q0"] == "hit_at_5"
+    assert first.fell["hybrid", "q0"] == ("hit_at_5",)
     assert recheck.graded(first) == recheck.against(first) - {("hybrid", "q0")}
     told = Recheck(asked=tuple(sorted(recheck.against(first))), build="commit 0123", base=(scores({"q0": 0}),))
     judged = recheck.held_against_base(first, told, comparison, HIT, again)

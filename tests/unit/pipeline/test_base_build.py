@@ -12,7 +12,7 @@ from raggate.pipeline import base_build
 
 def test_nothing_is_booted_for_grades_alone(tmp_path: Path) -> None:
     """Where every question that got worse did so by a judge's grade, nothing is asked again, and that is said."""
-    verdict = SimpleNamespace(outcome="regression", fell={("hybrid", "q0"): "groundedness"}, missed={})
+    verdict = SimpleNamespace(outcome="regression", fell={("hybrid", "q0"): ("groundedness",)}, missed={})
     review: Any = SimpleNamespace(
         verdict=verdict, comparison=SimpleNamespace(baseline=None, scorecard=make_scorecard(), deltas=())
     )

@@ -108,7 +108,7 @@ def test_questions_that_got_worse_are_all_counted() -> None:
     """Those that make it red are told; the others count too, as many as summary.md tells of."""
     review = regression()
     fallen = tuple(make_flip(f"f{number}", kind="fell", before=1, after=3) for number in range(5))
-    red = {("hybrid", flip.case_id): "hit_at_1" for flip in fallen[:2]}
+    red = {("hybrid", flip.case_id): ("hit_at_1",) for flip in fallen[:2]}
     comparison, verdict = replace(review.comparison, flips=()), replace(review.verdict, fell=red)
     review = replace(review, comparison=comparison, fallen=fallen, verdict=verdict)
     told = terminal.render(review, width=100, color=False).split("Questions that got worse without breaking (5)\n")[1]

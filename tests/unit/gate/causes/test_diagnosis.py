@@ -45,7 +45,7 @@ def diagnosis(
     lists: Mapping[str, Any] | None = None,
     modes: Mapping[str, Mapping[str, Any]] | None = None,
     fallen: tuple[Flip, ...] = (),
-    fell: Mapping[tuple[str, str], str] | None = None,
+    fell: Mapping[tuple[str, str], tuple[str, ...]] | None = None,
     outcome: VerdictKind = "regression",
     **evidence: Any,
 ) -> Diagnosis | None:
@@ -62,7 +62,7 @@ def diagnosis(
         flips=tuple(flips),
         evidence=CauseEvidence(lists=shown, **evidence),
     )
-    red = {(flip.mode, flip.case_id): "hit_at_5" for flip in flips}
+    red = {(flip.mode, flip.case_id): ("hit_at_5",) for flip in flips}
     decided = Verdict(outcome=outcome, sentences=(), fell=red if fell is None else fell)
     return diagnose(comparison, decided, fallen)
 
@@ -87,9 +87,9 @@ def test_what_is_no_part_of_it() -> None:
     """Fixed and waived questions, those that failed before too, and those of metrics that are not red, do not count."""
     flips = [make_flip("fixed", kind="fixed"), *broken("demoted", waived=True)]
     others = tuple(make_flip(kind, kind=kind, cause=Cause(code="demoted")) for kind in ("missed", "fell"))
-    assert diagnosis(flips, fallen=others, fell={("hybrid", "missed"): "hit_at_5"}) is None
+    assert diagnosis(flips, fallen=others, fell={("hybrid", "missed"): ("hit_at_5",)}) is None
     assert diagnosis(broken("demoted", "demoted"), fell={}) is None
-    found = diagnosis(flips, fallen=others, fell={("hybrid", "fell"): "hit_at_1"})
+    found = diagnosis(flips, fallen=others, fell={("hybrid", "fell"): ("hit_at_1",)})
     assert found is not None
     assert found.questions == 1
 
