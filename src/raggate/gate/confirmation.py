@@ -86,12 +86,21 @@ def by_second_answers(
         today = replace(baseline, scorecard=then)
         if shared and not recheck.red_without(shared, now, today, first, ways, gate, decide):
             return _undecided(first, outcome, f"{message}, and what is left without these would not be red")
-        cleared = first.cleared | (set(asked.asked) - set(left))
-        return replace(first, reasons=(*first.reasons, Reason("confirmed", message)), cleared=cleared, recheck=outcome)
+        confirmed = replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
+        return _without(set(asked.asked) - set(left), left, confirmed, again)
     doubt = noise_allowance.doubt(_taken_back(first, comparison, gate, before, after, left), baseline)
     if doubt or again.outcome != "pass":
         return _undecided(first, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")
     return _passed(first, outcome, message)
+
+
+def _without(back: AbstractSet[Key], left: Collection[Key], confirmed: Verdict, again: Verdict) -> Verdict:
+    """Let a confirmed regression say no more than what is confirmed: `back` came back, and `left` is lost."""
+    came = len({case for _, case in back} - {case for _, case in left})
+    less = f", but for {counted(came, 'question')} that came back as good as before" if came else ""
+    sentences = again.sentences if back and again.outcome == "regression" else confirmed.sentences
+    said = (*sentences, f"Confirmed by asking again{less}.")
+    return replace(confirmed, sentences=said, cleared=confirmed.cleared | back)
 
 
 def _undecided(first: Verdict, outcome: RecheckOutcome, cause: str) -> Verdict:

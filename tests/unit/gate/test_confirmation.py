@@ -104,6 +104,20 @@ def test_a_loss_that_repeats_is_confirmed() -> None:
     assert judged.recheck.lost_again == 2
 
 
+def test_the_headline_says_what_is_confirmed() -> None:
+    """Of four questions that broke two came back: the first sentences are about the other two, and say of how many."""
+    lost = {**LOST, "q2": 0.0, "q3": 0.0}
+    first, judged = judge(scores(lost), (scores({**lost, **WON}),))
+    assert "4 questions broke." in first.sentences
+    assert judged.sentences == (
+        "Worse than allowed: 1 gated metric.",
+        "2 questions broke.",
+        "Confirmed by asking again, but for 2 questions that came back as good as before.",
+    )
+    _, all_lost = judge(scores(lost), (scores(lost),))
+    assert all_lost.sentences == (*first.sentences, "Confirmed by asking again.")
+
+
 def test_a_question_is_lost_again_in_any_metric_that_is_red() -> None:
     """Where the hit comes back and the rank does not, and both are red, the question did not come back as good."""
 
