@@ -3,7 +3,8 @@
 FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`); with
 `lose:word`, and `lose_too:word`, the best passage is kept from questions with that word, with `fades` from all that
 were asked before; with `headings:WORD` they are told otherwise than the notes have them (see `HEADINGS`) and with
-`paths:TEXT` paths begin with a text; with `slow:N` an answer takes N milliseconds more. What spoils
+`paths:TEXT` paths begin with a text; with `slow:N` an answer takes N milliseconds more, and
+with `remembers` beside it only the first time. What spoils
 answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
 FAKE_ON=health, those of the health and index paths. Asks are counted from 1, whoever asks.
 """
@@ -198,7 +199,8 @@ class Handler(PlainHandler):
     def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Retrieve, and answer with the best hit unless only retrieval is asked for."""
         begun = time.monotonic()
-        time.sleep(int(BEHAVIOUR.get("slow", 0)) / 1000)
+        if not ("remembers" in BEHAVIOUR and self.again):
+            time.sleep(int(BEHAVIOUR.get("slow", 0)) / 1000)
         if not request.get("question"):
             return self.reply({"error": "Question is required"}, 400)
         search = self.index.strays if "strays" in BEHAVIOUR else self.index.hits

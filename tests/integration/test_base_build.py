@@ -379,6 +379,17 @@ def test_a_slower_change_is_red_by_the_base_on_the_same_machine(repository: Proj
     assert (repository.last_run() / "verdict.json").read_text() == before
 
 
+def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(repository: Project) -> None:
+    """Attack: answers that are kept in memory hide how long each takes that nobody has asked for before."""
+    repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 2}")
+    repository.commit()
+    change(repository, "slow:100,remembers")
+    done = repository.command("check", "--against", "HEAD")
+    assert done.code == 1, done.out + done.err
+    assert codes(repository.verdict()) == ["slower"]
+    assert "slower than allowed: 24 questions when first asked took p50" in done.out
+
+
 def test_the_latency_of_a_pass_is_told(repository: Project) -> None:
     """A change that is as fast passes, and terminal and page show both sides' median and 95th percentile."""
     repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 100}")

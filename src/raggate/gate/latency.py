@@ -54,21 +54,29 @@ def with_latency(verdict: Verdict, check: LatencyCheck | None) -> Verdict:
             return replace(measured, reasons=(*verdict.reasons, reason))
         sentence = f"No verdict is possible: {reason.message}."
         return replace(measured, outcome="cannot tell", reasons=(reason,), sentences=(sentence,))
-    if not all(slower(base, check.change, check.allowed) for base in check.base):
-        return replace(measured, latency_note=f"Latency, both builds asked alike on this machine: {_both(check)}.")
-    reason = Reason("slower", f"slower than allowed: {_both(check)}")
+    late = next((asking for asking in check.askings if _late(check.allowed, *asking[1:])), None)
+    if late is None:
+        return replace(
+            measured,
+            latency_note=f"Latency, both builds asked alike on this machine: {_both(check, *check.askings[0])}.",
+        )
+    reason = Reason("slower", f"slower than allowed: {_both(check, *late)}")
     before = verdict.sentences if verdict.outcome == "regression" else ()
     sentences = (*before, "Slower than allowed.")
     return replace(measured, outcome="regression", reasons=(*verdict.reasons, reason), sentences=sentences)
 
 
-def _both(check: LatencyCheck) -> str:
+def _late(allowed: float, bases: Sequence[Sequence[float]], change: Sequence[float]) -> bool:
+    return all(slower(base, change, allowed) for base in bases)
+
+
+def _both(check: LatencyCheck, when: str, bases: Sequence[Sequence[float]], change: Sequence[float]) -> str:
     """Write both sides' latency; of two times that the base was asked, the last one."""
-    base, change = check.base[-1], check.change
+    base = bases[-1]
     ratio = median(own / before for before, own in zip(base, change, strict=True))
     return (
-        f"{counted(len(change), 'question')} took p50 {_ms(change, 0.5)}, p95 {_ms(change, 0.95)} on the change and "
-        f"p50 {_ms(base, 0.5)}, p95 {_ms(base, 0.95)} on the base build ({cut(check.build)}), a median ratio of "
+        f"{counted(len(change), 'question')}{when} took p50 {_ms(change, 0.5)}, p95 {_ms(change, 0.95)} on the change "
+        f"and p50 {_ms(base, 0.5)}, p95 {_ms(base, 0.95)} on the base build ({cut(check.build)}), a median ratio of "
         f"{fixed(ratio, 2)} where {setting(check.allowed)} is allowed"
     )
 

@@ -61,6 +61,8 @@ class LatencyCheck(Stored, frozen=True, kw_only=True):
         base: the milliseconds there, question by question, of each time it was booted: once more where the first time
             speaks against the change.
         change: those of the change, in the same order.
+        base_first: as `base`, of the answers when each question was first asked, which no memory of them shortens.
+        change_first: as `change`, of these.
         problem: why there are none; empty when there are.
 
     Raises:
@@ -71,12 +73,22 @@ class LatencyCheck(Stored, frozen=True, kw_only=True):
     build: str = ""
     base: tuple[tuple[float, ...], ...] = ()
     change: tuple[float, ...] = ()
+    base_first: tuple[tuple[float, ...], ...] = ()
+    change_first: tuple[float, ...] = ()
     problem: str = ""
 
     def __post_init__(self) -> None:
         """Check what may come from a file."""
-        times = [time for side in (self.change, *self.base) for time in side]
+        times = [time for _, bases, own in self.askings for side in (own, *bases) for time in side]
         if not all(isfinite(time) and time > 0 for time in (self.allowed, *times)):
             raise ValueError("expected times above 0")
-        if {len(side) for side in self.base} != ({len(self.change)} if not self.problem else set()):
-            raise ValueError("expected the times of the same questions on both sides, or a problem")
+        for _, bases, own in self.askings:
+            known = set() if self.problem else {len(own)}
+            if {len(side) for side in bases} != known or len(own) != len(self.change):
+                raise ValueError("expected the times of the same questions on both sides, or a problem")
+
+    @property
+    def askings(self) -> tuple[tuple[str, tuple[tuple[float, ...], ...], tuple[float, ...]], ...]:
+        """Give what is said of each asking, and both sides' times; what was timed before the first was kept has one."""
+        again = ("", self.base, self.change)
+        return (again, (" when first asked", self.base_first, self.change_first)) if self.base_first else (again,)

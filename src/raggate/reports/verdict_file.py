@@ -150,6 +150,8 @@ def _latency(check: LatencyCheck) -> dict[str, Any]:
         "build": _line(check.build),
         "base": [[rounded(time) for time in times] for times in check.base],
         "change": [rounded(time) for time in check.change],
+        "base_first": [[rounded(time) for time in times] for times in check.base_first],
+        "change_first": [rounded(time) for time in check.change_first],
         "problem": _line(check.problem),
     }
 

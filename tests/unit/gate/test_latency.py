@@ -63,6 +63,14 @@ def test_a_pass_becomes_a_regression() -> None:
     ]
 
 
+def test_answers_that_are_remembered() -> None:
+    """A change that is fast only once it was asked is as slow as when it was first asked."""
+    slow = LatencyCheck(allowed=1.5, base=(BASE,), change=BASE, base_first=(BASE,), change_first=(160.0,) * 20)
+    judgement = with_latency(verdict(), slow)
+    assert judgement.outcome == "regression"
+    assert "20 questions when first asked took p50 160 ms" in judgement.reasons[0].message
+
+
 def test_a_slow_second_of_the_machine_is_none() -> None:
     """Where the base takes as long when it is asked once more, the change is not slower, and both are told."""
     judgement = with_latency(verdict(), check(BASE, (180.0,) * 20, change=(190.0,) * 20))
