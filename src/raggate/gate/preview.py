@@ -43,7 +43,8 @@ def changes(
     """
     read = partial(baseline.read, directions=directions, systems=systems)
     state, sides, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
-    metrics = [*dict.fromkeys((*DEFAULT_GATED, *trusted.config.gate.metrics))]
+    gate = trusted.config.gate
+    metrics = [*dict.fromkeys((*DEFAULT_GATED, *gate.metrics, *gate.composite))]
     values = [*_values(*sides, metrics)] if sides else []
     settings = tuple(_settings(trusted.config.model_dump(mode="json"), change.config.model_dump(mode="json")))
     keys = [key for key, _, _ in settings]
@@ -56,7 +57,7 @@ def changes(
         golden=golden_changes(trusted.golden, change.golden),
         regrouped=tuple(old.id for old, new in cases if old.group != new.group),
         limited=tuple(old.id for old, new in cases if _limited(old.modes, new.modes)),
-        unsliced=_unsliced(trusted.config.gate, cases),
+        unsliced=_unsliced(gate, cases),
         vault=note_changes(trusted.vault.notes, change.vault.notes),
         unmarked=_unmarked(trusted, change.vault),
         baseline=state,

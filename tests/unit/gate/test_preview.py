@@ -254,6 +254,14 @@ def test_a_baseline_that_holds_to_less() -> None:
     assert preview.changes(now, before, DIRECTIONS).lowered == ("hit_at_5",)
 
 
+def test_a_baseline_that_holds_the_test_of_all_questions_to_less() -> None:
+    """What a composite is made of decides too, though nothing gates it by itself."""
+    cards = (make_scorecard(make_case_score("q1", {"precision_at_1": value})) for value in (1.0, 0.5))
+    config = {"gate": {"composite": ["precision_at_1"]}}
+    before, now = (inputs(stored=baseline.write(card, {}).whole(), config=config) for card in cards)
+    assert preview.changes(before, now, DIRECTIONS).lowered == ("precision_at_1",)
+
+
 def test_a_baseline_of_a_mode_with_a_name_without_end() -> None:
     """It stands beside every metric, and is cut: files and comments of the run hold what is written here."""
     cards = (make_scorecard(make_case_score("q1", mode=mode)) for mode in ("hybrid", "m" * 99_999))
