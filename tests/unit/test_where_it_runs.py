@@ -11,7 +11,10 @@ from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "where-it-runs.md"
-PLACES = ["github.com", "Enterprise Server", "act", "Gitea", "Forgejo", "GitLab", "Buildkite", "Jenkins", "a laptop"]
+FEATURES = [
+    *("gate", "comment", "check", "summary", "artifact", "fork report"),
+    *("shards", "promote", "promote with `run-id`", "commands", "issue"),
+]
 WORDS = {"not tried", "none", "by hand", "the workflow's", "the directory", "the job", "the step", "the stage"}
 """What a cell may say without a test: that there is nothing, that nobody has seen it, or what stands in its place."""
 
@@ -44,12 +47,12 @@ def numbered() -> dict[str, tuple[str, str]]:
     return {number: (file, name) for number, file, name in defined}
 
 
-def test_the_table_has_every_place() -> None:
-    """Every row has a cell for every place."""
-    head, *features = rows()
-    assert head == ["", *PLACES]
-    assert len(features) >= 9
-    assert {len(row) for row in features} == {len(PLACES) + 1}
+def test_every_place_has_all_features() -> None:
+    """A place is one row, with a cell for every feature."""
+    head, *places = rows()
+    assert head == ["", *FEATURES]
+    assert len({place for place, *_ in places}) >= 9
+    assert {len(row) for row in places} == {len(FEATURES) + 1}
 
 
 @each_row("row", rows()[1:], ids=lambda row: row[0])
@@ -76,5 +79,5 @@ def test_every_other_test_that_the_page_names() -> None:
 
 
 def test_lines_of_the_table_can_be_read() -> None:
-    """The table is read in its source too: no line of it is wider than a screen."""
-    assert max(map(len, PAGE.read_text(encoding="utf-8").split("\n\n")[2].splitlines())) <= 140
+    """The table is read in its source too: no line of it is wider than a wide screen."""
+    assert max(map(len, PAGE.read_text(encoding="utf-8").split("\n\n")[2].splitlines())) <= 160
