@@ -2,7 +2,8 @@
 
 Each is two functions: of a verdict, and of a run without one. Both give a text, or its pieces where it grows with the
 number of questions, and also take what stands before the paths of files, which are relative to the configuration. To
-add one, add its file and a line here, with a pattern that nothing but such a report matches.
+add one, add its file and a line here, with a pattern that nothing but such a report matches, and its name to the
+`FORMAT_NAMES` of the command line.
 """
 
 from __future__ import annotations

@@ -10,6 +10,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 import pytest
+import yaml
 from hypothesis import example, given, strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 from msgspec.structs import replace
@@ -28,7 +29,8 @@ from reviews import BESIDE, REVIEWS, foreign, hostile_everywhere, review
 from tables import each_row
 from tries import tried
 
-DATA = Path(__file__).parents[2] / "data"
+ROOT = Path(__file__).parents[3]
+DATA = ROOT / "tests" / "data"
 CTRF = Draft7Validator(json.loads((DATA / "ctrf-subset.schema.json").read_text()))
 SARIF = Draft202012Validator(
     json.loads((DATA / "sarif-2.1.0-subset.schema.json").read_text()),
@@ -299,8 +301,12 @@ def test_times_of_a_run() -> None:
 
 
 def test_the_names_of_the_option() -> None:
-    """The command line names the formats without loading them."""
+    """The command line names the formats without loading them; the action's input and the page name the same."""
     assert tuple(FORMATS) == FORMAT_NAMES
+    described = yaml.safe_load((ROOT / "action.yml").read_text())["inputs"]["reports"]["description"]
+    assert f"{', '.join(FORMAT_NAMES[:-1])} or {FORMAT_NAMES[-1]}" in described
+    page = (ROOT / "docs" / "reports.md").read_text()
+    assert tuple(re.findall(r"^\| `(\w+)` \|", page, re.MULTILINE)) == FORMAT_NAMES
 
 
 def test_the_schemas_refuse() -> None:

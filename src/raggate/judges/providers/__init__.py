@@ -1,7 +1,8 @@
 """How to speak to one kind of judge. A provider is one class; add its module here and one line to the dict.
 
-A provider does no I/O: a request becomes an HTTP call, and the body of an answer of status 200 becomes a reply, or the
-reason why there is none. What a server of that kind answers is foreign text.
+Its name stands in `config/judge_settings.py` too. A provider does no I/O: a request becomes an HTTP call, and the body
+of an answer of status 200 becomes a reply, or the reason why there is none. What a server of that kind answers is
+foreign text.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ class _Variables(NamedTuple):
     first: int
 
 
-_KNOWN = (
+_SCHEDULERS = (
     _Variables("RAGGATE_SHARD_INDEX", "RAGGATE_SHARD_TOTAL", 0),
     _Variables("JOB_COMPLETION_INDEX", None, 0),
     _Variables("BUILDKITE_PARALLEL_JOB", "BUILDKITE_PARALLEL_JOB_COUNT", 0),
@@ -100,7 +100,7 @@ def _written(text: str, source: str) -> Place:
 def _of_variables(environment: Mapping[str, str]) -> Iterator[Place]:
     if environment.get("RAGGATE_SHARD"):
         yield _written(environment["RAGGATE_SHARD"], "RAGGATE_SHARD")
-    for known in _KNOWN:
+    for known in _SCHEDULERS:
         number = _number(environment, known.number)
         if number is not None:
             total = None if known.total is None else _number(environment, known.total)

@@ -1,4 +1,4 @@
-"""How to speak to what is asked. An adapter is one file; add it and one line to ADAPTERS."""
+"""How to speak to what is asked. An adapter is one file; add it, a line to ADAPTERS and its name to ADAPTER_NAMES."""
 
 from __future__ import annotations
 
