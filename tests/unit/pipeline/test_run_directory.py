@@ -518,6 +518,12 @@ def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
     assert ["judgements" in row for row in rows] == [True, False, False]
 
 
+def voted(levels: int) -> dict[str, Any]:
+    """Give a stored vote that has votes of its own, so many levels deep."""
+    vote: dict[str, Any] = {"score": "groundedness", "value": 3.0}
+    return {**vote, "votes": [voted(levels - 1)]} if levels else vote
+
+
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
@@ -529,10 +535,12 @@ def test_what_judges_say_reads_back_equal(tmp_path: Path) -> None:
         ((0, "value"), None, "judgements: expected either a value or a reason for 'groundedness'"),
         ((1, "value"), 4, "judgements: expected either a value or a reason for 'correctness'"),
         ((1, "reason"), "boredom", "not a result row: judgements.1.reason: "),
+        ((0, "votes"), [voted(2)], "judgements: expected at most two samples with the votes of a panel, found votes"),
+        ((0, "votes"), [voted(126)], "judgements: expected at most two samples with the votes of a panel, found votes"),
     ],
 )
 def test_hostile_judgements(tmp_path: Path, path: tuple[str | int, ...], value: object, message: str) -> None:
-    """A judgement that has both or neither of value and reason, or a value beyond its scale, is refused by line."""
+    """A judgement with both or neither of value and reason, beyond its scale, or nested as none is, is refused."""
     run_directory.write(tmp_path, judged_run())
     rewritten(tmp_path, "results.jsonl", 1, "judgements", *path, value=value)
     with pytest.raises(UsageError) as caught:
