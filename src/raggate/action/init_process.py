@@ -9,7 +9,8 @@ import signal
 import sys
 import time
 import traceback
-from collections.abc import Callable
+from collections.abc import Callable, Collection
+from typing import NoReturn
 
 from raggate.errors import ExitCode
 
@@ -63,17 +64,27 @@ def supervised(
     child = os.fork()
     if child == 0:
         signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGCHLD})
-        code = int(ExitCode.INTERNAL)
-        try:
-            code = work()
-        except BaseException as error:  # noqa: BLE001 - the process ends here, and says why
-            crashed(error)
-        finally:
-            with contextlib.suppress(OSError, ValueError):
-                sys.stdout.flush()
-                sys.stderr.flush()
-            # never back into the code of the parent, whatever happened
-            os._exit(code)
+        _end_with(work, crashed)
+    return _watched(child, watched, grace)
+
+
+def _end_with(work: Callable[[], int], crashed: Callable[[BaseException], None]) -> NoReturn:
+    """Do the work and end this process with its exit code, whatever happens."""
+    code = int(ExitCode.INTERNAL)
+    try:
+        code = work()
+    except BaseException as error:  # noqa: BLE001 - the process ends here, and says why
+        crashed(error)
+    finally:
+        with contextlib.suppress(OSError, ValueError):
+            sys.stdout.flush()
+            sys.stderr.flush()
+        # never back into the code of the parent
+        os._exit(code)
+
+
+def _watched(child: int, watched: Collection[int], grace: float) -> int:
+    """Hand signals on to the child until it has ended, or is killed; gives the exit code."""
     deadline: float | None = None
     while True:
         left = 3600.0 if deadline is None else max(deadline - time.monotonic(), 0.0)

@@ -64,17 +64,7 @@ def revisions(
         UsageError: without git, outside a repository, or when the file was never committed.
     """
     root = root.resolve()
-    if not root.is_dir():
-        raise UsageError(f"no directory {cut(root.name or str(root))}")
-    checkout = git.find(root)
-    if checkout is None:
-        raise UsageError(
-            "the history of a baseline is read from git, and no git repository is here",
-            hint="Run it in a clone of the repository.",
-        )
-    head = git.resolve(checkout, at, purpose=_PURPOSE)
-    if head is None:
-        raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
+    checkout, head = _checked_out(root, at)
     # a path that is followed through renames is one from the top
     whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
     shallow = (checkout.common / "shallow").exists()
@@ -89,6 +79,26 @@ def revisions(
         read_version = partial(read if questions else read_means, cutoffs=cutoffs, systems=systems)
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
+
+
+def _checked_out(root: Path, at: str) -> tuple[git.Checkout, str]:
+    """Find the repository that a directory lies in, and the commit in it.
+
+    Raises:
+        UsageError: when there is no such directory, repository or commit.
+    """
+    if not root.is_dir():
+        raise UsageError(f"no directory {cut(root.name or str(root))}")
+    checkout = git.find(root)
+    if checkout is None:
+        raise UsageError(
+            "the history of a baseline is read from git, and no git repository is here",
+            hint="Run it in a clone of the repository.",
+        )
+    head = git.resolve(checkout, at, purpose=_PURPOSE)
+    if head is None:
+        raise UsageError("the repository has no commit yet", hint="Commit the baseline first.")
+    return checkout, head
 
 
 DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for actions/checkout."
