@@ -114,6 +114,7 @@ SPECIFIED_ELSEWHERE = {
     "gate/causes/overall_changes.py",
     # nouns of one run, and the commands on one: the integration tests of check, and run_directory
     "pipeline/rerun.py",
+    "pipeline/relabelled_run.py",
     "pipeline/result.py",
     "pipeline/result_rows.py",
     "pipeline/trusted_inputs.py",
