@@ -233,7 +233,7 @@ def compare(
     It is held against the baseline that it keeps; a run of `run` or `calibrate` keeps none, so name one with
     --baseline. The reports are written to its folder `compared`; its own verdict stays as it is.
     """
-    from raggate.cli.promoting import command_line
+    from raggate.cli.promote_command_line import promote_command_line
     from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import report_files, rerun
 
@@ -241,7 +241,7 @@ def compare(
     report_files.prepare(files)
     place, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
     report_files.write(files, review, report_files.stored_prefix(review, place))
-    promoting = partial(command_line, suite=review.run.suite, policy=policy_file)
+    promoting = partial(promote_command_line, suite=review.run.suite, policy=policy_file)
     console.show_review(review, directory, os.environ, reports=place, promoting=promoting)
     return _verdict(review, place)
 

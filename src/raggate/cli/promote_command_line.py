@@ -9,7 +9,7 @@ from raggate.inputs import suite_names
 from raggate.pipeline.request import USUAL
 
 
-def command_line(directory: str, suite: str, policy: Path | None) -> str:
+def promote_command_line(directory: str, suite: str, policy: Path | None) -> str:
     """Write it for a run directory, with the configuration of its suite.
 
     Args:
