@@ -31,6 +31,7 @@ class Index(process_api.Index):
             "twins": lambda: [self.renamed(others[0], f"twin{number}") for number in range(JUNK)],
             "two_paths": lambda: [{**others[0], "rel_path": f"./{best['rel_path']}"}, *others],
             "neighbour": lambda: [self.under(best, others), *others],
+            "wrong_text": lambda: [self.with_text_of_its_note(best, others), *others],
             "all_headings": lambda: [{**others[0], "heading_path": f"{best['heading_path']} > ### More"}, *others],
             "pasted": lambda: [self.retold(chunk, f"{chunk['text']}\n{best['text']}") for chunk in others],
             "pasted_alone": lambda: [self.retold(chunk, best["text"]) for chunk in others],
@@ -46,6 +47,14 @@ class Index(process_api.Index):
         """Give the best text under another heading of its note."""
         heading = next((chunk["heading_path"] for chunk in others if chunk["rel_path"] == best["rel_path"]), "# None")
         return self.renamed({**best, "heading_path": heading}, "neighbour")
+
+    def with_text_of_its_note(self, best: dict, others: list[dict]) -> dict:
+        """Give the best place with the text of another section of its note, and the id that such a chunk would have."""
+        path, heading = best["rel_path"], best["heading_path"]
+        text = next((chunk["text"] for chunk in others if chunk["rel_path"] == path), "")
+        vault = next(process_api.VAULTS[vault] for vault, chunk, _ in self.chunks if chunk["rel_path"] == path)
+        name = hashlib.sha256(f"{vault}|{path}|{heading}|{text}".encode()).hexdigest()[:32]
+        return {**best, "text": text, "chunk_id": name}
 
     def retold(self, chunk: dict, text: str) -> dict:
         """Give a chunk another text."""

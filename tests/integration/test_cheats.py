@@ -47,6 +47,7 @@ def codes(project: Project, key: str) -> list[str]:
         pytest.param("twins", 1, "worse", id="one-chunk-under-many-ids"),
         pytest.param("two_paths", 4, "invariant-notes_exist", id="the-right-path-spelled-otherwise"),
         pytest.param("neighbour", 1, "worse", id="the-right-text-under-a-wrong-heading"),
+        pytest.param("wrong_text", 1, "worse", id="a-wrong-text-of-the-note-under-the-right-heading"),
         pytest.param("all_headings", 4, "invariant-headings_exist", id="a-wrong-text-below-the-right-heading"),
         pytest.param("pasted", 1, "worse", id="the-right-text-behind-every-other"),
         pytest.param("pasted_alone", 1, "worse", id="the-right-text-under-every-path"),
@@ -93,6 +94,19 @@ def test_an_api_that_fails_where_it_would_answer_otherwise(project: Project, che
 def test_an_api_that_knows_who_asks(project: Project) -> None:
     """What answers raggate well and everybody else badly is measured as it answers: no gate can see more."""
     assert project.command("check", CHEAT=GOOD).code == 0
+
+
+def test_a_heading_alone_is_believed(project: Project) -> None:
+    """Where the golden set has no snippets, another text of the note under the right heading counts as the passage."""
+    place = {"rel_path": "Notes/ledger.md", "heading_path": "# Ledger > ## First"}
+    project.write_cases(
+        [{**case, "gold_supports": [place]} for case in project.cases() if case["id"] == "ledger-first"]
+    )
+    project.environment["CHEAT"] = GOOD
+    (project.root / "baselines/small.json").unlink()
+    project.promote()
+    assert project.command("check", CHEAT="").code == 1
+    assert project.command("check", CHEAT="wrong_text").code == 0
 
 
 def append(text: str) -> Callable[[Project], None]:
