@@ -15,7 +15,6 @@ from hypothesis import example, given, strategies as st
 from jsonschema import Draft7Validator, Draft202012Validator
 from msgspec.structs import replace
 
-from builders import make_failure
 from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.models.publication import RunFailure
@@ -317,4 +316,3 @@ def test_the_schemas_refuse() -> None:
     broken = report("junit", review("pass")).replace('failures="0"', 'failures="1"', 1)
     with pytest.raises(AssertionError):
         junit(broken)
-    assert make_failure().kind == "timeout"
