@@ -32,7 +32,9 @@ def render(report: LintReport) -> str:
     if findings:
         sizes = Counter(finding.severity for finding in findings)
         severities: tuple[Severity, ...] = ("error", "warning", "note")
-        lines += [", ".join(counted(sizes[name], name) for name in severities if sizes[name]), ""]
+        # a finding to be known is called a note, as the files of the vault are
+        by_severity = ", ".join(counted(sizes[name], name) for name in severities if sizes[name])
+        lines += [f"{counted(len(findings), 'finding')}: {by_severity}", ""]
     text = "".join(f"{log_line(line, limit=600)}\n" if line else "\n" for line in lines)
     return text + (outlook.render(report.outlook, report.ignored) if report.outlook is not None else "")
 

@@ -46,7 +46,7 @@ def test_terminal() -> None:
         *sorted(f"vault/n{n}.md:1: note [unasked-note] no question names this note" for n in range(12))[:10],
         "… and 2 more; --format json has all of them",
         "→ Ask something that only this note answers.",
-        "1 error, 1 warning, 12 notes",
+        "14 findings: 1 error, 1 warning, 12 notes",
         "",
     ]
 
