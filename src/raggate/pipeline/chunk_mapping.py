@@ -14,11 +14,14 @@ from raggate.service.discovery import shapes
 from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.headers import Headers
 from raggate.service.discovery.shapes import Shape
-from raggate.text.anchors import Elements
+from raggate.text.anchors import Elements, fold
 from raggate.text.guarded import Guarded
 from raggate.text.nearest import suggestion
 from raggate.text.quote import enumerated, quoted
-from raggate.text.separators import separator_of
+from raggate.text.separators import separator_of, set_apart_by
+
+_LONGEST = 500
+"""Characters of the longest text that may be headings: a passage that begins with them is longer."""
 
 Choose = Callable[[str, Sequence[str]], str]
 """Asks somebody at a terminal a question; the texts are what can be chosen, none for anything. Untrusted texts."""
@@ -89,6 +92,8 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
     prefix = _prefix(chunks, root, wanted)
     if prefix and "path_prefix" not in chunks:
         chunks["path_prefix"] = doubled(prefix)
+    if "heading_path" not in chunks and (known := _known_headings(chunks, root, prefix or "", wanted)) is not None:
+        chunks["heading_path"] = known
     separator = _separator(chunks, root, prefix or "", wanted)
     if separator is not None:
         chunks.setdefault("heading_separator", separator)
@@ -110,6 +115,26 @@ def _prefix(chunks: Mapping[str, str], root: Any, wanted: Wanted) -> str | None:
     paths = [path for path in shapes.values_of("rel_path", chunks, root) if isinstance(path, str)]
     strange = [path for path in paths if path not in wanted.notes]
     return prefix_of(strange, set(wanted.notes)) if strange and len(strange) == len(paths) else None
+
+
+def _known_headings(chunks: Mapping[str, Any], root: Any, prefix: str, wanted: Wanted) -> str | None:
+    """Find the headings by those of the notes, whatever their field is called."""
+    notes = [
+        wanted.notes.get(path.removeprefix(prefix), ()) if isinstance(path, str) else ()
+        for path in shapes.values_of("rel_path", chunks, root)
+    ]
+    leaves = shapes.leaves_of(chunks, root)
+    fitting = (leaf for leaf, values in leaves.items() if leaf not in chunks.values() and _are_headings(values, notes))
+    return next(fitting, None)
+
+
+def _are_headings(values: Sequence[Any], notes: Sequence[Collection[Elements]]) -> bool:
+    """Say whether these are headings of these notes, of several levels somewhere: a title alone may be anything."""
+    if all(isinstance(value, str) and len(value) <= _LONGEST and "\n" not in value for value in values):
+        return set_apart_by(zip(values, notes, strict=False)) is not None
+    trails = [tuple(map(fold, value)) if shapes.is_texts(value) else () for value in values]
+    known = ([tuple(map(fold, path)) for path in paths] for paths in notes)
+    return max(map(len, trails)) > 1 and all(trail in paths for trail, paths in zip(trails, known, strict=False))
 
 
 def _separator(chunks: Mapping[str, str], root: Any, prefix: str, wanted: Wanted) -> str | None:

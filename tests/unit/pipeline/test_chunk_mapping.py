@@ -49,6 +49,31 @@ def test_headings_with_a_field_for_each_level(metas: list[dict[str, Any]], paths
     assert chunks_of(shape, root, said)["heading_path"] == "text"
 
 
+@each_row(
+    ("trails", "expected"),
+    [
+        ([["Keys", "Spare"], ["Food"]], {"heading_path": "ref.trail"}),
+        (["Keys / Spare", "Food"], {"heading_path": "ref.trail", "heading_separator": " / "}),
+        (["Keys / Spare / Ring", "Food"], {"heading_path": "ref.trail", "heading_separator": " / "}),
+        ([["Keys"], ["Food"]], {}),  # may be the title of the note alone
+        (["Keys", "Food"], {}),
+        ([["Keys", "Lost"], ["Food"]], {}),
+        (["Keys / Spare", "Food\nBread / Water"], {}),
+        ([["Keys", 1], ["Food"]], {}),
+        ([None, ["Food"]], {}),
+    ],
+)
+def test_headings_of_a_field_of_any_name(trails: list[Any], expected: dict[str, str]) -> None:
+    """Headings are recognised by those of the notes, whatever their field is called; a title alone may be anything."""
+    files = ("/v/Keys.md", "/v/Food.md")
+    root = [{"path": file, "text": "t", "ref": {"trail": trail}} for file, trail in zip(files, trails, strict=True)]
+    wanted = Wanted(url="", question="q", notes={"Keys.md": {("Keys",), ("Keys", "Spare")}, "Food.md": {("Food",)}})
+    shape = shape_of(root, wanted)
+    assert shape is not None
+    chunks = chunks_of(shape, root, wanted)
+    assert {part: path for part, path in chunks.items() if part.startswith("heading")} == expected
+
+
 def test_levels_that_only_other_notes_have() -> None:
     """A level that no chunk of this answer has is read all the same where the notes go so deep."""
     root = [{"path": "Keys.md", "meta": {"Header 1": "A"}}, {"path": "Food.md", "meta": {"Header 1": "B"}}]

@@ -89,6 +89,15 @@ def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
         return []
 
 
+def leaves_of(chunks: Mapping[str, str], root: Any) -> dict[str, list[Any]]:
+    """Give what every path from a chunk leads to, of those that lead somewhere in all chunks of an answer."""
+    try:
+        entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or ()
+    except ValueError:
+        return {}
+    return _leaves([entry for _, entry in entries[:MAX_ENTRIES]])
+
+
 def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[str]:
     """Give the paths of headings of which each level has a field, outermost first; empty where there are none.
 
@@ -109,7 +118,7 @@ def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[s
         for path, name, value in islice(_row(entry), MAX_VALUES):
             if isinstance(value, str) and (match := _LEVEL.fullmatch(name)):
                 levels.setdefault(match[1], path)
-            elif plain_name(name) == _ABOVE and _is_texts(value):
+            elif plain_name(name) == _ABOVE and is_texts(value):
                 return [path, f"{path.rpartition('.')[0]}.header".removeprefix(".")]
     if not levels:
         return []
@@ -145,7 +154,7 @@ def _column_names(root: Any, entries: list[Any]) -> list[str]:
     if len(widths) != 1 or widths & {0, 1}:
         return []
     for _, _, value in islice(_walk("", "", root, 0), MAX_VALUES):
-        if _is_texts(value) and len(value) in widths and value not in entries and len(set(value)) == len(value):
+        if is_texts(value) and len(value) in widths and value not in entries and len(set(value)) == len(value):
             return list(value)
     return []
 
@@ -210,7 +219,7 @@ def _fits(part: str, values: list[Any]) -> bool:
         named = all(type(value) in (int, str) and value != "" for value in values) and len(set(values)) == len(values)
         return named and not _counts_the_list(values)
     if part == "heading_path":
-        return all(isinstance(value, str) or _is_texts(value) for value in values)
+        return all(isinstance(value, str) or is_texts(value) for value in values)
     return all(isinstance(value, str) for value in values) and any(values)
 
 
@@ -220,7 +229,8 @@ def _counts_the_list(values: list[Any]) -> bool:
     return any(ids == [str(number) for number in range(first, first + len(ids))] for first in (0, 1))
 
 
-def _is_texts(value: Any) -> bool:
+def is_texts(value: Any) -> bool:
+    """Say whether a value is a list of texts."""
     return isinstance(value, list) and all(isinstance(item, str) for item in value)
 
 
