@@ -206,11 +206,12 @@ def table(proposed: BaselineCandidate) -> list[str]:
         before, after = (figures.value(row.change.metric, side) for side in (row.before, row.after))
         lines.append(f"{name:{width}}  {before:>7} → {after:>7}{change}".rstrip())
     for kind, verb in (("broke", "lost"), ("fixed", "gained")):
-        questions = [f"{flip.case_id} ({flip.mode})" for flip in proposed.comparison.flips if flip.kind == kind]
-        if questions:
-            lines.append(
-                f"{counted(len(questions), 'question')} {verb}: {log_line(wording.some(questions), limit=300)}"
-            )
+        flips = [flip for flip in proposed.comparison.flips if flip.kind == kind]
+        if flips:
+            # one in several modes is one question
+            questions = counted(len({flip.case_id for flip in flips}), "question")
+            names = [f"{flip.case_id} ({flip.mode})" for flip in flips]
+            lines.append(f"{questions} {verb}: {log_line(wording.some(names), limit=300)}")
     notes = (f"{'note' if item.code in NOTES else 'accepted'}: {item.message}" for item in proposed.reasons)
     return [*lines, *(log_line(line, limit=500) for line in notes)]
 

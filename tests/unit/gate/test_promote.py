@@ -198,6 +198,14 @@ def test_what_a_reviewer_is_shown() -> None:
     assert lines[-2:] == ["1 question lost: q01 (hybrid)", "accepted: hit_at_5 (hybrid) 95.0 → 90.0%"]
 
 
+def test_a_question_lost_in_two_modes_is_one() -> None:
+    """Where a question fell in each of two modes both are named, and it is counted once."""
+    found = proposed(run_of(2), kept(proposed(run_of(1), None)), ALLOWED)
+    (flip,) = found.comparison.flips
+    both = replace(found.comparison, flips=(flip, replace(flip, mode="vector")))
+    assert "1 question lost: q01 (hybrid), q01 (vector)" in table(replace(found, comparison=both))
+
+
 HIT = "hit_at_5 (hybrid)"
 
 
