@@ -212,7 +212,10 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
     # those that make it red stand first; the others are counted, and told in the file alone
     red = sum(map(review.verdict.is_red, fallen))
     place = "verdict.json" if formatting.undecided(review) else "summary.md"
-    groups = ((f"Questions that broke ({len(broke)})", broke, most), (formatting.fallen_title(fallen), fallen, red))
+    groups = (
+        (f"Questions that broke ({formatting.how_many(broke)})", broke, most),
+        (formatting.fallen_title(fallen), fallen, red),
+    )
     for title, flips, named in groups:
         if count := min(named, most, len(flips)):
             screen.title(title)
@@ -225,7 +228,7 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
         shown = (f"{flip.case_id} ({flip.mode})" if several else flip.case_id for flip in fixed[:SHOWN_FLIPS])
         names = ", ".join(shown) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         screen.line()
-        screen.line(f"Questions that were fixed ({len(fixed)}): {names}")
+        screen.line(f"Questions that were fixed ({formatting.how_many(fixed)}): {names}")
 
 
 def _by_cause(flips: Sequence[Flip], review: Review, screen: Screen, most: int) -> None:

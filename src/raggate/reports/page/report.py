@@ -134,9 +134,9 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
     # of an undecided run the answers alone count, as in the comment
     fallen, unfound = ((), ()) if formatting.undecided(review) else (review.fallen, review.misses)
     titles = (
-        (f"Questions that broke ({len(broke)})", broke),
+        (f"Questions that broke ({formatting.how_many(broke)})", broke),
         (formatting.fallen_title(fallen), fallen),
         (misses.title(review), unfound),
-        (f"Questions that were fixed ({len(fixed)})", fixed),
+        (f"Questions that were fixed ({formatting.how_many(fixed)})", fixed),
     )
     yield from ((title, flips) for title, flips in titles if flips)

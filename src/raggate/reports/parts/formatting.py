@@ -192,16 +192,22 @@ def promotion_note(review: Review) -> str:
     return f"{lead} this run takes --allow-regression and a --reason: {what}{more}"
 
 
+def how_many(flips: Sequence[Flip]) -> str:
+    """Count questions for a title; one that is told in each of several modes is one question."""
+    questions = len({flip.case_id for flip in flips})
+    return f"{questions}, {len(flips)} times in all modes" if questions < len(flips) else f"{questions}"
+
+
 def fallen_title(flips: Sequence[Flip]) -> str:
     """Name questions that are told beside those that broke, by what they are."""
     missed = [flip.kind == "missed" for flip in flips]
     if all(missed):
         # of a question that is new, or asks something else now, nothing is known of before
         before = all(flip.since == "same" for flip in flips)
-        return f"Questions that must pass and {'failed before too' if before else 'do not'} ({len(flips)})"
+        return f"Questions that must pass and {'failed before too' if before else 'do not'} ({how_many(flips)})"
     new = [flip.since == "added" for flip in flips if flip.kind != "missed"]
     kinds = {"must pass": any(missed), "got worse without breaking": not all(new), "are new and below usual": any(new)}
-    return f"Questions that {', or '.join(kind for kind, some in kinds.items() if some)} ({len(flips)})"
+    return f"Questions that {', or '.join(kind for kind, some in kinds.items() if some)} ({how_many(flips)})"
 
 
 def operations_line(scorecard: Scorecard) -> str:

@@ -8,6 +8,7 @@ from functools import partial
 from raggate.models.metric_names import RECALL_ALL, family
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
+from raggate.reports.parts import formatting
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, folded, inert
 from raggate.reports.parts.questions import item, line
@@ -25,7 +26,7 @@ def title(review: Review) -> str:
     modes = [*dict.fromkeys(flip.mode for flip in review.misses)] if review.comparison.baseline is not None else []
     of_modes = f" in modes without a baseline ({enumerated(modes)})" if modes else ""
     in_part = ", or not completely" if any(family(flip.metric) == RECALL_ALL for flip in review.misses) else ""
-    return f"Questions that were not found{in_part}{of_modes} ({len(review.misses)})"
+    return f"Questions that were not found{in_part}{of_modes} ({formatting.how_many(review.misses)})"
 
 
 def lines(review: Review) -> Iterator[str]:

@@ -12,7 +12,6 @@ from raggate.reports.parts import causes, formatting, ranks, traces
 from raggate.reports.parts.budget import KEPT, Section
 from raggate.reports.parts.markup import IN_VERDICT, bullets, folded, link, source_address
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import counted
 
 OPEN = 10
 """Questions that are not folded."""
@@ -29,7 +28,7 @@ def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
     flips = broken(review)
     if not flips:
         return Section(name="questions that broke", rank=KEPT, variants=())
-    title = f"### Questions that broke ({len(flips)})\n\n"
+    title = f"### Questions that broke ({formatting.how_many(flips)})\n\n"
     # those beyond OPEN are told by `more_broke`
     first = flips[:OPEN] if most == OPEN else flips
     variants = [title + _by_cause(first, flips, partial(item, review=review, links=links), most)]
@@ -53,7 +52,7 @@ def _by_cause(flips: Sequence[Flip], every: Sequence[Flip], write: Callable[[Fli
 def more_broke(review: Review, links: Links | None) -> Section:
     """Fold the other questions that broke."""
     rest = broken(review)[OPEN:]
-    title = f"{counted(len(rest), 'more question')} that broke"
+    title = f"{len(rest)} more that broke"
     texts = (_full(rest, review, links, SHOWN - OPEN), _short(rest, review, 120, SHOWN - OPEN))
     variants = (*(folded(title, text) for text in texts), f"<sub>… and {title}</sub>" if rest else "")
     return Section(name="more questions that broke", rank=7, variants=variants)
@@ -75,7 +74,7 @@ def fell(review: Review, links: Links | None) -> Section:
 def fixed(review: Review) -> Section:
     """Fold the questions that were fixed, one line each."""
     flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
-    title = f"Questions that were fixed ({len(flips)})"
+    title = f"Questions that were fixed ({formatting.how_many(flips)})"
     text = bullets(flips, partial(line, review=review, width=300), SHOWN, where=IN_VERDICT)
     variants = (folded(title, text), f"<sub>{title}</sub>") if flips else ()
     return Section(name="questions that were fixed", rank=6, variants=variants)

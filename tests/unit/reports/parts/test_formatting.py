@@ -76,7 +76,17 @@ def test_cases(lost: int | None, gained: int | None, written: str) -> None:
 )
 def test_questions_that_did_not_break(kinds: tuple[Any, ...], since: Any, written: str) -> None:
     """That a question failed before, or got worse, is said of those alone that were asked before."""
-    assert formatting.fallen_title([make_flip("q1", kind=kind, since=since) for kind in kinds]) == written
+    flips = [make_flip(f"q{number}", kind=kind, since=since) for number, kind in enumerate(kinds)]
+    assert formatting.fallen_title(flips) == written
+
+
+def test_a_question_in_several_modes_is_one_in_a_title() -> None:
+    """What is told in two modes is one question, and how often it is told stands beside that."""
+    flips = [make_flip("q1"), make_flip("q1", mode="vector"), make_flip("q2")]
+    assert formatting.how_many(flips) == "2, 3 times in all modes"
+    assert formatting.how_many(flips[1:]) == "2"
+    twice = [make_flip("q1", kind="fell", mode=mode) for mode in ("hybrid", "vector")]
+    assert formatting.fallen_title(twice) == "Questions that got worse without breaking (1, 2 times in all modes)"
 
 
 TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "p95": 9.0}}
