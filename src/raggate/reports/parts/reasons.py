@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from raggate.models.verdict import Reason, Review
 from raggate.reports.parts import formatting
 
-_MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-removed"))
+_MERGING = frozenset(("breaks-gate", "retires-suite", "baseline-removed", "baseline-outdated"))
 """What stands above any good news, because a merge ends the gate."""
 
 
