@@ -217,10 +217,11 @@ def test_a_change_cannot_switch_probes_off(guarded: Project) -> None:
 
 
 def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: Project) -> None:
-    """A header's variable that is missing ends with exit 3 or 2 before the API is started, naming the key."""
+    """A header's variable that is missing ends with exit 2 before the API is started, naming the key and what to do."""
     done = guarded.command("check", ANNA="")
     assert done.code == 2, done.out + done.err
     assert "ANNA, which ask.probes.principals.anna.headers.X-User needs, is not set" in done.out + done.err
+    assert "Set it, on GitHub as `env: {ANNA: ...}` of the step." in done.out + done.err
 
 
 def test_nothing_is_asked_by_default(tmp_path: Path) -> None:

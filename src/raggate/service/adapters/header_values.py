@@ -33,7 +33,8 @@ def variables(headers: Mapping[str, str], environment: Mapping[str, str], key: s
             if not value:
                 raise UsageError(
                     f"the environment variable {variable}, which {key}.{header} needs, is not set",
-                    hint="Pull requests from forks get no secrets.",
+                    hint=f"Set it, on GitHub as `env: {{{variable}: ...}}` of the step. "
+                    "Pull requests from forks get no secrets.",
                 )
             if not _SENDABLE.fullmatch(value):
                 raise UsageError(f"the environment variable {variable} has characters that no header can have")
