@@ -209,7 +209,7 @@ def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) 
     if not flips:
         return Section(name=name.lower(), rank=rank, variants=())
     several = len(proposal.comparison.scorecard.slices) > 1
-    heading = f"{name} ({len(flips)})"
+    heading = f"{name} ({formatting.how_many(flips)})"
     texts = (
         bullets(flips, partial(_question, width=width, several=several), most)
         for most, width in ((SHOWN, 300), (_SHORT, 120))

@@ -212,6 +212,15 @@ def test_same_facts_same_bytes() -> None:
     assert promotion.render(proposed(worse(), good()), told()) == promotion.render(proposed(worse(), good()), told())
 
 
+def test_a_question_lost_in_two_modes_is_one() -> None:
+    """The title counts it once, and says how often it is told."""
+    base = lower()
+    flip = base.comparison.flips[0]
+    both = replace(base.comparison, flips=(flip, replace(flip, mode="vector")))
+    page = promotion.render(replace(base, comparison=both), told())
+    assert "<summary>Questions lost (1, 2 times in all modes)</summary>" in page
+
+
 def test_worst_first() -> None:
     """What vanished or got worse, by its own direction, stands first, then what got better, then what stayed."""
     rows = (
