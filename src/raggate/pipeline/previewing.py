@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -74,6 +74,9 @@ def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sour
     """Open the commit that is checked out, and name what judges and it has otherwise than both base and disk.
 
     By its attributes a change can have git check a file out otherwise than it is committed, even as the base has it.
+
+    Raises:
+        UsageError: when what it has changed of that cannot be read from a commit.
     """
     root, remote = request.root, request.remote
     try:
@@ -86,9 +89,18 @@ def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sour
         return None, ()
     paths = files_that_judge(request.config_name, inputs.config)
     changed = [path for path in paths if head.identity(path) != base.identity(path)]
+    for path in changed:
+        _read_through(head, path)
     names = head.differing(changed) if changed else ()
     ids = ((name, head.identity(name)) for name in names)
     return head, tuple(name for name, own in ids if own is not None and own != base.identity(name))
+
+
+def _read_through(commit: sources.Source, path: str) -> None:
+    """Read a file or directory as every run after the merge does, which takes less than a disk does."""
+    if not commit.directory(path).is_dir():
+        with suppress(FileNotFoundError):
+            commit.read(path)
 
 
 def _changes(

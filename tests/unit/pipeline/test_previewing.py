@@ -83,6 +83,28 @@ def test_what_a_job_would_merge(repository: Path, name: str, content: str, probl
     assert problem in review.verdict.reasons[0].message
 
 
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
+
+
+@pytest.mark.parametrize("job", [True, False])
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        pytest.param(
+            "vault/a\\b.md", "# B\n", "a\\b.md: this name of a file in the commit cannot be used", id="a name"
+        ),
+        pytest.param("vault/b.md", POINTER, "b.md", id="Git LFS"),
+    ],
+)
+def test_what_cannot_be_read_from_a_commit(repository: Path, name: str, content: str, problem: str, job: bool) -> None:
+    """What a disk holds without trouble, and ends every run after the merge, is no pass."""
+    commit(repository, name, content)
+    (repository / name).write_text(content)
+    review = previewed(repository, job=job)
+    assert review.verdict.outcome == "cannot tell"
+    assert problem in review.verdict.reasons[0].message
+
+
 def test_settings_that_are_committed_alone(repository: Path) -> None:
     """Settings that let more through are named though nobody sees them in the working tree."""
     commit(repository, "raggate.yml", FILES["raggate.yml"] + "gate: {tolerance: 0.9}\n")
