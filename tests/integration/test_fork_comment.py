@@ -631,6 +631,17 @@ def test_another_workflow_of_the_same_name_is_refused(stage: Stage, told: str) -
     assert stage.judge(stage.measured(0), workflow="rag-gate-too.yml").code == 0
 
 
+def test_a_note_of_a_name_that_no_commit_is_read_with_is_no_pass(stage: Stage) -> None:
+    """A fork's note that would end every run after its merge is told before."""
+    stage.change({f"{VAULT}/a\\b.md": "# B\n"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.context.preview is not None
+    (problem,) = told.review.context.preview.breaks
+    assert "a\\b.md: this name of a file in the commit cannot be used" in problem
+    assert told.code == 3
+
+
 def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:
     """Configuration, questions and baseline of the head commit are compared by trusted code, not taken from the run."""
     files = stage.measured(0)

@@ -6,6 +6,7 @@ import posixpath
 from collections.abc import Mapping
 
 from raggate.github.rest.git_objects import Objects
+from raggate.inputs.committed import refuse_name
 from raggate.inputs.git_objects import find
 
 _SKIPPED = ".obsidian"
@@ -28,6 +29,7 @@ def note_ids(objects: Objects, commit: str, directories: Mapping[str, str]) -> d
     for name, directory in directories.items():
         tree = find(objects, top, directory)
         for path, entry in objects.walk(tree.id) if tree is not None and tree.kind == "tree" else ():
+            refuse_name(path)
             # an index has no document for an empty file
             is_note = entry.kind == "link" or (entry.kind == "file" and entry.size > 0)
             if is_note and posixpath.splitext(path)[1] == ".md" and _SKIPPED not in path.split("/")[:-1]:

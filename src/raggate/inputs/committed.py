@@ -200,9 +200,7 @@ class Commit(Struct, frozen=True, dict=True):
         """List a directory and see that it is not too much before anything of it is read."""
         where, limits, entries, total = self.place(path), self.objects.limits, dict[str, Entry](), 0
         for name, entry in self.objects.walk(tree.id):
-            # git has none of these but the backslash, which is a separator to some
-            if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
-                raise UsageError(f"{name}: this name of a file in the commit cannot be used")
+            refuse_name(name)
             entries[name] = entry
             total += entry.size
             if len(entries) > limits.files:
@@ -266,6 +264,17 @@ class Commit(Struct, frozen=True, dict=True):
                 f"{self.place(path)}: its content is in Git LFS, and the commit has only a pointer to it",
                 hint="Keep raggate's own files and the notes out of Git LFS.",
             )
+
+
+def refuse_name(name: str) -> None:
+    """Refuse a path of a commit that would not be written out as what it is.
+
+    Raises:
+        UsageError: naming it.
+    """
+    # git has none of these but the backslash, which is a separator to some
+    if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
+        raise UsageError(f"{name}: this name of a file in the commit cannot be used")
 
 
 def _joined(path: str, name: str) -> str:
