@@ -429,7 +429,7 @@ def test_dying_api_stops_the_asking_at_once(how: ProcessExit, sentence: str) -> 
         begun = time.monotonic()
         outcome = ask(started, 20, on_result=heard, concurrency=4)
         assert time.monotonic() - begun < 20
-    assert outcome.stopped == f"{sentence} 7 of 20 questions"
+    assert outcome.stopped == f"{sentence} 7 of 20 calls"
     assert [bool(r.response) for r in outcome.results] == [True] * 7 + [False] * 13
     assert {r.failure.kind for r in outcome.results[7:] if r.failure} == {"aborted"}
     assert outcome.results[19].failure == Failure(kind="aborted", message=outcome.stopped)
