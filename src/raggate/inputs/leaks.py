@@ -73,12 +73,13 @@ def made_public(notes: Mapping[str, str], private: Collection[str], texts: Itera
         texts: what everybody may see.
     """
     # hashes, as there are as many rows as words
-    standing = {hash(row): note for note in sorted(private) for row in _rows(notes[note])}
-    for note in notes.keys() - private if standing else ():
+    kept = {hash(row): note for note in sorted(private) for row in _rows(notes[note])}
+    told = {number: kept[number] for text in texts for row in _rows(text) if (number := hash(row)) in kept}
+    # only what was found is looked for in all the others
+    for note in notes.keys() - private if told else ():
         for row in _rows(notes[note]):
-            standing.pop(hash(row), None)
-    rows = (hash(row) for text in texts for row in _rows(text)) if standing else ()
-    return frozenset(standing[row] for row in rows if row in standing)
+            told.pop(hash(row), None)
+    return frozenset(told.values())
 
 
 def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[str]) -> Sequence[LabelledResult]:
