@@ -34,7 +34,7 @@ def golden_changes(
     added, relabelled = _added_and_relabelled(run.golden.cases, baseline, modes)
     return GoldenChanges(
         added=tuple(sorted(added)),
-        removed=tuple(sorted(_removed(run.golden.cases, baseline, modes))),
+        removed=tuple(sorted(removed_cases(run.golden.cases, baseline, modes))),
         relabelled=tuple(sorted(relabelled)),
         refiled=tuple(sorted(refiled)),
         released=tuple(sorted(released)),
@@ -61,7 +61,7 @@ def _added_and_relabelled(
     return added, relabelled
 
 
-def _removed(cases: Sequence[Case], baseline: Baseline, modes: Collection[str]) -> set[str]:
+def removed_cases(cases: Sequence[Case], baseline: Baseline, modes: Collection[str]) -> set[str]:
     """Name the cases of a baseline that a golden set does not have, at all or in one of these modes."""
     now, removed = by_id(cases), set[str]()
     for old in baseline.scorecard.cases:

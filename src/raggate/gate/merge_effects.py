@@ -75,9 +75,8 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
             else ""
         )
         yield Reason("baseline-replaced", f"merging this change replaces the baseline{preview.other_values}{less}")
-    if preview.incomparable:
-        why = f"as none can be compared with its baseline: {'; '.join(preview.incomparable)}"
-        message = f"merging this change makes every run end with exit 3 until one is promoted, {why}"
+    if preview.outdated:
+        message = f"merging this change lets no run pass until one is promoted: {'; '.join(preview.outdated)}"
         yield Reason("baseline-outdated", message)
     if any(preview.replies):
         gone, new = preview.replies

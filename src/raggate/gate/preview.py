@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.config.loosening import loosened, remeasured
 from raggate.errors import RaggateError, UsageError
-from raggate.gate import baseline, comparability, weaker_baseline
+from raggate.gate import baseline, comparability, weaker_baseline, wording
 from raggate.gate.compare import note_changes
+from raggate.gate.golden_changes import removed_cases
 from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.leaks import made_public
 from raggate.inputs.private_notes import private_notes
@@ -64,7 +65,7 @@ def changes(
         values=tuple((name, old.value, new.value) for name, old, new in values),
         lowered=tuple(weaker_baseline.parts(*sides, values, cases, change.config)) if sides else (),
         revalued=_revalued(*sides) if sides else 0,
-        incomparable=tuple(_incomparable(trusted, change, sides, read)),
+        outdated=tuple(_outdated(trusted, change, sides, read)),
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),
         breaks=(unreadable,) if unreadable else (),
@@ -189,21 +190,34 @@ def _baseline_change(
         return "replaced", None, error.message
 
 
-def _incomparable(
+def _outdated(
     trusted: Inputs,
     change: Inputs,
     sides: tuple[Baseline, Baseline] | None,
     read: Callable[[LongBytes, str], Baseline],
 ) -> Iterator[str]:
-    """Say why no run by the change's settings can be compared with its baseline, where it edits one of both."""
-    stored, own, now = trusted.baseline, change.baseline, _known_by(change)
+    """Say why no run by the change's settings and questions passes beside its baseline, where it edits any of these."""
+    stored, own, settings = trusted.baseline, change.baseline, change.config
     if sides is not None:
         left = sides[1]
-    elif stored is not None and own is not None and stored.content == own.content and now != _known_by(trusted):
+    elif stored is not None and own is not None and stored.content == own.content and _edited(trusted, change):
         left = read(own.content, own.place or own.name)
     else:
         return
-    yield from comparability.setting_obstacles(left, change.config.suite, now, change.config.ask.modes)
+    yield from comparability.setting_obstacles(left, settings.suite, _known_by(change), settings.ask.modes)
+    modes = {*left.scorecard.slices} & {*settings.ask.modes}
+    removed = sorted(removed_cases(change.golden.cases, left, modes)) if left.paired else ()
+    if removed and settings.gate.on_removed_cases == "refuse":
+        yield wording.removed(removed)
+    notes = left.scorecard.fingerprint.get("notes")
+    if settings.gate.on_vault_change == "refuse" and isinstance(notes, dict) and notes != change.vault.notes:
+        yield "the notes are others than the baseline was measured with, and gate.on_vault_change is refuse"
+
+
+def _edited(trusted: Inputs, change: Inputs) -> bool:
+    """Say whether a change edits anything that its runs must have as the baseline has it."""
+    before, now = ((side.golden.hash, side.vault.hash, side.config.gate) for side in (trusted, change))
+    return before != now or _known_by(trusted) != _known_by(change)
 
 
 def _known_by(inputs: Inputs) -> dict[str, Any]:

@@ -195,8 +195,8 @@ class Preview(Stored, frozen=True, kw_only=True):
         baseline: what it does to the baseline file.
         values: metric over all cases, in the stored baseline and in the change's own, for a replaced baseline.
             `lowered`: what a replaced baseline makes the gate weaker for later changes than the stored one. `revalued`:
-            how many questions have other values in it, which need not change a mean. `incomparable`: why no later run
-            can be compared with the baseline that the change leaves; empty where one can, or it leaves none.
+            how many questions have other values in it, which need not change a mean. `outdated`: why no later run
+            passes beside the baseline that the change leaves; empty where one can, or it leaves none.
         replies: of the stored replies of judges, how many are gone or edited, and how many new.
         graded: the same of the answers that people graded, by which judges are known.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
@@ -218,7 +218,7 @@ class Preview(Stored, frozen=True, kw_only=True):
     values: tuple[tuple[str, float | None, float | None], ...] = ()
     lowered: tuple[str, ...] = ()
     revalued: int = 0
-    incomparable: tuple[str, ...] = ()
+    outdated: tuple[str, ...] = ()
     replies: tuple[int, int] = (0, 0)
     graded: tuple[int, int] = (0, 0)
     rows: tuple[Delta, ...] = ()

@@ -133,7 +133,7 @@ def _preview(preview: Preview) -> dict[str, Any]:
         "loosened": [_line(key) for key in preview.loosened],
         "remeasured": [_line(key) for key in preview.remeasured],
         "lowered": [_line(name) for name in preview.lowered],
-        "incomparable": [_line(reason) for reason in preview.incomparable],
+        "outdated": [_line(reason) for reason in preview.outdated],
         "breaks": [_line(problem) for problem in preview.breaks],
         "problems": [_line(problem) for problem in preview.problems],
     }

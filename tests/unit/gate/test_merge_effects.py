@@ -87,9 +87,8 @@ def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) 
             "merging this change replaces the baseline (2 questions with other values)",
         ),
         (
-            Preview(incomparable=("ask.k changed", "the adapter changed")),
-            "merging this change makes every run end with exit 3 until one is promoted, as none can be compared with "
-            "its baseline: ask.k changed; the adapter changed",
+            Preview(outdated=("ask.k changed", "the adapter changed")),
+            "merging this change lets no run pass until one is promoted: ask.k changed; the adapter changed",
         ),
         (
             Preview(replies=(1, 2)),

@@ -27,6 +27,8 @@ BASE: dict[str, Any] = {"vault": {"work": "w"}, "api": {"url": "http://127.0.0.1
 GATES_PRECISION: dict[str, Any] = {"gate": {"metrics": {"precision_at_1": 0.1}}}
 WAIVER = {"metric": "hit_at_5", "owner": "o", "reason": "r", "expires": "2026-01-01"}
 
+QUESTION = make_case("q1")
+
 
 def inputs(
     *cases: Case, config: dict[str, Any] | None = None, notes: dict[str, str] | None = None, stored: bytes | None = None
@@ -70,9 +72,9 @@ def test_settings_that_leave_no_comparable_baseline(config: dict[str, Any], reas
     """What keeps later runs from being compared with the baseline that stays is told, and nothing where none is."""
     own = preview._known_by(inputs())
     held = baseline.write(make_scorecard(make_case_score("q1", {"hit_at_1": 1.0}), fingerprint=own), {}).whole()
-    change = preview.changes(inputs(stored=held), inputs(config=config, stored=held), DIRECTIONS)
-    assert change.incomparable == reasons
-    assert preview.changes(inputs(), inputs(config=config), DIRECTIONS).incomparable == ()
+    change = preview.changes(inputs(QUESTION, stored=held), inputs(QUESTION, config=config, stored=held), DIRECTIONS)
+    assert change.outdated == reasons
+    assert preview.changes(inputs(), inputs(config=config), DIRECTIONS).outdated == ()
 
 
 def test_a_promotion_beside_other_settings_leaves_a_comparable_baseline() -> None:
@@ -82,9 +84,40 @@ def test_a_promotion_beside_other_settings_leaves_a_comparable_baseline() -> Non
         baseline.write(make_scorecard(make_case_score("q1"), fingerprint=preview._known_by(side)), {}).whole()
         for side in (before, now)
     )
-    sides = inputs(stored=held), inputs(config={"ask": {"k": 7}}, stored=own)
-    assert preview.changes(*sides, DIRECTIONS).incomparable == ()
-    assert len(preview.changes(sides[0], inputs(stored=own), DIRECTIONS).incomparable) == 1
+    sides = inputs(QUESTION, stored=held), inputs(QUESTION, config={"ask": {"k": 7}}, stored=own)
+    assert preview.changes(*sides, DIRECTIONS).outdated == ()
+    assert len(preview.changes(sides[0], inputs(QUESTION, stored=own), DIRECTIONS).outdated) == 1
+
+
+@each_row(
+    ("gate", "questions", "notes", "reasons"),
+    [
+        ({}, ["q1"], {}, ("1 case of the baseline is gone: q2",)),
+        ({"on_removed_cases": "warn"}, ["q1"], {}, ()),
+        ({}, ["q1", "q2", "q3"], {"work/n.md": "b"}, ()),
+        (
+            {"on_vault_change": "refuse"},
+            ["q1", "q2"],
+            {"work/n.md": "b"},
+            ("the notes are others than the baseline was measured with, and gate.on_vault_change is refuse",),
+        ),
+        ({"on_vault_change": "refuse"}, ["q1", "q2"], {"work/n.md": "a"}, ()),
+    ],
+)
+def test_questions_and_notes_that_let_no_later_run_pass(
+    gate: dict[str, Any], questions: list[str], notes: dict[str, str], reasons: tuple[str, ...]
+) -> None:
+    """What a change takes from the baseline that stays is told where the gate refuses runs without it."""
+    notes_before = {"work/n.md": "a"}
+    known = {**preview._known_by(inputs()), "notes": notes_before}
+    scores = make_scorecard(*(make_case_score(name, {"hit_at_1": 1.0}) for name in ("q1", "q2")), fingerprint=known)
+    held = baseline.write(scores, {}).whole()
+    before = inputs(make_case("q1"), make_case("q2"), notes=notes_before, stored=held)
+    now = inputs(*map(make_case, questions), config={"gate": gate}, notes=notes or notes_before, stored=held)
+    assert preview.changes(before, now, DIRECTIONS).outdated == reasons
+    promoted = baseline.write(make_scorecard(make_case_score("q1"), fingerprint=known), {}).whole()
+    after = inputs(make_case("q1"), config={"gate": gate}, notes=notes_before, stored=promoted)
+    assert preview.changes(before, after, DIRECTIONS).outdated == ()
 
 
 @each_row(

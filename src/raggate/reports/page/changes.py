@@ -40,7 +40,7 @@ def _if_merged(preview: Preview) -> Iterator[str]:
     yield from _notes(preview.vault)
     if preview.baseline != "same":
         yield f"baseline {preview.baseline}{preview.other_values}"
-    yield from (f"⚠️ no later run can be compared with the baseline: {reason}" for reason in preview.incomparable)
+    yield from (f"⚠️ no later run passes beside the baseline: {reason}" for reason in preview.outdated)
     yield from (f"baseline {name}: {written(before)} → {written(now)}" for name, before, now in preview.values)
     edited = {"replies of judges": preview.replies, "answers that people graded": preview.graded}
     yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, (gone, new) in edited.items() if gone or new)

@@ -87,7 +87,7 @@ def if_merged(review: Review) -> Section:
         _group("Golden set", [*_golden_lines(preview.golden), *_weakened_lines(preview)]),
         _group("Vault", [*_unmarked_lines(preview.unmarked), *_note_lines(preview.vault)]),
         _baseline(preview),
-        _incomparable(preview.incomparable),
+        _outdated(preview.outdated),
         _edited_lines("Replies of judges", *preview.replies),
         _edited_lines("Answers that people graded", *preview.graded),
         _advisory(preview.rows, several=len(review.scorecard.slices) > 1),
@@ -161,10 +161,10 @@ def _baseline(preview: Preview) -> str:
     return f"{sentence}\n\n" + table(("metric", "stored", "replaced by"), lines, numbers=("stored", "replaced by"))
 
 
-def _incomparable(reasons: Sequence[str]) -> str:
-    """Say why later runs cannot be compared with the baseline that a change leaves."""
+def _outdated(reasons: Sequence[str]) -> str:
+    """Say why later runs do not pass beside the baseline that a change leaves."""
     lines = [f"- ⚠️ {inert(reason, limit=500, middle=True)}" for reason in reasons]
-    return _group("After a merge no run can be compared with the baseline until one is promoted", lines)
+    return _group("After a merge no run passes until one is promoted", lines)
 
 
 def _edited_lines(what: str, gone: int, new: int) -> str:
