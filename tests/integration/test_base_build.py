@@ -369,8 +369,8 @@ def test_a_slower_change_is_red_by_the_base_on_the_same_machine(repository: Proj
     done = repository.command("check", "--against", "HEAD")
     assert done.code == 1, done.out + done.err
     assert codes(repository.verdict()) == ["slower"]
-    assert "slower than allowed: 24 questions took p50" in done.out
-    assert "Slower than allowed: 24 questions took p50" in (repository.last_run() / "summary.md").read_text()
+    assert "slower than allowed: 24 answers took p50" in done.out
+    assert "Slower than allowed: 24 answers took p50" in (repository.last_run() / "summary.md").read_text()
     timed = repository.verdict()["latency"]
     assert len(timed["base"]) == 2
     assert min(timed["change"]) > 100
@@ -387,7 +387,7 @@ def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(repository:
     done = repository.command("check", "--against", "HEAD")
     assert done.code == 1, done.out + done.err
     assert codes(repository.verdict()) == ["slower"]
-    assert "slower than allowed: 24 questions when first asked took p50" in done.out
+    assert "slower than allowed: 24 answers when first asked took p50" in done.out
 
 
 def test_the_latency_of_a_pass_is_told(repository: Project) -> None:
@@ -397,7 +397,7 @@ def test_the_latency_of_a_pass_is_told(repository: Project) -> None:
     done = repository.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
     for text in (done.out, (repository.last_run() / "summary.md").read_text()):
-        assert "Latency, both builds asked alike on this machine: 24 questions took p50" in text
+        assert "Latency, both builds asked alike on this machine: 24 answers took p50" in text
 
 
 def test_a_limit_that_cannot_be_checked_is_no_pass(repository: Project) -> None:
@@ -428,4 +428,4 @@ def test_what_the_change_fails_is_not_left_out_of_its_latency(repository: Projec
     change(repository, "fail_at:40")
     done = repository.command("check", "--against", "HEAD")
     assert done.code == 3, done.out + done.err
-    assert "the change did not answer 1 question at once that the base did" in done.out
+    assert "the change did not answer 1 call at once that the base did" in done.out

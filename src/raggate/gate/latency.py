@@ -75,7 +75,7 @@ def _both(check: LatencyCheck, when: str, bases: Sequence[Sequence[float]], chan
     base = bases[-1]
     ratio = median(own / before for before, own in zip(base, change, strict=True))
     return (
-        f"{counted(len(change), 'question')}{when} took p50 {_ms(change, 0.5)}, p95 {_ms(change, 0.95)} on the change "
+        f"{counted(len(change), 'answer')}{when} took p50 {_ms(change, 0.5)}, p95 {_ms(change, 0.95)} on the change "
         f"and p50 {_ms(base, 0.5)}, p95 {_ms(base, 0.95)} on the base build ({cut(check.build)}), a median ratio of "
         f"{fixed(ratio, 2)} where {setting(check.allowed)} is allowed"
     )

@@ -172,6 +172,8 @@ def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: T
     # where nothing but grades of other judges is to be said of it, it may be none the worse
     how = "may be" if {reason.code for reason in down} == {"judged-by-others"} else "is"
     advice = "A loss that the gate lets pass may be promoted with its record" if passes else "If that is accepted"
+    # a blank reason is none
+    advice = "Only the reason is missing" if terms.allow_regression else advice
     return UsageError(
         f"run {run.run_id} {how} worse than the present baseline: {'; '.join(reason.message for reason in reasons)}",
         hint=f"{advice}: {terms.permission}.",

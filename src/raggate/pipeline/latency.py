@@ -73,7 +73,7 @@ def _timed(asking: Asking, allowed: float) -> LatencyCheck:
         unanswered = sum(own is None and base is not None for own, base in zip(*sides, strict=True))
         if unanswered:
             # what is slow must not be left out by failing
-            raise CannotTell(f"the change did not answer {counted(unanswered, 'question')} at once that the base did")
+            raise CannotTell(f"the change did not answer {counted(unanswered, 'call')} at once that the base did")
         change, base = _answered(sides)
         if any(slower(before, own, allowed) for before, own in zip(base, change, strict=True)):
             # the machine may have been slow just then, or fast

@@ -58,7 +58,7 @@ def test_a_pass_becomes_a_regression() -> None:
     assert judgement.outcome == "regression"
     assert judgement.sentences == ("Slower than allowed.",)
     assert [reason.message for reason in judgement.reasons] == [
-        "slower than allowed: 20 questions took p50 190 ms, p95 190 ms on the change and p50 90 ms, p95 90 ms on the "
+        "slower than allowed: 20 answers took p50 190 ms, p95 190 ms on the change and p50 90 ms, p95 90 ms on the "
         "base build (commit 0123), a median ratio of 2.11 where 1.5 is allowed"
     ]
 
@@ -68,14 +68,14 @@ def test_answers_that_are_remembered() -> None:
     slow = LatencyCheck(allowed=1.5, base=(BASE,), change=BASE, base_first=(BASE,), change_first=(160.0,) * 20)
     judgement = with_latency(verdict(), slow)
     assert judgement.outcome == "regression"
-    assert "20 questions when first asked took p50 160 ms" in judgement.reasons[0].message
+    assert "20 answers when first asked took p50 160 ms" in judgement.reasons[0].message
 
 
 def test_a_slow_second_of_the_machine_is_none() -> None:
     """Where the base takes as long when it is asked once more, the change is not slower, and both are told."""
     judgement = with_latency(verdict(), check(BASE, (180.0,) * 20, change=(190.0,) * 20))
     assert judgement.outcome == "pass"
-    assert judgement.latency_note.startswith("Latency, both builds asked alike on this machine: 20 questions took")
+    assert judgement.latency_note.startswith("Latency, both builds asked alike on this machine: 20 answers took")
 
 
 def test_a_regression_stays_one() -> None:

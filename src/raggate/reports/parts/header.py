@@ -156,7 +156,9 @@ def reasons(review: Review) -> Section:
 def warnings(review: Review) -> Section:
     """Write the warnings that are not told elsewhere: invariants and slices have sections of their own."""
     reasons = reasons_of.further_warnings(review)
-    return Section(name="warnings", rank=3, variants=_listed(f"### ⚠️ Warnings ({len(reasons)})\n\n", reasons))
+    # the first sentence counts all of them
+    title = "Warnings" if len(reasons) == len(formatting.warnings(review)) else "Further warnings"
+    return Section(name="warnings", rank=3, variants=_listed(f"### ⚠️ {title} ({len(reasons)})\n\n", reasons))
 
 
 def waivers(waived: Sequence[WaiverStatus]) -> Section:
