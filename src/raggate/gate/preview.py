@@ -65,7 +65,7 @@ def changes(
         values=tuple((name, old.value, new.value) for name, old, new in values),
         lowered=tuple(weaker_baseline.parts(*sides, values, cases, change.config)) if sides else (),
         revalued=_revalued(*sides) if sides else 0,
-        outdated=tuple(_outdated(trusted, change, sides, read)),
+        outdated=tuple(_outdated(change, _left(trusted, change, state, sides, read))),
         replies=_edited_lines(trusted.cassette, change.cassette),
         graded=_edited_lines(trusted.canary, change.canary),
         breaks=(unreadable,) if unreadable else (),
@@ -141,10 +141,14 @@ def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
     public = vault.notes.keys() - private_notes(vault, trusted.config.private)
     changed = [note for note in public if vault.notes[note] != before.notes.get(note)]
     moved = {vault.notes[note] for note in changed}
-    now = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
-    texts = {f"{name}/{path}": text for (name, path), text in before.texts.items()}
-    told = made_public(texts, frozenset(private), (now[note] for note in changed))
+    now = _texts(vault)
+    told = made_public(_texts(before), frozenset(private), (now[note] for note in changed))
     return tuple(note for note in private if note in public or note in told or before.notes[note] in moved)
+
+
+def _texts(vault: Vault) -> dict[str, str]:
+    """Give the text of each note by the name that `Vault.notes` has for it."""
+    return {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
 
 
 def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str, str]]:
@@ -190,19 +194,26 @@ def _baseline_change(
         return "replaced", None, error.message
 
 
-def _outdated(
+def _left(
     trusted: Inputs,
     change: Inputs,
+    state: BaselineState,
     sides: tuple[Baseline, Baseline] | None,
     read: Callable[[LongBytes, str], Baseline],
-) -> Iterator[str]:
-    """Say why no run by the change's settings and questions passes beside its baseline, where it edits any of these."""
-    stored, own, settings = trusted.baseline, change.baseline, change.config
+) -> Baseline | None:
+    """Give the baseline that a change leaves; None where it leaves none, or edits nothing that depends on it."""
     if sides is not None:
-        left = sides[1]
-    elif stored is not None and own is not None and stored.content == own.content and _edited(trusted, change):
-        left = read(own.content, own.place or own.name)
-    else:
+        return sides[1]
+    own = change.baseline
+    if state != "same" or own is None or not _edited(trusted, change):
+        return None
+    return read(own.content, own.place or own.name)
+
+
+def _outdated(change: Inputs, left: Baseline | None) -> Iterator[str]:
+    """Say why no run by the change's settings and questions passes beside the baseline that it leaves."""
+    settings = change.config
+    if left is None:
         return
     yield from comparability.setting_obstacles(left, settings.suite, _known_by(change), settings.ask.modes)
     modes = {*left.scorecard.slices} & {*settings.ask.modes}
