@@ -1,12 +1,13 @@
-"""How numbers are rounded and written: half away from zero, on the shortest decimal that prints the float. Pure."""
+"""How numbers are read and written, and rounded: half away from zero, on the shortest decimal of the float. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
 from functools import cache
 from itertools import combinations
-from math import ceil
+from math import ceil, isfinite
 
 SHOWN_DECIMALS = 4
 """Decimals in metrics.json and reports. Comparisons use unrounded values."""
@@ -15,6 +16,17 @@ STORED_DECIMALS = 12
 """Decimals in baselines: far below the 1e-9 by which a boundary must be crossed."""
 
 _WHOLE = 2**53  # from here on a float has no decimals
+_DECIMAL = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?")
+
+
+def number_in(value: object) -> float | None:
+    """Read a number, or a text that is one, as APIs write exact decimals; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, int | float | str):
+        return None
+    if isinstance(value, str) and not _DECIMAL.fullmatch(value):
+        return None
+    number = float(value)
+    return number if isfinite(number) else None
 
 
 def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:

@@ -17,6 +17,7 @@ from raggate.service.adapters.unasked import generated
 from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS
 from raggate.text import anchors, jsonio
 from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.text.numbers import number_in
 
 MAX_HEADINGS = 100
 MAX_PIECES = 100_000  # of an answer that comes in parts
@@ -152,9 +153,10 @@ def _number(written: str | None, item: Any, where: str = "") -> float | None:
     value, place = _at(written, item, where)
     if value is None or value is ABSENT:
         return None
-    if type(value) not in (int, float):
+    number = number_in(value)
+    if number is None:
         raise WrongShape(place, "a number", value)
-    return float(value)  # finite: the JSON reader refuses numbers beyond a double
+    return number
 
 
 def _joined(written: str | None, root: Any) -> str | None:

@@ -14,6 +14,7 @@ from msgspec import Struct
 
 from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, plain_name, rank
 from raggate.text.field_paths import find, find_all, parse
+from raggate.text.numbers import number_in
 
 MAX_DEPTH = 6
 MAX_VALUES = 2_000
@@ -213,7 +214,7 @@ def _row(entry: Any) -> Iterator[tuple[str, str, Any]]:
 
 def _fits(part: str, values: list[Any]) -> bool:
     if part == "score":
-        numbers = [value for value in values if type(value) in (int, float)]
+        numbers = [number for value in values if (number := number_in(value)) is not None]
         return len(numbers) == len(values) and numbers == sorted(numbers, reverse=True)
     if part == "id":
         named = all(type(value) in (int, str) and value != "" for value in values) and len(set(values)) == len(values)

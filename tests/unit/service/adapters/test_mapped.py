@@ -215,6 +215,19 @@ def test_a_chunk_has_all_its_parts() -> None:
     )
 
 
+@each_row(("written", "score"), [("0.8700", 0.87), ("-3", -3.0), ("1e-3", 0.001), ("12", 12.0), ("-0.0", 0.0)])
+def test_a_score_may_be_a_text(written: str, score: float) -> None:
+    """Decimals that stand in quotes, as exact ones do, are the numbers that they say."""
+    assert chunk({"id": "x", "s": written}, score="s").score_final == score
+
+
+@each_row("written", ["", " 1", "0,87", "nan", "Infinity", "1e999", "1_0", "٣", "0x1", "87%", ".5", "1."])
+def test_a_text_that_is_no_decimal_fails_the_call(written: str) -> None:
+    """What only Python, or only somebody's eye, takes for a number is none."""
+    with pytest.raises(ValueError, match=r"\[0\].s: expected a number, found"):
+        chunk({"id": "x", "s": written}, score="s")
+
+
 def test_a_rank_beyond_all_counting_fails_the_call() -> None:
     """The largest that JSON can be read with is one that no file can hold once ranks count from 1."""
     with pytest.raises(ValueError, match=r"\[0\].r: expected a whole number up to 9007199254740992, found 18446744"):

@@ -45,6 +45,12 @@ HIT = {"path": "a.md", "text": "x"}
             "r",
             {"rel_path": '"odd key"', "text": "text"},
         ),
+        # decimals may stand in quotes, which sorts 10.0 below 9.5 only as text
+        (
+            {"r": [{**HIT, "score": "10.0"}, {**HIT, "score": "9.5"}]},
+            "r",
+            {"rel_path": "path", "text": "text", "score": "score"},
+        ),
         # a distance rises down the list, and is no score
         ({"r": [{**HIT, "score": 0.1}, {**HIT, "score": 0.2}]}, "r", {"rel_path": "path", "text": "text"}),
         # the longer list is of something else
