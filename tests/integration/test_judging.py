@@ -668,7 +668,7 @@ def test_judges_decide_where_people_agree_with_them(project: Project) -> None:
         disarmed = project.command("check")
         assert disarmed.code == 0, disarmed.out
         verdict = project.verdict()
-        assert "Judges have no say: groundedness is advisory: kappa 0.0000" in verdict["headline"]
+        assert "Judges have no say in groundedness: groundedness is advisory: kappa 0.0000" in verdict["headline"]
         (row,) = (row for row in verdict["metrics"] if row["metric"] == "groundedness" and row["slice"] == "overall")
         assert (row["status"], row["delta"]) == ("advisory", -2.0)
     summary = (project.last_run() / "summary.md").read_text()

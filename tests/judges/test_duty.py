@@ -88,7 +88,7 @@ def test_the_small_model_is_disarmed_by_people(project: Project, small_model: Re
     assert agreement["cases"] == 2 * EACH
     assert agreement["judged"] >= 20
     assert agreement["kappa"] < 0.4
-    assert "Judges have no say: context_relevancy is advisory" in verdict["headline"]
+    assert "Judges have no say in context_relevancy: context_relevancy is advisory" in verdict["headline"]
     assert {row["status"] for row in verdict["metrics"] if row["metric"] == "context_relevancy"} <= {"advisory"}
 
 

@@ -152,8 +152,10 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
         excused = sum(now.reasons.get(reason, 0) for reason in NOT_ASKED)
         graded, lost = _grades(comparison, name)
         if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
-            message = f"{lost} of {graded} answers that judges gave {name} in the baseline's run have none now"
-            yield Reason("kept-from-judging", f"{message}: {now.gaps or 'nothing to judge'}", metric=name)
+            whose = f"{lost} of {counted(graded, 'answer')} that judges gave {name}"
+            gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
+            message = f"{whose} in the baseline's run {'has' if lost == 1 else 'have'} none now{gaps}"
+            yield Reason("kept-from-judging", message, metric=name)
         elif graded and not excused and starved:
             message = f"too few canary cases were judged to know what {name} is worth, and enough in the baseline's run"
             yield Reason("kept-from-judging", message, metric=name)
@@ -229,7 +231,8 @@ def _agrees_too_little(score: str, summary: JudgingSummary, earlier: JudgingSumm
 
 def _disagreement(now: CanaryAgreement, floor: float, before: CanaryAgreement | None) -> str:
     if _too_few(now):
-        return f"only {now.judged} of {now.cases} canary cases were judged, and at least {LEAST_CANARY} must be"
+        least = max(LEAST_CANARY, (now.cases + 1) // 2)
+        return f"only {now.judged} of {counted(now.cases, 'canary case')} were judged, and at least {least} must be"
     if 0 < now.answers < LEAST_CANARY:
         alike = f"its {now.judged} canary cases hold {counted(now.answers, 'different answer')}"
         return f"{alike}, and at least {LEAST_CANARY} are needed"
@@ -282,7 +285,7 @@ def _quality(summary: JudgingSummary | None) -> Iterator[Reason]:
     check = summary.spot_check if summary is not None else None
     if check is not None and (check.disagreement_rate or 0.0) > MOST_DISAGREEMENT + EPSILON:
         message = (
-            f"judges disagree on {percent(check.disagreement_rate or 0.0)} of {check.spot_check_n} answers that were "
+            f"judges disagree on {percent(check.disagreement_rate or 0.0)} of {counted(check.spot_check_n, 'answer')} "
             f"judged once more ({check.who}); above {percent(MOST_DISAGREEMENT)} they are unstable"
         )
         yield Reason("judges-unstable", message)

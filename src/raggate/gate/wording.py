@@ -255,9 +255,10 @@ def headline(
 
 
 def _advisory(warnings: Sequence[Reason]) -> tuple[str, ...]:
-    unfit = [warning.message for warning in warnings if warning.code == "judge-unfit"]
-    more = f", and so {are(len(unfit) - 1)} {counted(len(unfit) - 1, 'other metric')} of judges" if unfit[1:] else ""
-    return (f"Judges have no say: {clause(unfit[0])}{more}.",) if unfit else ()
+    unfit = [warning for warning in warnings if warning.code == "judge-unfit"]
+    # others of their metrics may decide
+    metrics = enumerated([warning.metric or "" for warning in unfit])
+    return (f"Judges have no say in {metrics}: {clause(unfit[0].message)}.",) if unfit else ()
 
 
 def _headline(

@@ -116,8 +116,30 @@ def test_unfit_judges_advise(how: JudgingSummary, why: str) -> None:
     (warning,) = (reason for reason in decided.warnings if reason.code == "judge-unfit")
     assert why in warning.message
     assert warning.message.endswith("it got worse: hybrid 4.500 → 1.000")
-    assert "Judges have no say: groundedness is advisory" in decided.headline
+    assert "Judges have no say in groundedness: groundedness is advisory" in decided.headline
     assert {row.status for row in decided.rows if row.delta.metric == "groundedness"} == {"advisory"}
+
+
+def test_a_headline_takes_the_say_from_no_judges_but_the_unfit() -> None:
+    """Where judges are fit for groundedness and not for two other scores, the headline names those, as they decide it.
+
+    Of scores that have no canary case each has its own warning; the headline has the reason of the first.
+    """
+    sides = []
+    for value in (4.5, 1.0):
+        values = {"hit_at_5": 1.0, "groundedness": value, "correctness": value, "context_relevancy": value / 5}
+        cases = [make_case_score(f"q{number}", values) for number in range(QUESTIONS)]
+        fingerprint = {JUDGES: {"models": [{"model": "small"}]}, JUDGING: summary().stored()}
+        sides.append(make_scorecard(*cases, fingerprint=fingerprint))
+    decided = verdict(*sides)
+    assert decided.outcome == "regression"
+    assert "Judges have no say in context_relevancy and correctness: context_relevancy is advisory" in decided.headline
+
+
+def test_half_of_a_canary_set_has_to_be_judged() -> None:
+    """Of 60 cases 25 are more than the 20 that any set takes, and not the 30 that this one does."""
+    decided = verdict(card(4.5), card(1.0, summary(agreement=replace(AGREEMENT, cases=60, judged=25))))
+    assert "only 25 of 60 canary cases were judged, and at least 30 must be" in decided.headline
 
 
 def test_judges_that_agree_less_than_before_advise() -> None:
@@ -167,8 +189,8 @@ def test_answers_that_keep_judges_from_grading_them_are_not_green(reason: str) -
     decided = verdict(card(4.5), unread(reason, 2))
     assert decided.outcome == "cannot tell"
     (why,) = (cause.message for cause in decided.reasons if cause.code == "kept-from-judging")
-    gaps = "nothing to judge" if reason == "nothing_to_judge" else f"2 {reason}"
-    assert why == f"2 of 12 answers that judges gave groundedness in the baseline's run have none now: {gaps}"
+    gaps = "" if reason == "nothing_to_judge" else f"; not judged in this run: 2 {reason}"
+    assert why == f"2 of 12 answers that judges gave groundedness in the baseline's run have none now{gaps}"
     assert verdict(card(4.5), unread(reason, 1)).outcome == "pass"
 
 
@@ -193,7 +215,7 @@ def test_promoting_such_answers_needs_permission() -> None:
     run = make_run(*(make_labelled(make_case(case.case_id)) for case in now.cases))
     held = compare(run, now, make_baseline(card(4.5)), flip_at=5)
     (why,) = replacements.needs_permission(run, held, Gate())
-    assert why.message.startswith("2 of 12 answers that judges gave groundedness in the baseline's run have none now")
+    assert why.message.startswith("2 of 12 answers that judges gave groundedness in the baseline's run")
 
 
 def test_promoting_what_others_judged_needs_permission() -> None:
@@ -306,5 +328,8 @@ def test_unstable_judges_and_a_replayed_canary_are_told() -> None:
     how = summary(spot_check=spot, canary=replace(canary, replayed=True))
     decided = verdict(card(4.5), card(4.5, how))
     assert (decided.outcome, codes(decided)) == ("pass", ["judges-unstable", "canary-replayed"])
+    alone = summary(spot_check=replace(spot, disagreement_rate=1.0, spot_check_n=1))
+    (told,) = [item.message for item in verdict(card(4.5), card(4.5, alone)).warnings if item.code == "judges-unstable"]
+    assert told == "judges disagree on 100% of 1 answer judged once more (second); above 20% they are unstable"
     calm = summary(spot_check=replace(spot, disagreement_rate=0.2))
     assert codes(verdict(card(4.5), card(4.5, calm))) == []
