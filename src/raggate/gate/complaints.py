@@ -142,7 +142,7 @@ def _creep(
 ) -> Iterator[Complaint]:
     if comparison.baseline is None or gate.ratchet == "off":
         return
-    for creep in ratchet.creeping(rows, comparison.baseline.accepted):
+    for creep in ratchet.creeping(rows, comparison.baseline.accepted, gate):
         reason = Reason.of_row("creep", wording.crept(creep.row, creep.total, creep.since), creep.row.delta)
         # what was given up before is no fault of a change that gives up nothing
         if gate.ratchet == "fail" and creep.adds:

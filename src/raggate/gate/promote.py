@@ -53,7 +53,7 @@ class Terms(Struct, frozen=True, kw_only=True):
     Attributes:
         reason: why, one line; recorded.
         by: who, one line; recorded.
-        allow_regression: whether a gated metric may go down and cases may be gone. Needs a reason.
+        allow_regression: whether a metric may go down and cases may be gone. Needs a reason.
         permission: how whoever promotes would say so, for hints.
         allow_no_match: the modes and slices that may have no match at all, by name.
         naming: how whoever promotes would name one of these, in words for hints.
@@ -140,8 +140,8 @@ def propose(
         unreadable: why the present baseline cannot be read, which was accepted.
 
     Raises:
-        UsageError: for a baseline of another suite; for a gated metric that goes down by any amount, whatever it is
-            judged by, a slice that is red under `gate.slices: fail`, or cases that are gone, unless a regression is
+        UsageError: for a baseline of another suite; for a metric with a say that goes down by any amount, whatever it
+            is judged by, a slice that is red under `gate.slices: fail`, or cases that are gone, unless a regression is
             allowed and has a reason; where nothing matches.
     """
     _refuse_another_suite(run, present)
@@ -198,7 +198,7 @@ def _refuse_another_suite(run: Run, present: Baseline | None) -> None:
 
 
 def table(proposed: BaselineCandidate) -> list[str]:
-    """Set the values before and after side by side, one line per gated metric, for a terminal."""
+    """Set the values before and after side by side, one line per metric, for a terminal."""
     names = [log_line(wording.name(row.change)) for row in proposed.rows]
     width = max((len(name) for name in names), default=0)
     lines = []

@@ -1,4 +1,4 @@
-"""What was accepted of each gated metric -> whether small accepted drops have added up to a large one. Pure.
+"""What was accepted of each metric that has a say -> whether small accepted drops have added up to a large one. Pure.
 
 A drop within the tolerance passes the gate, and once it is promoted the next one is measured from there. So the
 baseline keeps, beside the values of its run, the best value accepted and what has been given up since. Drops are
@@ -15,9 +15,10 @@ from math import isfinite
 from msgspec import Struct
 from msgspec.structs import replace
 
-from raggate.config.gate_settings import Gate
+from raggate.config.gate_settings import Gate, Rule
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.comparison import Comparison, Delta, GoldenChanges
+from raggate.models.metric_names import ABSTENTION_ACCURACY
 from raggate.models.promotion import MetricChange
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, improvement
 from raggate.models.verdict import GatedMetric
@@ -44,9 +45,17 @@ class Creep(Struct, frozen=True, kw_only=True):
     adds: bool
 
 
-def creeping(rows: Sequence[GatedMetric], accepted: Mapping[str, Mapping[str, RatchetEntry]]) -> Iterator[Creep]:
-    """Find the gated metrics over all cases that crept beyond their tolerance without being worse by it at once."""
-    for row in rows:
+def rule_of(metric: str, gate: Gate) -> Rule | None:
+    """Give the rule that promotions hold a metric to: gated, or one that the test of all questions is made of."""
+    tested = gate.policy != "threshold" and metric in {*gate.composite, ABSTENTION_ACCURACY}
+    return gate.rule(metric) or (Rule(tolerance=gate.tolerance) if tested else None)
+
+
+def creeping(
+    rows: Sequence[GatedMetric], accepted: Mapping[str, Mapping[str, RatchetEntry]], gate: Gate
+) -> Iterator[Creep]:
+    """Find the metrics over all cases that crept beyond their tolerance without being worse by it at once."""
+    for row in (_held(row, gate) for row in rows):
         delta = row.delta
         entry = accepted.get(delta.mode, {}).get(delta.metric)
         if entry is None or row.allowed is None or not row.gated or delta.slice != OVERALL or row.status == "worse":
@@ -57,6 +66,13 @@ def creeping(rows: Sequence[GatedMetric], accepted: Mapping[str, Mapping[str, Ra
             proven = delta.uncompared.proven if delta.uncompared is not None else 0.0
             adds = max(-delta.gain, proven) > EPSILON
             yield Creep(row=row, total=entry.drops + drop, since=entry.since, adds=adds)
+
+
+def _held(row: GatedMetric, gate: Gate) -> GatedMetric:
+    """Give a metric that is not gated the tolerance that its promotions are held to, where there is one."""
+    rule = rule_of(row.delta.metric, gate) if gate.rule(row.delta.metric) is None else None
+    compared = rule is not None and row.delta.delta is not None
+    return replace(row, allowed=rule.tolerance, gated=True) if rule is not None and compared else row
 
 
 def _lost(delta: Delta) -> float:
@@ -70,7 +86,7 @@ def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
     Both means are over all cases of their day, so this sees what is lost among questions that are not the same.
     """
     mode, metric = row.change.mode, row.change.metric
-    rule, entry = gate.rule(metric), _before(comparison, mode, metric)
+    rule, entry = rule_of(metric, gate), _before(comparison, mode, metric)
     if rule is None or entry is None or not (_known(row.before) and _known(row.after)):
         return False
     value, lost = row.after.value or 0.0, _lost(row.change)
@@ -82,12 +98,12 @@ def sinks(row: MetricChange, comparison: Comparison, gate: Gate) -> bool:
 def advance(
     rows: Sequence[MetricChange], comparison: Comparison, gate: Gate, promotion: Promotion
 ) -> dict[str, dict[str, RatchetEntry]]:
-    """Say what will have been accepted of every gated metric once the run is the baseline.
+    """Say what will have been accepted of every metric once the run is the baseline.
 
-    Of one that is not gated any more it stays as it was: it counts again when the metric does.
+    Of one that has no say any more it stays as it was: it counts again when the metric does.
 
     Args:
-        rows: every gated metric beside what it replaces.
+        rows: every metric that has a say beside what it replaces.
         comparison: the run to promote, held against the present baseline without waivers.
         gate: the policy, for what is tolerated.
         promotion: the day, the reason and the name that a lower value is recorded with.
@@ -96,7 +112,7 @@ def advance(
     result = _resting(comparison, gate)
     for row in rows:
         mode, metric = row.change.mode, row.change.metric
-        rule = gate.rule(metric)
+        rule = rule_of(metric, gate)
         if rule is None or mode not in comparison.scorecard.slices:
             continue
         entry = _before(comparison, mode, metric)
@@ -109,7 +125,7 @@ def advance(
 def _resting(comparison: Comparison, gate: Gate) -> dict[str, dict[str, RatchetEntry]]:
     accepted = comparison.baseline.accepted if comparison.baseline is not None else {}
     kept = {
-        mode: {metric: entry for metric, entry in metrics.items() if gate.rule(metric) is None}
+        mode: {metric: entry for metric, entry in metrics.items() if rule_of(metric, gate) is None}
         for mode, metrics in accepted.items()
     }
     return {mode: metrics for mode, metrics in kept.items() if metrics}

@@ -18,14 +18,14 @@ from raggate.text.numbers import counted
 
 
 def of(comparison: Comparison, gate: Gate) -> Iterator[MetricChange]:
-    """Set the gated metrics over all cases of the present baseline beside those of the run, in every mode of either."""
+    """Set what is gated or tested, over all cases of the present baseline, beside that of the run, in every mode."""
     stored = comparison.baseline.scorecard.slices if comparison.baseline is not None else {}
     paired = {(row.mode, row.metric): row for row in comparison.deltas if row.slice == OVERALL}
     now = comparison.scorecard.slices
     for mode in dict.fromkeys((*stored, *now)):
         old, new = (side.get(mode, {}).get(OVERALL, {}) for side in (stored, now))
         for metric in dict.fromkeys((*old, *new)):
-            if gate.rule(metric) is not None:
+            if ratchet.rule_of(metric, gate) is not None:
                 before = old.get(metric) or new[metric].without_cases()
                 means = Delta.between((mode, OVERALL, metric), before, new.get(metric) or before.without_cases())
                 row = _replacement(means, paired.get((mode, metric)), comparison, gate)

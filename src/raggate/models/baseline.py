@@ -41,7 +41,7 @@ class RatchetEntry(Struct, frozen=True, kw_only=True):
 class Baseline(Struct, frozen=True, kw_only=True):
     """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool.
 
-    `accepted` maps mode and gated metric to what was accepted of it; empty for files from before that was kept. `unfit`
+    `accepted` maps mode and metric to what was accepted of it; empty for files from before that was kept. `unfit`
     says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
     `undigested` files are from before case hashes covered the expected key facts; `unfiled` ones, which are older
     still, do not say in which slices a case stands and whether it must pass. `restate` scores a run by the definitions

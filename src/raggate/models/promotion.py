@@ -1,4 +1,4 @@
-"""The nouns of promoting: what the new baseline will be, and how every gated metric changes with it."""
+"""The nouns of promoting: what the new baseline will be, and how every metric that has a say changes with it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NOTES = frozenset(("starts-over", "little-overlap", "beyond-limit", "noise-kept"
 
 
 class MetricChange(Struct, frozen=True, kw_only=True):
-    """A gated metric of a mode over all cases, as the present baseline has it and as the new one will.
+    """A gated metric, or one of the composite, of a mode over all cases, as the old and the new baseline have it.
 
     The two means may be of different questions, so neither is judged by the other where that can be helped.
 
@@ -61,7 +61,7 @@ class BaselineCandidate(Struct, frozen=True, kw_only=True):
     """A run that may become the baseline: the content of the file, and what a reviewer must know of it.
 
     `comparison` is with the present baseline: questions lost and gained (flips), cases added and removed. `rows` are
-    the gated metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
+    the metrics over all cases, before and after; `reasons` are what is accepted with it, or starts over.
     """
 
     data: LongBytes

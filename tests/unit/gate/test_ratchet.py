@@ -24,6 +24,7 @@ from builders import (
 )
 from raggate.config.gate_settings import Gate, Rule
 from raggate.config.schema import Config
+from raggate.errors import UsageError
 from raggate.gate import baseline, promote, replacements
 from raggate.gate.comparability import obstacles
 from raggate.gate.evaluation import evaluate_run
@@ -238,7 +239,7 @@ def test_metric_that_cannot_be_held_against_anything() -> None:
 def test_creeping(drops: float, now: float, total: float | None) -> None:
     """A metric creeps when accepted drops and this change's own add up to more than its tolerance."""
     rows = [classify_row(make_delta(0.8, now), Gate())]
-    found = list(creeping(rows, {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}))
+    found = list(creeping(rows, {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}, GATE))
     assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
 
 
@@ -247,7 +248,7 @@ def test_what_falls_beyond_its_floor_at_once_did_not_creep(drops: float, now: fl
     """A value beyond its floor has crept there only if none of its steps was larger than the tolerance."""
     row = classify_row(make_delta(0.8, now), Gate(metrics={"hit_at_5": Rule(floor=0.78)}))
     assert row.status == "below floor"
-    found = list(creeping([row], {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}))
+    found = list(creeping([row], {"hybrid": {"hit_at_5": replace(ENTRY, drops=drops)}}, GATE))
     assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
 
 
@@ -361,16 +362,41 @@ def test_ten_small_steps(ratchet: str, outcomes: list[str], first: int | None) -
     assert kept.drops == pytest.approx(0.2)
 
 
+TESTED = {"composite": ["hit_at_5"], "metrics": {**ONLY, "hit_at_5": "off", "duplicate_doc_rate_at_5": 0.05}}
+
+
+def test_ten_small_steps_of_a_metric_that_is_only_tested() -> None:
+    """A metric that only the composite has cannot sink unseen: each step needs permission, the third warns."""
+    present, told = promoted(run_of(0, TESTED), None), []
+    for step in range(1, 11):
+        run = run_of(step, TESTED)
+        with pytest.raises(UsageError, match="worse than the present baseline: hit_at_5"):
+            promote.propose(run, score.score(run, (5,)), present, run.config.gate, promote.Terms())
+        told += [step for item in checked(run, present).verdict.warnings if item.code == "creep"]
+        present = promoted(run, present)
+    assert told == [*range(3, 11)]
+    assert present.accepted["hybrid"]["hit_at_5"].drops == pytest.approx(0.2)
+
+
+def test_a_metric_that_nothing_looks_at() -> None:
+    """Where the policy does not look at the composite, a metric of it that is not gated is shown and nothing else."""
+    gate = {**TESTED, "policy": "threshold"}
+    present = promoted(run_of(0, gate), None)
+    run = run_of(20, gate)
+    assert not promote.propose(run, score.score(run, (5,)), present, run.config.gate, promote.Terms()).reasons
+    assert checked(run, present).verdict.outcome == "pass"
+
+
 def test_metric_without_a_rule() -> None:
     """A row without a rule never creeps, whatever was accepted of it."""
     row = classify_row(replace(make_delta(metric="ndcg_at_7"), current=make_metric(0.1)), Gate())
-    assert not list(creeping([row], {"hybrid": {"ndcg_at_7": replace(ENTRY, drops=9.0)}}))
+    assert not list(creeping([row], {"hybrid": {"ndcg_at_7": replace(ENTRY, drops=9.0)}}, Gate()))
 
 
 def test_metric_that_is_not_gated_for_a_while() -> None:
     """What was accepted outlasts a time without a rule: a loss in it does not become the best there ever was."""
     kept = {"hybrid": {"hit_at_5": ENTRY}}
-    rest = Gate(metrics={"hit_at_5": "off"})
+    rest = Gate(metrics={"hit_at_5": "off"}, composite=["mrr_at_10"])
     stored, worse = (make_scorecard(make_case_score(values={"hit_at_5": value})) for value in (0.8, 0.1))
     comparison = Comparison(
         baseline=make_baseline(stored, accepted=kept),
