@@ -466,6 +466,20 @@ def test_the_change_is_previewed(promoted: Project) -> None:
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
 
 
+def test_an_api_that_fails_with_the_change_s_own_notes_hides_nothing(promoted: Project) -> None:
+    """What a change edits is named although its API ends where a note is there that the change brings."""
+    promoted.edit("run: [", 'run: [/bin/sh, -c, \'test ! -e "$VAULT_WORK_PATH/new.md" && exec "$@"\', sh, ')
+    promoted.commit()
+    (promoted.root / "vault" / "work" / "new.md").write_text("# New\n\nNobody asks for it.\n")
+    promoted.config.write_text(promoted.config.read_text() + "gate: {tolerance: 1}\n")
+    promoted.write_cases(promoted.cases()[1:])
+    done = promoted.command("check", "--against", "HEAD")
+    assert done.code == 0, done.out + done.err
+    codes = [warning["code"] for warning in promoted.verdict()["warnings"]]
+    assert codes[:3] == ["preview", "loosens-gate", "edits-golden"]
+    assert "the API exited with code 1 before it was ready" in done.out
+
+
 def test_a_setting_that_names_what_is_not_there(project: Project) -> None:
     """It is told with its line in the configuration, and with what to do."""
     line = next(n for n, text in enumerate(project.config.read_text().splitlines(), 1) if "run:" in text)

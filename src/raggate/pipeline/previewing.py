@@ -12,6 +12,7 @@ from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import merge_effects, preview, wording
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
+from raggate.models.comparison import Delta
 from raggate.models.verdict import Preview, Review
 from raggate.pipeline import judging, measure
 from raggate.pipeline.request import Request
@@ -125,11 +126,27 @@ def _changes(
         return changes
     if not asking:
         return replace(changes, problems=(*changes.problems, _NOT_ASKED))
+    mixed = replace(inputs, golden=change.golden, vault=change.vault)
+    try:
+        rows, problems = _measured(request, mixed, directory, review)
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        # an API that is not there for the change's own notes must not hide what else the change edits
+        rows, problems = (), (error.message,)
+    return replace(changes, rows=rows, problems=(*changes.problems, *problems))
+
+
+def _measured(
+    request: Request, mixed: Inputs, directory: Path, review: Review
+) -> tuple[tuple[Delta, ...], tuple[str, ...]]:
+    """Ask the change's own questions over its own notes. Returns the means beside those that counted, and what failed.
+
+    Raises:
+        RaggateError: as `measure.measure`.
+    """
     request.say("measuring the change's own questions and notes too, which decides nothing")
     # its settings have no say, not even here
-    once = replace(inputs, config=inputs.config.asking_once())
-    mixed = replace(once, golden=change.golden, vault=change.vault, baseline=None)
-    _, again, scorecard = measure.measure(request, mixed, directory)
-    problems = (again.stopped,) if again.stopped else ()
-    rows = preview.advisory_rows(review.scorecard, scorecard)
-    return replace(changes, rows=rows, problems=(*changes.problems, *problems))
+    once = replace(mixed, config=mixed.config.asking_once(), baseline=None)
+    _, again, scorecard = measure.measure(request, once, directory)
+    return preview.advisory_rows(review.scorecard, scorecard), (again.stopped,) if again.stopped else ()
