@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import zipfile
 from collections.abc import Iterator, Mapping
 from functools import cache
@@ -101,10 +102,23 @@ def test_a_question_that_does_not_exist(talk: Conversation, project: Project) ->
     """An unknown question is refused with those that are like it; what was written is shown as text."""
     upload(talk, measured(project.root, ""))
     reply = asked(talk, "anchovy-frist")
-    assert reply.startswith("The base commit's golden set has no question anchovy-frist. Like it: anchovy-first")
+    assert reply.startswith("The golden set of the base commit has no question anchovy-frist. Like it: anchovy-first")
+    assert asked(talk, "zebra") == "The golden set of the base commit has no question zebra.\n"
     reply = asked(talk, "<img src=x> @eve #1")
     assert "<img" not in reply
     assert "@eve" not in reply
+    assert talk.reactions == ["eyes", "-1"]
+
+
+def test_a_question_that_was_not_asked(talk: Conversation, project: Project) -> None:
+    """Of a run that broke off before a question, the reply does not say that the golden set has no such question."""
+    files = dict(measured(project.root, ""))
+    files["config.json"] = json.dumps({**json.loads(files["config.json"]), "stopped": "interrupted"}).encode()
+    rows = files["results.jsonl"].splitlines(keepends=True)
+    files["results.jsonl"] = b"".join(row for row in rows if b'"anchovy-first"' not in row)
+    upload(talk, files)
+    reply = asked(talk, "anchovy-first")
+    assert "The run has no answer to question anchovy-first, which the base commit's golden set has." in reply
     assert talk.reactions == ["eyes", "-1"]
 
 

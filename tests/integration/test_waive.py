@@ -156,6 +156,8 @@ class TestWhatIsProposed:
         talk.say(f"/raggate waive {names} until 2026-06-01 because x")
         waivers = settings(talk, proposed(talk)[-1]).waivers
         assert [(waiver.case, waiver.mode) for waiver in waivers] == expected
+        effect = "each question is" if len(expected) > 1 else "the question is"
+        assert f"While it lasts, {effect} left out of the means" in visible(proposed(talk)[-1].body or "")
 
     def test_a_metric(self, talk: Conversation) -> None:
         """With the word `metric` it is one metric that may be worse."""
@@ -232,6 +234,11 @@ class TestWhatIsNot:
             ("2026-12-31", "q17 is waived on main already, until 2026-12-31 by bob: why"),
             ("2027-01-01", "q17 is waived on main already, until 2027-01-01 by bob: why"),
             ("2026-07-01", "q17 is waived on main until 2026-07-01 by bob: why"),
+            (
+                "2026-06-01",
+                "q17 is waived on main until 2026-06-01 by bob: whyWhen that day is over, that waiver makes",
+            ),
+            ("2026-01-01", "The waiver of q17 on main by bob ended with 2026-01-01: whyIt makes the gate red"),
             ("2026-01-01", "Renew it by hand"),
         ],
     )

@@ -102,7 +102,7 @@ def waive(
         bases.check(pull.base_ref, gate.event.default_branch, gate.bases)
         base = _base(repository, gate, pull)
         waivers = _waivers(request, base, comment.author)
-        _refuse_standing(waivers, base)
+        _refuse_standing(waivers, base, now)
         what = words.WaiverProposal(
             waivers=waivers,
             questions=_questions(waivers, base),
@@ -199,20 +199,24 @@ def _check_known(names: list[str], known: list[str], problem: str) -> None:
             raise _Refusal(f"{problem} {inert(name, limit=80)}.{advice}")
 
 
-def _refuse_standing(waivers: list[Waiver], base: _Base) -> None:
-    """Refuse what is waived: as long already, or for less long, which a second waiver would not make longer."""
+def _refuse_standing(waivers: list[Waiver], base: _Base, now: str) -> None:
+    """Refuse what is or was waived: as long already, or for less long, which a second waiver would not make longer."""
     for waiver in waivers:
         for old in base.settings.waivers:
             if (old.metric, old.case) != (waiver.metric, waiver.case) or old.mode not in {None, waiver.mode}:
                 continue
             subject = inert(waiver.case or waiver.metric or "", limit=80)
-            begin = f"{subject} is waived on {inert(base.branch, limit=120)}"
-            whose = f"by {inert(old.owner, limit=80)}: {inert(old.reason)}"
+            where, owner = f"on {inert(base.branch, limit=120)}", f"by {inert(old.owner, limit=80)}"
             if old.expires >= waiver.expires:
-                raise _Refusal(f"{begin} already, until {old.expires} {whose}")
+                raise _Refusal(f"{subject} is waived {where} already, until {old.expires} {owner}: {inert(old.reason)}")
+            if (days_until(old.expires, now) or 0) < 0:
+                stands, then = f"The waiver of {subject} {where} {owner} ended with {old.expires}", "It"
+            else:
+                stands = f"{subject} is waived {where} until {old.expires} {owner}"
+                then = "When that day is over, that waiver"
             raise _Refusal(
-                f"{begin} until {old.expires} {whose}\n\nWhen that day is over, that waiver makes the gate red, "
-                "whatever is added to it. Renew it by hand: change its `expires`."
+                f"{stands}: {inert(old.reason)}\n\n{then} makes the gate red, whatever is added to it. "
+                "Renew it by hand: change its `expires`."
             )
 
 

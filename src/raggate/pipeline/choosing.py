@@ -12,7 +12,7 @@ from raggate.models.selection import Choice, Selection
 from raggate.pipeline.stored_runs import Broken
 from raggate.scoring.score import slices_of
 from raggate.text.nearest import nearest_few, suggestion
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import cut, listed, quoted
 
 Keeps = Callable[[Case], bool]
 
@@ -68,7 +68,8 @@ def _check(golden: Golden, option: str, given: Sequence[str], known: Sequence[st
     for value in given:
         if value not in known:
             like = ", ".join(map(cut, nearest_few(value, known)))
-            hint = f"The nearest: {like}." if like else f"There is no {noun} at all."
+            some = f"It has {listed([*map(cut, known)], most=10)}." if known else f"There is no {noun} at all."
+            hint = f"The nearest: {like}." if like else some
             raise UsageError(f"{option}: {golden.noun} has no {noun} {quoted(value)}", hint=hint)
 
 

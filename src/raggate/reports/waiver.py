@@ -146,11 +146,12 @@ def _question(question: Question) -> str:
 
 def _meaning(proposal: WaiverProposal) -> str:
     entries = "one entry" if len(proposal.waivers) == 1 else f"{len(proposal.waivers)} entries"
+    which = "each" if len(proposal.waivers) > 1 else "the"
     effect = (
         "While it lasts, a loss of the metric is a warning, also below its floor, and so is that of its slices."
         if proposal.first.metric is not None
-        else "While it lasts, the question is left out of the means where questions are paired, and is a warning where "
-        "it must pass and does not."
+        else f"While it lasts, {which} question is left out of the means where questions are paired, and is a warning "
+        "where it must pass and does not."
     )
     return "\n".join(
         (

@@ -8,9 +8,10 @@ from itertools import islice
 
 MAX_LENGTH = 300
 MAX_KNOWN = 5_000
+_LIKE = 0.6
 
 
-def nearest(wanted: str, candidates: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def nearest(wanted: str, candidates: Iterable[str], *, cutoff: float = _LIKE) -> str | None:
     """Give the known word that is most like the wanted one, if any is.
 
     Comparing takes the product of the lengths, so a word of more than `MAX_LENGTH` characters is like no other, and
@@ -29,6 +30,6 @@ def suggestion(wanted: str, candidates: Iterable[str]) -> str:
 
 
 def nearest_few(wanted: str, candidates: Iterable[str], *, most: int = 3) -> list[str]:
-    """Give the known words that are most like the wanted one, the most like it first, though none is much like it."""
+    """Give the known words that are most like the wanted one, the most like it first; none where none is like it."""
     short = [word for word in islice(candidates, MAX_KNOWN) if len(word) <= MAX_LENGTH]
-    return difflib.get_close_matches(wanted[:MAX_LENGTH], short, n=most, cutoff=0.0)
+    return difflib.get_close_matches(wanted[:MAX_LENGTH], short, n=most, cutoff=_LIKE)

@@ -63,6 +63,7 @@ def test_what_is_chosen(choice: dict[str, object], asked: tuple[str, ...] | None
     ("choice", "problem", "hint"),
     [
         ({"cases": ("fees-3",)}, "--case: the golden set has no question 'fees-3'", "The nearest: fees-2, fees-1"),
+        ({"cases": ("zebra",)}, "--case: the golden set has no question 'zebra'", "It has fees-1, fees-2"),
         ({"tags": ("mony",)}, "--tag: the golden set has no tag 'mony'", "The nearest: money"),
         ({"slices": ("difficulty=hrad",)}, "--slice: the golden set has no slice", "difficulty=hard"),
         ({"matching": "fes-1"}, "fits -k fes-1: nothing was asked; did you mean 'fees-1'?", "The nearest ids: fees-1"),
@@ -75,6 +76,13 @@ def test_what_is_refused(choice: dict[str, object], problem: str, hint: str) -> 
         chosen(**choice)
     assert problem in caught.value.message
     assert hint in caught.value.hint
+
+
+def test_what_is_like_nothing_is_told_no_nearest() -> None:
+    """Ids that have hardly a letter of what was searched for are not called near."""
+    with pytest.raises(UsageError) as caught:
+        chosen(matching="zebra")
+    assert caught.value.hint == ""
 
 
 def test_a_question_that_the_suite_leaves_out_may_stand_in_the_file() -> None:
