@@ -205,6 +205,15 @@ def test_a_patched_api_is_booted_from_a_copy(project: Project) -> None:
     assert script.read_text() == before
 
 
+@pytest.mark.usefixtures("few_faults")
+def test_a_question_in_two_modes_is_one_question(project: Project) -> None:
+    """A proof counts the questions of its suite, in however many modes they are asked."""
+    project.edit("ask: {", "ask: {modes: [hybrid, vector], ")
+    done = project.command("prove", "--runs", "1")
+    assert "suite small · 24 questions · hybrid, vector" in done.out, done.err
+    assert proof(project)["questions"] == 24
+
+
 def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: Project) -> None:
     """Faults that need another boot are refused where raggate does not boot: exit 2, before anything is asked."""
     text = project.config.read_text()

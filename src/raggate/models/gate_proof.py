@@ -90,7 +90,7 @@ class GateProof(Struct, frozen=True, kw_only=True):
         run_id: the name of its directory.
         started: when it began, ISO 8601.
         version: raggate's.
-        questions: how many calls one run makes.
+        questions: how many are asked, in whichever modes.
         modes: the modes that are asked.
         watch: the metric by which faults are measured.
         harm: a fault counts as harmful from this drop on.

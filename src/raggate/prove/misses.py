@@ -119,7 +119,7 @@ def _together(trial: Trial) -> str:
         return "no test decides beside the tolerances"
     test = min(tests, key=lambda each: each.adjusted)
     if test.fewest_losses is None:
-        return f"{counted(test.units, 'unit')} are too few to distinguish a loss from chance"
+        return f"{counted(test.units, 'unit')} {wording.are(test.units)} too few to distinguish a loss from chance"
     if not test.lost:
         return f"no question got worse in {enumerated(test.metrics)}"
     needs = [f"p < {setting(ALPHA)}"] if test.adjusted >= ALPHA else []
@@ -132,14 +132,16 @@ def _unchanged(trial: Trial, silent: Sequence[str]) -> str:
     if trial.kind == "http":
         return "every answer came, and was the same: retries are counted, and how long an answer takes is not gated"
     if trial.notes:
-        return f"no question of the suite brings up one of these {len(trial.notes)} notes{_named(silent)}"
+        which = "its one note" if len(trial.notes) == 1 else f"one of these {len(trial.notes)} notes"
+        return f"no question of the suite brings up {which}{_named(silent)}"
     return "no answer changed"
 
 
 def _of_notes(trial: Trial, silent: Sequence[str]) -> str:
     if not silent:
         return ""
-    return f"; {len(silent)} of its {len(trial.notes)} notes have no question{_named(silent)}"
+    which = "its one note" if len(trial.notes) == 1 else f"{len(silent)} of its {len(trial.notes)} notes"
+    return f"; {which} {'has' if len(silent) == 1 else 'have'} no question{_named(silent)}"
 
 
 def _named(notes: Sequence[str]) -> str:

@@ -31,7 +31,7 @@ from raggate.reports import OF_PROOF
 from raggate.service import ask
 from raggate.service.ask import AskResult
 from raggate.text.clock import now
-from raggate.text.numbers import rounded
+from raggate.text.numbers import counted, rounded
 
 NEWS = 10
 """Runs without a fault from one progress message to the next."""
@@ -148,7 +148,7 @@ class _Work:
             run_id=self._directory.name,
             started=self._started,
             version=__version__,
-            questions=len(self._questions),
+            questions=len({case.id for case, _ in self._questions}),
             modes=tuple(settings.ask.modes),
             watch=watched,
             harm=settings.prove.harm,
@@ -193,7 +193,9 @@ class _Work:
             self.unharmed.append(bench.trial(asked.results, name="none", stopped=asked.stopped))
             if number % NEWS == 0 or number == self._runs:
                 alarms = sum(trial.caught for trial in self.repeats)
-                self._request.say(f"{number} of {self._runs} runs without a fault, {alarms} false alarms")
+                self._request.say(
+                    f"{number} of {counted(self._runs, 'run')} without a fault, {counted(alarms, 'false alarm')}"
+                )
 
     def _try_answers(self, bench: Bench) -> None:
         vault = self._inputs.vault

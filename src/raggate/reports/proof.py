@@ -64,7 +64,7 @@ def _mark(trial: Trial, proof: GateProof) -> str:
 
 def _alarms(proof: GateProof) -> str:
     alarms = proof.false_alarms
-    lines = [f"- {inert(proof_words.verdict_on(trial))}: {inert(trial.reasons[0].message)}" for trial in alarms[:10]]
+    lines = [f"- {inert(proof_words.alarm(trial))}: {inert(trial.reasons[0].message)}" for trial in alarms[:10]]
     return "\n".join(["## False alarms\n", *lines]) if alarms else ""
 
 
@@ -88,6 +88,7 @@ def _unasked(proof: GateProof) -> str:
     more = len(proof.unasked) - SHOWN_NOTES
     names += [f"- and {more} more, in proof.json"] if more > 0 else []
     meaning = "What happens to them is seen by no question of the suite."
-    return f"## Missing questions\n\n{proof_words.missing_questions(proof)}. {meaning}\n\n" + folded(
+    missing = proof_words.missing_questions(proof)
+    return f"## Missing questions\n\n{missing[:1].upper()}{missing[1:]}. {meaning}\n\n" + folded(
         "These notes", "\n".join(names)
     )

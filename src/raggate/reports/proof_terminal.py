@@ -33,7 +33,7 @@ def render(proof: GateProof, *, width: int, color: bool) -> str:
         f"{proof_words.watched(proof)}; {proof_words.false_alarms(proof)}; {setting(proof.duration_s)} s in all",
     )
     for trial in proof.false_alarms[:SHOWN_ALARMS]:
-        _line(console, f"  - {proof_words.verdict_on(trial)}: {trial.reasons[0].message}")
+        _line(console, f"  - {proof_words.alarm(trial)}: {trial.reasons[0].message}")
     console.print()
     console.print(_table(proof))
     _misses(proof, console)

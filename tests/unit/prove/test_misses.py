@@ -65,7 +65,12 @@ SEEN = "a loss of 4 points is seen four times out of five"
         (
             {"drop": 0.0287, "notes": ("work/a.md", "work/c.md")},
             f"hit@5 fell by 2.9 pt, and up to 5 pt is allowed; {MOVED}, and to be red it takes p < 0.05; {SEEN}; "
-            "1 of its 2 notes have no question: work/a.md",
+            "1 of its 2 notes has no question: work/a.md",
+        ),
+        (
+            {"drop": 0.0, "evidence": None, "notes": ("work/a.md",)},
+            "7 answers changed, and hit@5 did not fall; no test decides beside the tolerances; "
+            "its one note has no question: work/a.md",
         ),
         (
             {"drop": 0.0, "evidence": evidence(drop=0.02)},
@@ -84,6 +89,10 @@ SEEN = "a loss of 4 points is seen four times out of five"
             {"drop": 0.0, "changed": 0, "kind": "http"},
             "every answer came, and was the same: retries are counted, and how long an answer takes is not gated",
         ),
+        (
+            {"drop": 0.0, "changed": 0, "notes": ("work/a.md",)},
+            "no question of the suite brings up its one note: work/a.md",
+        ),
         ({"drop": 0.0, "changed": 0}, "no answer changed"),
         ({"drop": None}, "hit@5 applies to no question"),
     ],
@@ -101,6 +110,9 @@ def test_a_miss_is_explained(fields: dict[str, Any], sentence: str) -> None:
         pytest.param(None, "no test decides beside the tolerances", id="not-judged"),
         pytest.param(
             evidence(units=3, fewest_losses=None), "3 units are too few to distinguish a loss from chance", id="too-few"
+        ),
+        pytest.param(
+            evidence(units=1, fewest_losses=None), "1 unit is too few to distinguish a loss from chance", id="one-unit"
         ),
         pytest.param(
             evidence(adjusted=0.01, drop=0.015),

@@ -89,11 +89,26 @@ def test_badge(case: GateProof, message: str, color: str) -> None:
             "The proof says nothing: no fault of 3 lowers hit@5 by 5 pt or more. 1 run without a fault gave no "
             "false alarm, with 95% confidence in at most 95.0% of all.",
         ),
+        (
+            {"trials": (), "repeats": (), "interrupted": True},
+            "The proof was interrupted: no fault was tried. No run without a fault was judged.",
+        ),
     ],
 )
 def test_headline(changes: dict[str, Any], sentence: str) -> None:
     """Two sentences have the faults that count, the demand, the false alarms, and what so many runs leave possible."""
     assert proof_words.headline(replace(PROOF, **changes)) == sentence
+
+
+def test_edge_numbers() -> None:
+    """One note is one note, the lowest of several modes is called that, and a false alarm catches nothing."""
+    alone = replace(PROOF, unasked=PROOF.unasked[:1], notes=1, modes=("hybrid", "vector"))
+    assert proof_words.missing_questions(alone) == "the one note has no question"
+    assert proof_words.missing_questions(replace(alone, notes=2)) == "1 of the 2 notes has no question"
+    assert proof_words.watched(alone) == ("without a fault hit@5 is 87.4% over 174 questions, in the lower of 2 modes")
+    for report in (proof.render(FAILED), proof_terminal.render(FAILED, width=120, color=False)):
+        assert "- regression (" in report
+        assert "- caught" not in report
 
 
 def test_foreign_text_is_inert_on_the_page() -> None:

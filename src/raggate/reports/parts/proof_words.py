@@ -28,8 +28,13 @@ def fault_name(trial: Trial) -> str:
 def verdict_on(trial: Trial) -> str:
     """Say what the gate made of a fault, and by which reasons."""
     if trial.caught:
-        return f"caught: {trial.outcome} ({_codes(_deciding(trial))})"
+        return f"caught: {alarm(trial)}"
     return f"missed, warned ({_codes(trial.warnings)})" if trial.warnings else "missed"
+
+
+def alarm(trial: Trial) -> str:
+    """Say what the gate is red by, of a run without a fault too."""
+    return f"{trial.outcome} ({_codes(_deciding(trial))})"
 
 
 def _deciding(trial: Trial) -> tuple[Reason, ...]:
@@ -62,22 +67,28 @@ def drop(trial: Trial, metric: str) -> str:
 def false_alarms(proof: GateProof) -> str:
     """Say in a clause how often the gate was not green without a fault, and how often that may be."""
     count = len(proof.false_alarms)
+    if not proof.repeats:
+        return "no run without a fault was judged"
     alarms = counted(count, "false alarm") if count else "no false alarm"
     limit = f", with 95% confidence in at most {fixed(100 * proof.alarm_limit, 1)}% of all"
-    return f"{counted(len(proof.repeats), 'run')} without a fault gave {alarms}{limit if proof.repeats else ''}"
+    return f"{counted(len(proof.repeats), 'run')} without a fault gave {alarms}{limit}"
 
 
 def watched(proof: GateProof) -> str:
     """Say what the faults are measured by."""
     watch = proof.watch
     value = figures.amount(watch.metric, watch.value)
-    return f"without a fault {figures.title(watch.metric)} is {value} over {counted(watch.n, 'question')}"
+    several = len(proof.modes)
+    lowest = f", in the {'lower' if several == 2 else 'lowest'} of {several} modes" if several > 1 else ""
+    return f"without a fault {figures.title(watch.metric)} is {value} over {counted(watch.n, 'question')}{lowest}"
 
 
 def caught(proof: GateProof) -> str:
     """Say in a clause how many faults were caught of those that matter."""
     harmful, metric = proof.harmful, proof.watch.metric
     by = f"{figures.title(metric)} by {figures.tolerated(metric, proof.harm)} or more"
+    if not proof.trials:
+        return "no fault was tried"
     if not harmful:
         return f"no fault of {len(proof.trials)} lowers {by}"
     count = sum(trial.caught for trial in harmful)
@@ -89,7 +100,8 @@ def caught(proof: GateProof) -> str:
 
 def headline(proof: GateProof) -> str:
     """Say in two sentences what the proof comes to."""
-    return f"The proof {_OUTCOMES[proof.outcome]}: {caught(proof)}. {false_alarms(proof)}."
+    alarms = false_alarms(proof)
+    return f"The proof {_OUTCOMES[proof.outcome]}: {caught(proof)}. {alarms[:1].upper()}{alarms[1:]}."
 
 
 def untried(proof: GateProof) -> str:
@@ -108,7 +120,9 @@ _OUTCOMES = {
 
 def missing_questions(proof: GateProof) -> str:
     """Say how many notes have no question."""
-    return f"{len(proof.unasked)} of the {proof.notes} notes have no question"
+    number = len(proof.unasked)
+    which = "the one note" if proof.notes == 1 else f"{number} of the {proof.notes} notes"
+    return f"{which} {'has' if number == 1 else 'have'} no question"
 
 
 def clause(trial: Trial) -> str:
