@@ -15,13 +15,14 @@ from typing import Any
 
 import pytest
 
-from fakes.github_api import FakeGitHub, Repository
+from fakes.github_api import FakeGitHub, Repository, Symlink
 from project import Project
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.drawn_order import Drawn, seed_of
 from raggate.github import fork_comment
 from raggate.github.publish import StepOutcome
+from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
@@ -549,10 +550,17 @@ def test_the_command_names_the_configuration(stage: Stage) -> None:
     assert told.review.run.provenance.reproduce == f"raggate check --config 'a b/raggate.yml' --against {stage.base}"
 
 
+def without(stage: Stage, *topics: str) -> str:
+    """Give the golden set without the questions about some notes."""
+    lines = (stage.project.root / "golden.jsonl").read_text().splitlines(keepends=True)
+    return "".join(line for line in lines if not any(f'"{topic}-' in line for topic in topics))
+
+
 def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
     """Notes that are added, removed and changed are named; other files, and notes that stay, are not."""
     notes = f"{VAULT}/Notes"
     change = {f"{notes}/new.md": "# New\n", f"{notes}/gateway.md": None, f"{notes}/ledger.md": "# Other\n"}
+    change |= {"golden.jsonl": without(stage, "gateway", "ledger")}
     stage.change(change | {f"{notes}/picture.png": "x", f"{notes}/empty.md": "", f"{VAULT}/.obsidian/a.md": "x"})
     told = stage.judge(stage.measured(0))
     assert told.review is not None
@@ -640,6 +648,53 @@ def test_a_note_of_a_name_that_no_commit_is_read_with_is_no_pass(stage: Stage) -
     (problem,) = told.review.context.preview.breaks
     assert "a\\b.md: this name of a file in the commit cannot be used" in problem
     assert told.code == 3
+
+
+POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
+
+
+@pytest.mark.parametrize(
+    ("content", "problem"),
+    [
+        pytest.param(POINTER, "its content is in Git LFS", id="a-pointer"),
+        pytest.param(Symlink("../../../raggate.yml"), "a symbolic link out of its directory", id="a-link-out"),
+        pytest.param(None, "case 'gateway-first'", id="a-note-that-questions-are-about"),
+    ],
+)
+def test_a_note_that_would_end_every_run_is_no_pass(stage: Stage, content: Any, problem: str) -> None:
+    """What a fork does to a note, so that nothing can be measured after the merge, is told before it."""
+    stage.change({f"{VAULT}/Notes/{'gateway' if content is None else 'new'}.md": content})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.context.preview is not None
+    assert problem in " ".join(told.review.context.preview.breaks)
+    assert told.code == 3
+
+
+def test_text_of_private_notes_in_a_public_one_is_told(stage: Stage) -> None:
+    """A fork that copies a private note into one that everybody may see is told of as any other change is."""
+    config = (stage.project.root / "raggate.yml").read_text()
+    stage.merge({"raggate.yml": config + "private: {places: [work/Notes/gateway.md]}\n"})
+    stage.change({f"{VAULT}/Notes/copy.md": (stage.project.root / VAULT / "Notes" / "gateway.md").read_bytes()})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None, told.failure
+    (warning,) = [item for item in told.review.verdict.warnings if item.code == "unmarks-notes"]
+    assert "makes text of private notes public: work/Notes/gateway.md" in warning.message
+
+
+def test_what_is_too_much_to_read_is_told_as_not_looked_at(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork with more new notes than are read keeps no other finding back, and the comment says what was not seen."""
+    monkeypatch.setattr(git_objects, "MOST_OF_A_STRANGER", 20)
+    config = (stage.project.root / "raggate.yml").read_text()
+    notes = {f"{VAULT}/Notes/new-{number}.md": f"# {number}\n" for number in range(30)}
+    stage.change(notes | {"raggate.yml": config + "gate: {tolerance: 0.9}\n"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    preview = told.review.context.preview
+    assert preview is not None
+    assert (preview.loosened, len(preview.vault), preview.breaks) == (("gate.tolerance",), 30, ())
+    (problem,) = preview.problems
+    assert problem.startswith("its notes were not looked at, neither for private text")
 
 
 def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:

@@ -31,17 +31,24 @@ from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
 from raggate.inputs import sources, suite_names
 from raggate.inputs.committed import Commit
-from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes
+from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes, with_notes
 from raggate.models.publication import RunFailure
 from raggate.models.recheck import LatencyCheck
 from raggate.models.run import Run
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check, claimed_run, previewing
+from raggate.pipeline import check, claimed_run, judging, previewing
 from raggate.pipeline.request import check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
 from raggate.text.clock import now
+from raggate.text.deadlines import within
+from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
+
+_NOTES_S = 120.0
+"""Seconds that reading the notes of a change may take, with holding questions and private text against them."""
+
+_UNREAD = "its notes were not looked at, neither for private text nor for whether they can be read"
 
 NOBODY = "no open pull request has the commit that was measured: there is nothing to comment on"
 
@@ -262,7 +269,7 @@ def _reviewed(
 ) -> Review:
     """Judge what the artifact claims, and add what the commit `head` would make of the files that judge."""
     with tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch:
-        change = Commit(objects, head, fork.prefix, Path(scratch), base.root)
+        change = Commit(objects.rationed, head, fork.prefix, Path(scratch), base.root)
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
         if review.run.selection is not None:
             return review
@@ -308,13 +315,19 @@ def _not_compared(settings: schema.Config) -> LatencyCheck | None:
 
 
 def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
-    """Say what the pull request would make of configuration, questions, baseline and notes; the last by ids alone."""
+    """Say what the pull request would make of configuration, questions, notes and baseline."""
     if fork.matched and change.identity(fork.config_file.name) is None:
         return Preview(retired=True)
     after = load_without_notes(change, base, check_names, inputs)
-    before, now = (
-        note_ids(objects, str(commit), {name: f"{fork.prefix}{path}" for name, path in vault.items()})
-        for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
-    )
-    changes = preview.changes(inputs, after, score.directions(inputs.config.score.k), fork.systems)
-    return replace(changes, vault=compare.note_changes(before, now))
+    judging.check_files(after)
+    directions = score.directions(inputs.config.score.k)
+    try:
+        with within(_NOTES_S, CannotTell(f"they could not be read within {fixed(_NOTES_S, 0)} s")):
+            return preview.changes(inputs, with_notes(after, change), directions, fork.systems)
+    except CannotTell as error:
+        changes = preview.changes(inputs, after, directions, fork.systems)
+        before, now = (
+            note_ids(objects, str(commit), {name: f"{fork.prefix}{path}" for name, path in vault.items()})
+            for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
+        )
+        return replace(changes, vault=compare.note_changes(before, now), problems=(f"{_UNREAD}: {error.message}",))

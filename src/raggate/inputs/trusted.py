@@ -163,12 +163,24 @@ def load_without_notes(source: sources.Source, where: InputSource, accept: Accep
     """
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
+    check_must_pass_asked(cases, settings.ask.modes)
     return replace(
         trusted,
         config=settings,
         golden=replace(cases, name=source.describe(settings.golden)),
         baseline=_find_baseline(source, settings),
+        cassette=_find_cassette(source, settings),
+        canary=_find_canary(source, settings),
     )
+
+
+def with_notes(inputs: Inputs, source: sources.Source) -> Inputs:
+    """Add the notes of a commit to what was read of it without them.
+
+    Raises:
+        UsageError: where they cannot be used, or the questions do not fit them.
+    """
+    return replace(inputs, vault=_notes(source, inputs.config, inputs.golden))
 
 
 NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
@@ -182,11 +194,7 @@ _NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` w
 def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_run_at: str | None = None) -> Inputs:
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
-    notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
-    seconds = beside_notes(notes.size, len(cases.cases))
-    late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
-    with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
-        anchor_check.check_anchors(cases, notes)
+    notes = _notes(source, settings, cases)
     check_must_pass_asked(cases, settings.ask.modes)
     return Inputs(
         config=settings,
@@ -206,6 +214,16 @@ def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Con
     hint = NO_CONFIG if source.commit is None else _NOT_YET
     name = source.place(where.config_name)
     return accept(schema.load(_read(source, where.config_name, hint), name), name)
+
+
+def _notes(source: sources.Source, settings: Config, cases: Golden) -> Vault:
+    """Read the notes, in which every support of the questions must stand."""
+    notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
+    seconds = beside_notes(notes.size, len(cases.cases))
+    late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
+    with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):
+        anchor_check.check_anchors(cases, notes)
+    return notes
 
 
 def _golden(source: sources.Source, where: InputSource, settings: Config) -> Golden:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
 from raggate.github.rest.client import RAW
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
@@ -18,6 +18,12 @@ MOST_ENTRIES = 50_000
 
 MOST_BLOB_BYTES = 100 << 20
 """What the API gives of one blob."""
+
+MOST_OF_A_STRANGER = 300
+"""Contents that are read of what a stranger commits: a server answers few requests an hour, to all jobs together."""
+
+MOST_BYTES_OF_A_STRANGER = 256 << 20
+"""Bytes of these."""
 
 _KEPT_BYTES = 64 << 20
 _HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
@@ -41,6 +47,7 @@ class Objects:
         self._trees: dict[str, dict[str, Entry]] = {}
         self._blobs: dict[str, bytes] = {}
         self._room = _KEPT_BYTES
+        self.rationed = RationedObjects(self)
 
     def tree_of(self, commit: str) -> str:
         """Give the id of a commit's tree. This is also where a token that may not read the repository is told so."""
@@ -100,6 +107,10 @@ class Objects:
             self._blobs[entry.id] = content
         return content
 
+    def keeps(self, entry: Entry) -> bool:
+        """Say whether a content was read before, and is still known."""
+        return entry.id in self._blobs
+
     def _listed(self, tree_id: str, *, recursive: bool) -> tuple[dict[str, Entry], bool]:
         content = fields(self._github.get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None))
         items = content.get("tree")
@@ -149,3 +160,27 @@ class Objects:
 
     def _strange(self, expected: str, *, hint: str = "") -> GitHubError:
         return unexpected(expected, where=cut(self._base), hint=hint)
+
+
+class RationedObjects:
+    """The same objects, of which only so many contents are read, and so many bytes.
+
+    A method raises as it does without a ration, and `blob` CannotTell where that is used up.
+    """
+
+    def __init__(self, objects: Objects) -> None:
+        self._objects = objects
+        self.limits, self.tree_of, self.tree, self.walk = objects.limits, objects.tree_of, objects.tree, objects.walk
+        self._files, self._bytes = MOST_OF_A_STRANGER, MOST_BYTES_OF_A_STRANGER
+
+    def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:
+        """Give the content of a file or a link."""
+        if not self._objects.keeps(entry):
+            self._files -= 1
+            self._bytes -= entry.size
+        if self._files < 0 or self._bytes < 0:
+            raise CannotTell(
+                f"it has more files that are not in the checkout than are read here: {MOST_OF_A_STRANGER}, "
+                f"or {MOST_BYTES_OF_A_STRANGER >> 20} MiB"
+            )
+        return self._objects.blob(entry, limit=limit)
