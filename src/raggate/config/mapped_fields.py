@@ -46,7 +46,7 @@ def _one_or_several(value: Any) -> Any:
         return value
     if type(paths) is not list or not 1 <= len(paths) <= _MOST_PATHS or not all(type(path) is str for path in paths):
         raise ValueError(f"expected a path, or a list of 1 to {_MOST_PATHS} paths")
-    return [_single(path) for path in paths] if paths is value else _single(value)
+    return [_field_path(path) for path in paths] if paths is value else _field_path(value)
 
 
 def _scalar(value: Any) -> Any:
@@ -80,7 +80,11 @@ class Condition(SettingsModel):
 
 
 class ChunkFields(SettingsModel):
-    """The fields of a retrieved chunk; paths start at the chunk."""
+    """The fields of a retrieved chunk; paths start at the chunk.
+
+    One with `[*]` starts at the body as `list` does, and leads to what a chunk stands in: with a list
+    `groups[*].hits[*]`, `groups[*].file` is the file of the chunk's group.
+    """
 
     list: FieldPath | None = None
     """The list of chunks in the body, best first: `data.hits`, or `groups[*].hits[*]` to join several lists."""
@@ -88,11 +92,11 @@ class ChunkFields(SettingsModel):
     """Parallel lists, instead of `list`: name -> path of the list. The names are then the keys of a chunk."""
     none: Condition | None = None
     """When the answer has no chunks, so that the list may be missing. Otherwise one that is missing is no answer."""
-    id: OnePath | None = None
+    id: FieldPath | None = None
     """The id, text or a whole number. Default: a hash of the other fields that identify the chunk."""
-    doc_id: OnePath | None = None
+    doc_id: FieldPath | None = None
     """The id of the document, text or a whole number."""
-    rel_path: OnePath | None = None
+    rel_path: FieldPath | None = None
     """The path of the note."""
     path_prefix: Text | None = None
     """A prefix to remove from paths; with `{vault}`, as in `/vaults/{vault}/`, it gives the vault too."""
@@ -101,19 +105,19 @@ class ChunkFields(SettingsModel):
     a field of its own, a list of paths, outermost first: `[meta."Header 1", meta."Header 2"]`."""
     heading_separator: Annotated[Text, Field(min_length=1)] | None = None
     """The separator between headings in a text, if it is not ` > `."""
-    text: OnePath | None = None
+    text: FieldPath | None = None
     """The text."""
-    score: OnePath | None = None
+    score: FieldPath | None = None
     """The score the list is ordered by, higher is better. Missing or null means none, here and in the next two."""
-    score_vector: OnePath | None = None
+    score_vector: FieldPath | None = None
     """The score of the vector search."""
-    score_lexical: OnePath | None = None
+    score_lexical: FieldPath | None = None
     """The score of the lexical search."""
-    rank: OnePath | None = None
+    rank: FieldPath | None = None
     """The rank that the API reports. Missing or null means none."""
     rank_from: Literal[0, 1] = 1
     """The number of the first rank."""
-    vault: OnePath | None = None
+    vault: FieldPath | None = None
     """The vault. Missing or null means unknown."""
 
     @model_validator(mode="after")
@@ -125,6 +129,14 @@ class ChunkFields(SettingsModel):
         if self.path_prefix is not None and self.rel_path is None:
             raise ValueError("expected 'rel_path' beside 'path_prefix'")
         check_template(self.path_prefix or "", ("vault",))
+        return self
+
+    @model_validator(mode="after")
+    def _in_the_list(self) -> ChunkFields:
+        for name, written in self._written():
+            path = field_paths.parse(written)
+            if path.many and not (self.list and field_paths.begins_as(path, field_paths.parse(self.list))):
+                raise ValueError(f"expected {name!r} without [*], or to begin as 'list' does; found {written!r}")
         return self
 
     @model_validator(mode="after")

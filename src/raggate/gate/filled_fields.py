@@ -119,6 +119,8 @@ def _source(name: str, settings: Config) -> str:
 def _whole_path(fields: ChunkFields, written: str) -> str:
     """Write the path of a part of a chunk from the body on."""
     steps = parse(written).steps
+    if parse(written).many:
+        return written
     if fields.columns:
         begin, steps = fields.columns.get(str(steps[0]) if steps else "", ""), steps[1:]
     else:

@@ -59,15 +59,36 @@ EVERY: Final = Every()
 
 
 class FieldPath(Struct, frozen=True):
-    """A checked path: as it was written, and its steps; none for `$`."""
+    """A checked path: as it was written, its steps, none for `$`, and how many there are up to each `[*]`, with it."""
 
     written: str
     steps: tuple[Step, ...]
+    ends: tuple[int, ...] = ()
 
     @property
     def many(self) -> bool:
         """Whether it leads to any number of values."""
-        return any(isinstance(step, Every) for step in self.steps)
+        return bool(self.ends)
+
+    @property
+    def to_items(self) -> tuple[Step, ...]:
+        """Its steps, with a `[*]` behind those that lead to a list."""
+        return self.steps if self.many else (*self.steps, EVERY)
+
+
+class Entry(Struct, frozen=True):
+    """What a path leads to, its place, and the items of all lists on the way there, outermost first."""
+
+    where: str
+    value: Any
+    items: tuple[Entry, ...] = ()
+
+    def start_of(self, path: FieldPath) -> tuple[FieldPath, Any, str]:
+        """Give the rest of a path, where it begins (here, or with `[*]` at an item on the way), and that place."""
+        if not path.ends:
+            return path, self.value, self.where
+        item = self.items[len(path.ends) - 1]
+        return FieldPath(path.written, path.steps[path.ends[-1] :]), item.value, item.where
 
 
 class WrongShape(ValueError):
@@ -105,7 +126,8 @@ def parse(written: str) -> FieldPath:
         position = match.end()
     if not steps or len(steps) > MAX_STEPS:
         raise ValueError(f"expected a path of 1 to {MAX_STEPS} steps; $ is the value itself")
-    return FieldPath(written, tuple(steps))
+    ends = tuple(position for position, step in enumerate(steps, 1) if isinstance(step, Every))
+    return FieldPath(written, tuple(steps), ends)
 
 
 def _index(match: re.Match[str]) -> int | Every:
@@ -135,8 +157,8 @@ def find(path: FieldPath, value: object, where: str = "") -> Any:
     return value
 
 
-def find_all(path: FieldPath, value: object, *, limit: int) -> list[tuple[str, Any]] | None:
-    """Give all that a path leads to, in order, each with its place; None when the list is not there.
+def find_all(path: FieldPath, value: object, *, limit: int) -> list[Entry] | None:
+    """Give all that a path leads to, in order; None when the list is not there.
 
     A path without `[*]` must lead to a list, whose items are given. Behind a `[*]` everything must be there.
 
@@ -148,36 +170,43 @@ def find_all(path: FieldPath, value: object, *, limit: int) -> list[tuple[str, A
     Raises:
         ValueError: when there is too much; as WrongShape when something on the way is of another kind, or not there.
     """
-    steps = path.steps if path.many else (*path.steps, EVERY)
+    steps = path.to_items
     first = next(position for position, step in enumerate(steps) if isinstance(step, Every))
     before = FieldPath(path.written, steps[:first])
     start = find(before, value)
     if start is ABSENT or start is None:
         return None
-    entries: list[tuple[str, Any]] = []
-    for item in _walk(steps[first:], start, below("", before)):
+    entries: list[Entry] = []
+    for item in _walk(steps[first:], Entry(below("", before), start)):
         if len(entries) == limit:
             raise ValueError(f"{path.written}: expected at most {limit} entries, found more")
         entries.append(item)
     return entries
 
 
-def _walk(steps: tuple[Step, ...], value: object, where: str) -> Iterator[tuple[str, Any]]:
+def begins_as(path: FieldPath, entries: FieldPath) -> bool:
+    """Say whether a path goes up to its last `[*]` as the one to some entries does, so that each of them has it."""
+    common = path.steps[: path.ends[-1]] if path.many else ()
+    return entries.to_items[: len(common)] == common
+
+
+def _walk(steps: tuple[Step, ...], at: Entry) -> Iterator[Entry]:
     if not steps:
-        yield where, value
+        yield at
         return
     step, rest = steps[0], steps[1:]
     if isinstance(step, Every):
-        if not isinstance(value, list):
-            raise WrongShape(where, "a list", value)
-        for position, item in enumerate(value[step.start : step.stop], step.start):
-            yield from _walk(rest, item, f"{where}[{position}]")
+        if not isinstance(at.value, list):
+            raise WrongShape(at.where, "a list", at.value)
+        for position, item in enumerate(at.value[step.start : step.stop], step.start):
+            place = f"{at.where}[{position}]"
+            yield from _walk(rest, Entry(place, item, (*at.items, Entry(place, item))))
         return
-    inner = _enter(step, value, where)
+    inner = _enter(step, at.value, at.where)
     if inner is ABSENT:
-        beside = nearest_there(FieldPath("", (step,)), value, where)
-        raise WrongShape(joined(where, step), "something", ABSENT, beside)
-    yield from _walk(rest, inner, joined(where, step))
+        beside = nearest_there(FieldPath("", (step,)), at.value, at.where)
+        raise WrongShape(joined(at.where, step), "something", ABSENT, beside)
+    yield from _walk(rest, Entry(joined(at.where, step), inner, at.items))
 
 
 def _enter(step: str | int, value: object, where: str) -> Any:

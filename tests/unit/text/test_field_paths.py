@@ -7,7 +7,19 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.text.field_paths import ABSENT, EVERY, Every, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.text.field_paths import (
+    ABSENT,
+    EVERY,
+    Every,
+    FieldPath,
+    WrongShape,
+    begins_as,
+    below,
+    find,
+    find_all,
+    nearest_there,
+    parse,
+)
 from tables import each_row
 
 BODY = {"a": {"b": [{"c": 1}, {"c": 2}]}, "odd.key": {"x y": 3}, "n": None, "@t": 4}
@@ -129,19 +141,48 @@ def test_what_is_there_where_a_path_breaks_off(written: str, value: object, sent
     assert nearest_there(parse(written), value) == sentence
 
 
+def placed(path: FieldPath, value: object) -> list[tuple[str, Any]]:
+    """Give all that a path leads to, each with its place."""
+    return [(entry.where, entry.value) for entry in find_all(path, value, limit=9) or ()]
+
+
 def test_all_items_come_in_order_with_their_places() -> None:
     """A path to a list and one with [*] give the items; several [*] give them one after the other."""
-    assert find_all(parse("a.b"), BODY, limit=9) == [("a.b[0]", {"c": 1}), ("a.b[1]", {"c": 2})]
-    assert find_all(parse("a.b[*].c"), BODY, limit=9) == [("a.b[0].c", 1), ("a.b[1].c", 2)]
-    assert find_all(parse("[*][*]"), [[1], [], [2, 3]], limit=9) == [("the body[0][0]", 1)] + [
+    assert placed(parse("a.b"), BODY) == [("a.b[0]", {"c": 1}), ("a.b[1]", {"c": 2})]
+    assert placed(parse("a.b[*].c"), BODY) == [("a.b[0].c", 1), ("a.b[1].c", 2)]
+    assert placed(parse("[*][*]"), [[1], [], [2, 3]]) == [("the body[0][0]", 1)] + [
         (f"the body[2][{position}]", position + 2) for position in range(2)
     ]
     assert find_all(parse("x.y[*]"), BODY, limit=9) is None
-    assert find_all(parse("$"), [1, 2], limit=9) == [("the body[0]", 1), ("the body[1]", 2)]
+    assert placed(parse("$"), [1, 2]) == [("the body[0]", 1), ("the body[1]", 2)]
     rows = [["n"], "x", "y", "z"]
-    assert find_all(parse("[2:]"), rows, limit=9) == [("the body[2]", "y"), ("the body[3]", "z")]
-    assert find_all(parse("[1:2]"), rows, limit=9) == [("the body[1]", "x")]
+    assert placed(parse("[2:]"), rows) == [("the body[2]", "y"), ("the body[3]", "z")]
+    assert placed(parse("[1:2]"), rows) == [("the body[1]", "x")]
     assert find_all(parse("n"), BODY, limit=9) is None
+
+
+@pytest.mark.parametrize(
+    ("written", "begins", "values"),
+    [
+        ("g[*].file", True, ["a.md", "a.md", "b.md"]),
+        ('g[*]."x y".z', True, [1, 1, ABSENT]),
+        ("g[*].hits[*].n", True, [1, 2, 3]),
+        ("n", True, [1, 2, 3]),
+        ("g[1:].file", False, None),
+        ("h[*].file", False, None),
+        ("g[*].hits[*].in[*]", False, None),
+    ],
+)
+def test_a_path_leads_to_what_an_entry_stands_in(written: str, begins: bool, values: object) -> None:
+    """One that goes up to a [*] as that of the entries does begins at the item that each of them stands in."""
+    body = {
+        "g": [{"file": "a.md", "x y": {"z": 1}, "hits": [{"n": 1}, {"n": 2}]}, {"file": "b.md", "hits": [{"n": 3}]}]
+    }
+    entries = parse("g[*].hits[*]")
+    assert begins_as(parse(written), entries) is begins
+    if begins:
+        starts = [entry.start_of(parse(written)) for entry in find_all(entries, body, limit=9) or ()]
+        assert [find(*start) for start in starts] == values
 
 
 def test_behind_all_items_everything_must_be_there_and_bounded() -> None:

@@ -8,7 +8,7 @@ from typing import Any
 from raggate.config.mapped_fields import ResponseFields, Stream
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.server_events import UNNAMED, Events
-from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.text.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import quoted
 
@@ -109,8 +109,8 @@ def _words(reported: Any) -> str:
     return message if type(message) is str else dumps(first).decode()
 
 
-def entries_at(written: str, root: Any, *, limit: int) -> list[tuple[str, Any]]:
-    """Give the entries of a list, each with its place.
+def entries_at(written: str, root: Any, *, limit: int) -> list[Entry]:
+    """Give the entries of a list.
 
     Raises:
         ValueError: when there is none, or a longer one.
@@ -122,7 +122,7 @@ def entries_at(written: str, root: Any, *, limit: int) -> list[tuple[str, Any]]:
     return items
 
 
-def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[tuple[str, Any]]:
+def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[Entry]:
     """Give the rows of lists that run side by side, each a mapping of their names, with a place for messages.
 
     Raises:
@@ -143,4 +143,4 @@ def side_by_side(columns: Mapping[str, str], root: Any, *, limit: int) -> list[t
             expected = f"as many entries as {columns[first]}, which has {len(lists[first])}"
             raise ValueError(f"{columns[name]}: expected {expected}, found {len(lists[name])}")
     rows = zip(*lists.values(), strict=True)
-    return [(f"row {number}", dict(zip(lists, row, strict=True))) for number, row in enumerate(rows, 1)]
+    return [Entry(f"row {number}", dict(zip(lists, row, strict=True))) for number, row in enumerate(rows, 1)]

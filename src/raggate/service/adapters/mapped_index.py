@@ -7,7 +7,7 @@ from typing import Any
 from raggate.config.mapped_settings import IndexFields
 from raggate.models.service import IndexState
 from raggate.service.adapters.mapped_response import holds, whole
-from raggate.text.field_paths import ABSENT, WrongShape, below, find, parse
+from raggate.text.field_paths import ABSENT, Entry, WrongShape, below, find, parse
 
 
 def state_of(index: IndexFields, root: Any) -> IndexState:
@@ -26,7 +26,7 @@ def state_of(index: IndexFields, root: Any) -> IndexState:
 
 def _count(written: str | None, root: Any) -> int | None:
     """Give a count; None for null and for no path."""
-    value = whole(written, root)
+    value = whole(written, Entry("", root))
     if written is not None and (find(parse(written), root) is ABSENT or (value is not None and value < 0)):
         raise WrongShape(below("", parse(written)), "a whole number, 0 or more", ABSENT if value is None else value)
     return value

@@ -15,7 +15,7 @@ from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import refuse_errors
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query
 from raggate.service.adapters.mapped_response import heading_path_at, text_at
-from raggate.text.field_paths import ABSENT, Absent, WrongShape, below, find, parse
+from raggate.text.field_paths import ABSENT, Absent, Entry, WrongShape, below, find, parse
 
 MAX_CHUNKS = 200
 """Chunks of one question that are asked for one by one."""
@@ -101,7 +101,8 @@ def with_text(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | No
     """
     root = parsed(body, f"the body of chunk {chunk.chunk_id[:60]!r}: ")
     refuse_errors(root, errors)
-    text = text_at(request.text, root)
+    body_at = Entry("", root)
+    text = text_at(request.text, body_at)
     if request.heading_path is None:
         return replace(chunk, text=text)
-    return replace(chunk, text=text, heading_path=heading_path_at(request.heading_path, root, ""))
+    return replace(chunk, text=text, heading_path=heading_path_at(request.heading_path, body_at))

@@ -16,7 +16,7 @@ from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
 from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS
 from raggate.text import anchors, jsonio
-from raggate.text.field_paths import ABSENT, WrongShape, below, find, find_all, nearest_there, parse
+from raggate.text.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.text.numbers import number_in
 
 MAX_HEADINGS = 100
@@ -61,13 +61,13 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
         answer=None if retrieval_only or fields.answer is None else _answer(root, fields),
         references=() if retrieval_only else _references(root, fields.references, beginnings),
         abstained=abstained,
-        abstain_reason=_optional_text(fields.abstain_reason, root) or None,
+        abstain_reason=_optional_text(fields.abstain_reason, Entry("", root)) or None,
         grounded=None if fields.grounded is None else holds(fields.grounded, root),
         selected_folders=_folders(fields.selected_folders, root),
         available_folders=_folders(fields.available_folders, root),
         latency=latency,
         coverage=_coverage(root, fields.coverage) if fields.coverage else None,
-        model=None if retrieval_only else _optional_text(fields.model, root) or None,
+        model=None if retrieval_only else _optional_text(fields.model, Entry("", root)) or None,
         unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
     )
 
@@ -93,13 +93,13 @@ def holds(condition: Condition, root: Any) -> bool | None:
     return value
 
 
-def whole(written: str | None, item: Any, where: str = "") -> int | None:
+def whole(written: str | None, at: Entry) -> int | None:
     """Give a whole number; None for no path, null and nothing.
 
     Raises:
         ValueError: when it is something else.
     """
-    value, place = _at(written, item, where)
+    value, place = _at(written, at)
     if value is None or value is ABSENT:
         return None
     if type(value) is not int:
@@ -114,24 +114,24 @@ def _same(value: Any, other: Any) -> bool:
     return bool(value == other) and (numbers or type(value) is type(other))
 
 
-def _at(written: str | None, item: Any, where: str) -> tuple[Any, str]:
+def _at(written: str | None, at: Entry) -> tuple[Any, str]:
     """Give what a path leads to and the name of the place."""
     if written is None:
-        return None, where
-    path = parse(written)
-    return find(path, item, where), below(where, path)
+        return None, at.where
+    path, start, where = at.start_of(parse(written))
+    return find(path, start, where), below(where, path)
 
 
-def text_at(written: str, item: Any, where: str = "") -> str:
+def text_at(written: str, at: Entry) -> str:
     """Give a text; a ValueError when there is none."""
-    value, place = _at(written, item, where)
+    value, place = _at(written, at)
     if type(value) is not str:
-        raise WrongShape(place, "text", value, nearest_there(parse(written), item, where))
+        raise WrongShape(place, "text", value, nearest_there(*at.start_of(parse(written))))
     return value
 
 
-def _optional_text(written: str | None, item: Any, where: str = "") -> str | None:
-    value, place = _at(written, item, where)
+def _optional_text(written: str | None, at: Entry) -> str | None:
+    value, place = _at(written, at)
     if value is None or value is ABSENT:
         return None
     if type(value) is not str:
@@ -139,18 +139,18 @@ def _optional_text(written: str | None, item: Any, where: str = "") -> str | Non
     return value
 
 
-def _id(written: str, item: Any, where: str) -> str:
-    value, place = _at(written, item, where)
+def _id(written: str, at: Entry) -> str:
+    value, place = _at(written, at)
     if type(value) is int:
         return str(value)
     if type(value) is not str or not value:
-        beside = nearest_there(parse(written), item, where)
+        beside = nearest_there(*at.start_of(parse(written)))
         raise WrongShape(place, "an id, text or a whole number", value, beside)
     return value
 
 
-def _number(written: str | None, item: Any, where: str = "") -> float | None:
-    value, place = _at(written, item, where)
+def _number(written: str | None, at: Entry) -> float | None:
+    value, place = _at(written, at)
     if value is None or value is ABSENT:
         return None
     number = number_in(value)
@@ -162,12 +162,12 @@ def _number(written: str | None, item: Any, where: str = "") -> float | None:
 def _joined(written: str | None, root: Any) -> str | None:
     """Give a text, or the texts that a path with `[*]` leads to as one; None for null and nothing."""
     if written is None or not parse(written).many:
-        return _optional_text(written, root)
+        return _optional_text(written, Entry("", root))
     pieces = find_all(parse(written), root, limit=MAX_PIECES)
-    for where, piece in pieces or ():
-        if type(piece) is not str:
-            raise WrongShape(where, "text", piece)
-    return "".join(piece for _, piece in pieces) if pieces else None
+    for piece in pieces or ():
+        if type(piece.value) is not str:
+            raise WrongShape(piece.where, "text", piece.value)
+    return "".join(piece.value for piece in pieces) if pieces else None
 
 
 def _answer(root: Any, fields: ResponseFields) -> str:
@@ -201,32 +201,32 @@ def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk
         items = side_by_side(fields.columns or {}, root, limit=MAX_ENTRIES)
     else:
         items = entries_at(fields.list, root, limit=MAX_ENTRIES)
-    return tuple(_chunk(item, where, fields, beginnings) for where, item in items)
+    return tuple(_chunk(at, fields, beginnings) for at in items)
 
 
-def _chunk(item: Any, where: str, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
+def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
     rel_path, vault = "", None
     if fields.rel_path is not None:
-        rel_path, vault = _without(text_at(fields.rel_path, item, where), beginnings)
-    vault = _optional_text(fields.vault, item, where) or vault
-    doc_id = None if fields.doc_id is None else _id(fields.doc_id, item, where)
-    heading_path = heading_path_at(fields.heading_path, item, where, fields.heading_separator)
-    text = "" if fields.text is None else text_at(fields.text, item, where)
+        rel_path, vault = _without(text_at(fields.rel_path, at), beginnings)
+    vault = _optional_text(fields.vault, at) or vault
+    doc_id = None if fields.doc_id is None else _id(fields.doc_id, at)
+    heading_path = heading_path_at(fields.heading_path, at, fields.heading_separator)
+    text = "" if fields.text is None else text_at(fields.text, at)
     if fields.id is not None:
-        chunk_id = _id(fields.id, item, where)
+        chunk_id = _id(fields.id, at)
     else:
         named = jsonio.dumps([vault, doc_id, rel_path, heading_path, text])
         chunk_id = sha256(named).hexdigest()[:32]
-    rank = whole(fields.rank, item, where)
+    rank = whole(fields.rank, at)
     return Chunk(
         chunk_id=chunk_id,
         rel_path=rel_path,
         heading_path=heading_path,
         text=text,
         rank=None if rank is None else rank + 1 - fields.rank_from,
-        score_final=_number(fields.score, item, where),
-        score_vector=_number(fields.score_vector, item, where),
-        score_lexical=_number(fields.score_lexical, item, where),
+        score_final=_number(fields.score, at),
+        score_vector=_number(fields.score_vector, at),
+        score_lexical=_number(fields.score_lexical, at),
         vault=vault,
         doc_id=doc_id,
     )
@@ -239,21 +239,21 @@ def _without(rel_path: str, beginnings: Prefixes) -> tuple[str, str | None]:
     return rel_path, None
 
 
-def heading_path_at(written: str | Sequence[str] | None, item: Any, where: str, separator: str | None = None) -> str:
+def heading_path_at(written: str | Sequence[str] | None, at: Entry, separator: str | None = None) -> str:
     """Give headings as a path; empty for no path, null and nothing, a ValueError for what is something else.
 
     Of several paths each leads to the headings of a level, or of some.
     """
     if isinstance(written, str) or written is None:
-        headings = _headings(written, item, where, separator)
+        headings = _headings(written, at, separator)
         # a text is taken as it is
         return headings if isinstance(headings, str) else _heading_path(headings)
-    levels = [_headings(path, item, where, separator) for path in written]
+    levels = [_headings(path, at, separator) for path in written]
     return _heading_path([heading for level in levels for heading in ([level] if isinstance(level, str) else level)])
 
 
-def _headings(written: str | None, item: Any, where: str, separator: str | None) -> str | list[str]:
-    value, place = _at(written, item, where)
+def _headings(written: str | None, at: Entry, separator: str | None) -> str | list[str]:
+    value, place = _at(written, at)
     if value is None or value is ABSENT:
         return []
     if type(value) is str:
@@ -279,14 +279,14 @@ def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes)
     if fields is None:
         return ()
     references = []
-    for where, item in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
-        rel_path, vault = _without(text_at(fields.rel_path, item, where), beginnings)
+    for at in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
+        rel_path, vault = _without(text_at(fields.rel_path, at), beginnings)
         references.append(
             Reference(
-                vault=_optional_text(fields.vault, item, where) or vault or "",
+                vault=_optional_text(fields.vault, at) or vault or "",
                 rel_path=rel_path,
-                heading_path=heading_path_at(fields.heading_path, item, where, fields.heading_separator),
-                chunk_index=whole(fields.chunk_index, item, where) or 0,
+                heading_path=heading_path_at(fields.heading_path, at, fields.heading_separator),
+                chunk_index=whole(fields.chunk_index, at) or 0,
             )
         )
     return tuple(references)
@@ -296,15 +296,15 @@ def _folders(written: str | None, root: Any) -> tuple[str, ...] | None:
     folders = None if written is None else find_all(parse(written), root, limit=MAX_FOLDERS)
     if folders is None:
         return None
-    for where, folder in folders:
-        if type(folder) is not str:
-            raise WrongShape(where, "text", folder)
-    return tuple(folder for _, folder in folders)
+    for folder in folders:
+        if type(folder.value) is not str:
+            raise WrongShape(folder.where, "text", folder.value)
+    return tuple(folder.value for folder in folders)
 
 
 def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
     """Keep the steps that are plausible times, in milliseconds."""
-    raw = {step: (_number(duration.path, root), _UNITS[duration.unit]) for step, duration in steps.items()}
+    raw = {step: (_number(duration.path, Entry("", root)), _UNITS[duration.unit]) for step, duration in steps.items()}
     times = {step: value * factor for step, (value, factor) in raw.items() if value is not None and value >= 0}
     return {step: value for step, value in times.items() if math.isfinite(value)}
 
@@ -312,7 +312,7 @@ def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
 def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:
     coverage: dict[str, Any] = {}
     for name, written in paths.items():
-        value, place = _at(written, root, "")
+        value, place = _at(written, Entry("", root))
         if value is None or value is ABSENT:
             continue
         if name in _COUNTS and (type(value) is not int or value < 0):

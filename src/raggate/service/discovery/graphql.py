@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from raggate.service.discovery.json_schemas import listed, mapping
 from raggate.service.discovery.names import COUNT, ENDPOINTS, QUESTION, best, plain_name
 from raggate.service.discovery.openapi import Request
+from raggate.text.field_paths import parse
 
 _TYPE = "kind name ofType { kind name ofType { kind name ofType { kind name } } }"
 INTROSPECTION = (
@@ -80,7 +81,8 @@ class GraphqlRequest(Request, frozen=True, kw_only=True):
         parts = [paths for part, paths in chunks.items() if part not in ("list", "path_prefix", "heading_separator")]
         for path in chain.from_iterable([paths] if isinstance(paths, str) else paths for paths in parts):
             place: Any = kept
-            for step in re.sub(r"\[[^\]]*\]", "", f"{chunks['list']}.{path}").split(".")[1 + len(self.steps) :]:
+            whole = path if parse(path).many else f"{chunks['list']}.{path}"
+            for step in re.sub(r"\[[^\]]*\]", "", whole).split(".")[1 + len(self.steps) :]:
                 place = place.setdefault(step, {})
         return _written(self, kept)
 

@@ -58,8 +58,7 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
     shapes = [
         (_worth(fields) + (0 if usual is None else 2), -number, path, entries, fields)
         for number, (path, usual, entries) in enumerate(lists)
-        if (fields := _fields(entries, notes, _column_names(root, entries))).keys() & {"rel_path", "text"}
-        or at is not None
+        if (fields := _fields(root, path, entries, notes)).keys() & {"rel_path", "text"} or at is not None
     ]
     if not shapes:
         return None
@@ -85,7 +84,7 @@ def values_of(part: str, chunks: Mapping[str, str], root: Any) -> list[Any]:
         return []
     try:
         entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or ()
-        return [find(parse(chunks[part]), entry) for _, entry in entries]
+        return [find(*entry.start_of(parse(chunks[part]))) for entry in entries]
     except ValueError:
         return []
 
@@ -96,7 +95,7 @@ def leaves_of(chunks: Mapping[str, str], root: Any) -> dict[str, list[Any]]:
         entries = find_all(parse(chunks["list"]), root, limit=MAX_VALUES) or ()
     except ValueError:
         return {}
-    return _leaves([entry for _, entry in entries[:MAX_ENTRIES]])
+    return _leaves([entry.value for entry in entries[:MAX_ENTRIES]])
 
 
 def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[str]:
@@ -115,8 +114,8 @@ def heading_levels(chunks: Mapping[str, Any], root: Any, deepest: int) -> list[s
     except ValueError:
         return []
     levels: dict[str, str] = {}
-    for _, entry in entries[:MAX_ENTRIES]:
-        for path, name, value in islice(_row(entry), MAX_VALUES):
+    for entry in entries[:MAX_ENTRIES]:
+        for path, name, value in islice(_row(entry.value), MAX_VALUES):
             if isinstance(value, str) and (match := _LEVEL.fullmatch(name)):
                 levels.setdefault(match[1], path)
             elif plain_name(name) == _ABOVE and is_texts(value):
@@ -133,12 +132,14 @@ def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
     for path, name, value in islice(_walk("", "", root, 0), MAX_VALUES):
         entries = value[:MAX_ENTRIES] if isinstance(value, list) else []
         if entries and (all(isinstance(_head(entry), dict) for entry in entries) or _column_names(root, entries)):
-            yield f"{path}[*]" if "[*]" in path else path or "$", rank(name, LISTS), entries
+            for whole, _, of_all in _list_at(root, f"{path}[*]" if "[*]" in path else path or "$"):
+                yield whole, rank(name, LISTS), of_all
 
 
 def _worth(fields: Mapping[str, str]) -> int:
     """Weigh what the entries of a list have. A part of the first item of an inner list leaves the other items out."""
-    return sum(_WORTH[name] - (2 if "[0]" in path[1:] else 0) for name, path in fields.items())
+    less = {path: 2 if "[0]" in path[1:] else 1 if "[*]" in path else 0 for path in fields.values()}
+    return sum(_WORTH[name] - less[path] for name, path in fields.items())
 
 
 def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]]:
@@ -146,7 +147,7 @@ def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]
         entries = find_all(parse(path), root, limit=MAX_VALUES) or []
     except ValueError:
         return
-    yield path, None, [entry for _, entry in entries[:MAX_ENTRIES]]
+    yield path, None, [entry.value for entry in entries[:MAX_ENTRIES]]
 
 
 def _column_names(root: Any, entries: list[Any]) -> list[str]:
@@ -183,16 +184,38 @@ def _key(key: str) -> str | None:
     return f'"{key}"' if _QUOTABLE.fullmatch(key) else None
 
 
-def _fields(entries: list[Any], notes: AbstractSet[str], columns: Sequence[str]) -> dict[str, str]:
-    leaves = _leaves(entries)
+def _fields(root: Any, at: str, entries: list[Any], notes: AbstractSet[str]) -> dict[str, str]:
+    leaves, columns = _leaves(entries), _column_names(root, entries)
     fields: dict[str, str] = {}
     for part in ("rel_path", "text", "heading_path", "score", "id"):
-        fitting = [path for path, values in leaves.items() if _fits(part, values) and path not in fields.values()]
-        ranked = [(_unlikely(part, path, leaves[path], notes, columns), path) for path in fitting]
-        ranked = [(place, path) for place, path in ranked if place is not None]
-        if ranked:
-            fields[part] = min(ranked)[1]
+        if part == "score" and "[*]" in fields.get("rel_path", ""):
+            # groups are in the order of their best chunks, so that the scores of all need not fall
+            continue
+        free = {path: values for path, values in leaves.items() if path not in fields.values()}
+        likeliest = _likeliest(part, free, notes, columns)
+        if likeliest is None and part == "rel_path":
+            likeliest = next((path for group in _around(at, root) if (path := _likeliest(part, group, notes))), None)
+        if likeliest is not None:
+            fields[part] = likeliest
     return fields
+
+
+def _likeliest(
+    part: str, leaves: Mapping[str, list[Any]], notes: AbstractSet[str], columns: Sequence[str] = ()
+) -> str | None:
+    """Give the path that leads to a part, of all that may; None where none does."""
+    fitting = [path for path, values in leaves.items() if _fits(part, values)]
+    ranked = [(_unlikely(part, path, leaves[path], notes, columns), path) for path in fitting]
+    return min(((place, path) for place, path in ranked if place is not None), default=(None, None))[1]
+
+
+def _around(at: str, root: Any) -> Iterator[dict[str, list[Any]]]:
+    """Give what paths lead to in the items that the entries of a list stand in, innermost first."""
+    group = at.removesuffix("[*]")
+    while "[*]" in group:
+        group = group.rpartition("[*]")[0]
+        for _, _, items in _list_at(root, group):
+            yield {f"{group}[*].{path}": values for path, values in _leaves(items).items() if "[" not in path}
 
 
 def _leaves(entries: list[Any]) -> dict[str, list[Any]]:

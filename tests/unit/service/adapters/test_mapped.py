@@ -51,7 +51,11 @@ def test_every_key_is_described(model: type[Any]) -> None:
             "expected 'heading_path' to begin with a name of 'columns', found 'h'",
         ),
         ({"response__chunks": {"list": "a", "id": "i", "heading_path": []}}, "a list of 1 to 10 paths"),
-        ({"response__chunks": {"list": "a", "id": "i", "heading_path": ["a[*]"]}}, "expected a path to one value"),
+        (
+            {"response__chunks": {"list": "a", "id": "i", "heading_path": ["b[*].h"]}},
+            "or to begin as 'list' does; found 'b[*].h'",
+        ),
+        ({"response__chunks": {"columns": {"i": "a"}, "id": "i[*]"}}, "expected 'id' without [*]"),
         ({"response__chunks": {"list": "a", "id": "i", "heading_path": 7}}, "a list of 1 to 10 paths"),
         ({"response__chunks__list": "a[?(@.x>1)]"}, "expected a path such as"),
         ({"response__chunks": {"list": "a"}}, "at least one of 'id', 'doc_id' and 'rel_path'"),
@@ -226,6 +230,23 @@ def test_a_text_that_is_no_decimal_fails_the_call(written: str) -> None:
     """What only Python, or only somebody's eye, takes for a number is none."""
     with pytest.raises(ValueError, match=r"\[0\].s: expected a number, found"):
         chunk({"id": "x", "s": written}, score="s")
+
+
+def test_what_stands_beside_a_list_is_read_for_each_of_its_chunks() -> None:
+    """Where an answer groups its chunks by note, the path of the note is the group's; a message names its place."""
+    body = {
+        "groups": [{"doc": {"path": "a.md", "top": "A"}, "hits": [{"h": "B"}, {"h": "C"}]}, {"doc": {}, "hits": []}]
+    }
+    chunks = {"list": "groups[*].hits[*]", "rel_path": "groups[*].doc.path", "heading_path": ["groups[*].doc.top", "h"]}
+    reader = adapter(mapped(response={"chunks": chunks}), retrieval_only=True)
+    response = reader.parse(json.dumps(body).encode(), CASE)
+    places = [(chunk.rel_path, chunk.heading_path) for chunk in response.chunks]
+    assert places == [("a.md", "# A > ## B"), ("a.md", "# A > ## C")]
+    body["groups"][1]["hits"] = [{}]
+    with pytest.raises(
+        ValueError, match=r"^groups\[1\].doc.path: expected text, found nothing; groups\[1\].doc has no keys"
+    ):
+        reader.parse(json.dumps(body).encode(), CASE)
 
 
 def test_a_rank_beyond_all_counting_fails_the_call() -> None:

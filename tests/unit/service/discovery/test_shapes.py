@@ -65,6 +65,23 @@ HIT = {"path": "a.md", "text": "x"}
             "sources[*].documents[*]",
             {"rel_path": "path", "text": "text"},
         ),
+        # the note may be named by what the chunks stand in; scores then fall within a group alone
+        (
+            {
+                "groups": [
+                    {"doc": {"path": "a.md"}, "hits": [{"text": "x", "score": 3}, {"text": "y", "score": 2}]},
+                    {"doc": {"path": "a.md"}, "hits": [{"text": "z", "score": 1}]},
+                ]
+            },
+            "groups[*].hits[*]",
+            {"rel_path": "groups[*].doc.path", "text": "text"},
+        ),
+        # but a part of a chunk is none
+        (
+            {"hits": [{**HIT, "marks": [{"text": "x"}]}, {**HIT, "marks": [{"text": "y"}]}]},
+            "hits",
+            {"rel_path": "path", "text": "text"},
+        ),
         # rows have names of their own
         (
             {"columns": ["section", "path", "n", "body"], "rows": [["A", "a.md", 7, "x"], ["B", "a.md", 5, "y"]]},
