@@ -84,16 +84,23 @@ def test_a_checkout_without_git(hostile: Hostile, tmp_path: Path) -> None:
     assert not hostile.mark.exists()
 
 
-def test_a_submodule_is_not_the_checkout_of_a_job(hostile: Hostile, tmp_path: Path) -> None:
-    """A folder that a change made a submodule is none of the job's checkouts; on a person's machine it is a project."""
+def test_a_submodule_is_not_the_checkout_of_a_job(
+    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A folder that a change made a submodule is a checkout for nobody but a person who is in it."""
     other = Hostile(tmp_path / "other")
-    shutil.move(other.root / ".git", hostile.root / ".git" / "modules-sub")
-    (hostile.sub / ".git").write_text("gitdir: ../.git/modules-sub\n")
-    in_a_job, at_home = git.find(hostile.sub, hostile.root), git.find(hostile.sub)
-    assert in_a_job is not None
-    assert in_a_job.top == hostile.root
-    assert at_home is not None
-    assert at_home.top == hostile.sub
+    (hostile.root / ".git" / "modules").mkdir()
+    shutil.move(other.root / ".git", hostile.root / ".git" / "modules" / "sub")
+    (hostile.sub / ".git").write_text("gitdir: ../.git/modules/sub\n")
+
+    def top(workspace: Path | None) -> Path | None:
+        checkout = git.find(hostile.sub, workspace)
+        return checkout.top if checkout else None
+
+    monkeypatch.chdir(hostile.root)
+    assert (top(hostile.root), top(None)) == (hostile.root, hostile.root)
+    monkeypatch.chdir(hostile.sub / "notes")
+    assert (top(hostile.root), top(None)) == (hostile.root, hostile.sub)
 
 
 def test_nothing_above_the_workspace_is_looked_at(hostile: Hostile) -> None:

@@ -13,7 +13,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -82,8 +82,9 @@ def find(folder: Path, workspace: Path | None = None) -> Checkout | None:
 
     Args:
         folder: where to look, and above.
-        workspace: the directory that the checkouts of a job lie in; None for a person's own machine. There a change
-            can bring another repository as a submodule, whose `.git` is a file: it is not looked into.
+        workspace: the directory that the checkouts of a job lie in; None for a person's own machine. A change can
+            bring another repository as a submodule, whose `.git` is a file: a job does not look into it, and a person
+            has to be in it.
 
     Returns:
         The checkout; None when there is none.
@@ -91,11 +92,20 @@ def find(folder: Path, workspace: Path | None = None) -> Checkout | None:
     folder = Path(os.path.normpath(folder.absolute()))
     above = [folder, *folder.parents]
     if workspace is None:
-        return next(filter(None, map(_checkout, above)), None)
+        checkouts = [*filter(None, map(_checkout, above))]
+        return next((own for own in checkouts if not _is_submodule(own, checkouts) or _is_here(own)), None)
     workspace = Path(os.path.normpath(workspace.absolute()))
     inside = above[: above.index(workspace) + 1] if workspace in above else []
     real = [place for place in inside if not (place / ".git").is_file()]
     return next(filter(None, map(_checkout, [*real, *reversed(inside)])), None)
+
+
+def _is_submodule(own: Checkout, checkouts: Iterable[Checkout]) -> bool:
+    return any(own.directory.is_relative_to(outer.directory / "modules") for outer in checkouts)
+
+
+def _is_here(own: Checkout) -> bool:
+    return Path.cwd().is_relative_to(own.top.resolve())
 
 
 def _checkout(top: Path) -> Checkout | None:
