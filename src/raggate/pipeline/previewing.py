@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -94,7 +94,14 @@ def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sour
         _read_through(head, path)
     names = head.differing(changed) if changed else ()
     ids = ((name, head.identity(name)) for name in names)
-    return head, tuple(name for name, own in ids if own is not None and own != base.identity(name))
+    others = tuple(name for name, own in ids if own is not None and own != base.identity(name))
+    return head, (*others, *_in_no_commit(root, head, changed))
+
+
+def _in_no_commit(root: Path, head: sources.Source, paths: Sequence[str]) -> Iterator[str]:
+    """Name what lies on disk and in no commit: the files of a submodule, or what a commit has deleted."""
+    yield from (path for path in paths if head.identity(path) is None and (root / path).exists())
+    yield from head.repositories(paths)
 
 
 def _read_through(commit: sources.Source, path: str) -> None:

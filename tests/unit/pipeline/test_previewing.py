@@ -120,6 +120,32 @@ def test_what_lies_on_somebody_s_disk(repository: Path) -> None:
     assert "has golden.jsonl otherwise than the working tree" in review.verdict.warnings[0].message
 
 
+def becomes_a_submodule(root: Path, folder: str) -> None:
+    """Commit a folder as a repository of its own, whose files lie there as before."""
+    git(root, "rm", "-rq", "--cached", folder)
+    git(root, "init", "-q", folder)
+    git(root / folder, "add", ".")
+    git(root / folder, "commit", "-qm", "inner")
+    inner = git(root / folder, "rev-parse", "HEAD")
+    git(root, "update-index", "--add", "--cacheinfo", f"160000,{inner},{folder}")
+    git(root, "commit", "-qm", "change")
+
+
+@pytest.mark.parametrize("folder", ["vault", "vault/dogs", "questions"])
+def test_what_a_submodule_holds_is_in_no_commit(repository: Path, folder: str) -> None:
+    """A change that moves notes or questions into a submodule is no pass: a commit has nothing of what lies there."""
+    case = {**CASE, "gold_supports": [{**SUPPORT, "rel_path": "dogs/d.md"}]}
+    settings = FILES["raggate.yml"].replace("golden.jsonl", "questions/golden.jsonl")
+    files = {"raggate.yml": settings, "questions/golden.jsonl": json.dumps(case), "vault/dogs/d.md": "# Dogs\n\ntext\n"}
+    for name, content in files.items():
+        (repository / name).parent.mkdir(exist_ok=True)
+        (repository / name).write_text(content)
+    git(repository, "add", ".")
+    git(repository, "commit", "-qm", "base")
+    becomes_a_submodule(repository, folder)
+    assert previewed(repository, job=True).verdict.outcome == "cannot tell"
+
+
 @pytest.mark.parametrize("job", [True, False])
 def test_line_ends_are_none_of_it(repository: Path, job: bool) -> None:
     """A file that git checked out with the line ends of Windows is what is committed."""
