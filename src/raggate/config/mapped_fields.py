@@ -126,8 +126,6 @@ class ChunkFields(SettingsModel):
             raise ValueError("expected exactly one of 'list' and 'columns'")
         if self.id is None and self.doc_id is None and self.rel_path is None:
             raise ValueError("expected at least one of 'id', 'doc_id' and 'rel_path'")
-        if self.path_prefix is not None and self.rel_path is None:
-            raise ValueError("expected 'rel_path' beside 'path_prefix'")
         check_template(self.path_prefix or "", ("vault",))
         return self
 

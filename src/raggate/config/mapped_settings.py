@@ -196,9 +196,10 @@ class Pages(SettingsModel):
 
 
 class ChunkRequest(SettingsModel):
-    """A request for what a retrieved chunk holds, sent once for each, where the answer itself only names them.
+    """A request for what a retrieved chunk holds, or for the path of its note, where the answer itself only names them.
 
-    `{id}`, `{doc_id}`, `{rel_path}` and `{vault}` stand for what the answer says of the chunk.
+    `{id}`, `{doc_id}`, `{rel_path}` and `{vault}` stand for what the answer says of the chunk. Chunks of a question
+    that are asked for alike, such as those of one document, are asked for once.
     """
 
     method: Literal["GET", "POST"] = "GET"
@@ -209,18 +210,30 @@ class ChunkRequest(SettingsModel):
     """The query."""
     body: Annotated[dict[str, Any] | None, AfterValidator(_chunk_json)] = None
     """The JSON body."""
-    text: OnePath
-    """The field with the text."""
+    text: OnePath | None = None
+    """The field with the text. At least one of this key and the next two is needed."""
     heading_path: OnePath | None = None
     """The field with the headings, as those of chunks."""
+    rel_path: OnePath | None = None
+    """The field with the path of the note. `path_prefix` of the chunks is removed."""
 
     @model_validator(mode="after")
     def _asks(self) -> ChunkRequest:
         if self.method == "GET" and self.body is not None:
             raise ValueError("expected no 'body' with GET")
-        if not _used(self.path, self.query, self.body):
+        if not self.placeholders():
             raise ValueError("expected {id} or another placeholder in 'path', 'query' or 'body'")
+        if not self.parts():
+            raise ValueError("expected at least one of 'text', 'heading_path' and 'rel_path'")
         return self
+
+    def placeholders(self) -> set[str]:
+        """Name the placeholders that it uses."""
+        return _used(self.path, self.query, self.body)
+
+    def parts(self) -> list[str]:
+        """Name the parts of a chunk that it asks for."""
+        return [part for part in ("text", "heading_path", "rel_path") if getattr(self, part) is not None]
 
 
 class Mapped(SettingsModel):
@@ -241,7 +254,7 @@ class Mapped(SettingsModel):
     response: ResponseFields
     """The fields of the answer."""
     chunk: ChunkRequest | None = None
-    """A request for the text of each chunk. Default: the answer has it."""
+    """A request for the text of each chunk, or for the path of its note. Default: the answer has them."""
 
     @model_validator(mode="after")
     def _sound_pages(self) -> Mapped:
@@ -253,13 +266,14 @@ class Mapped(SettingsModel):
         return self
 
     @model_validator(mode="after")
-    def _one_text(self) -> Mapped:
-        chunks = self.response.chunks
-        if self.chunk is None:
-            return self
-        if chunks.text is not None or (chunks.heading_path is not None and self.chunk.heading_path is not None):
-            raise ValueError("expected text and headings either in 'response.chunks' or in 'chunk'")
-        if chunks.id is None:
+    def _sound_chunks(self) -> Mapped:
+        chunks, parts = self.response.chunks, self.chunk.parts() if self.chunk is not None else []
+        twice = next((part for part in parts if getattr(chunks, part) is not None), None)
+        if twice is not None:
+            raise ValueError(f"expected {twice!r} either in 'response.chunks' or in 'chunk'")
+        if chunks.path_prefix is not None and chunks.rel_path is None and "rel_path" not in parts:
+            raise ValueError("expected 'rel_path' beside 'path_prefix'")
+        if self.chunk is not None and chunks.id is None and ("text" in parts or "id" in self.chunk.placeholders()):
             raise ValueError("expected 'response.chunks.id' beside 'chunk'")
         return self
 

@@ -103,7 +103,7 @@ def _source(name: str, settings: Config) -> str:
     if mapping is None:
         return f"adapter {settings.ask.adapter}"
     chunk = settings.ask.mapped.chunk if settings.ask.mapped is not None else None
-    if chunk is not None and name in ("text", "heading_path") and getattr(chunk, name) is not None:
+    if chunk is not None and name in chunk.parts():
         return f"{chunk.path}: {getattr(chunk, name)}"
     fields = mapping.chunks
     written: str | list[str] | None = getattr(fields, name)

@@ -107,7 +107,8 @@ def _asked_note(shape: Shape, choose: Choose | None) -> str:
         return choose(f"{missing}. Which is it?", shape.texts)
     raise UsageError(
         f"{missing}; its texts are {texts or 'none'}",
-        hint="`--map rel_path=meta.file` names it; use `--map doc_id=id` if there is only an id.",
+        hint="`--map rel_path=meta.file` names it; use `--map doc_id=id` if there is only an id. Where another call "
+        "tells the path of an id, add `chunk` to the file that is written then: docs/adapters.md.",
     )
 
 

@@ -21,7 +21,7 @@ from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import body_of
 from raggate.service.adapters.mapped_index import state_of
-from raggate.service.adapters.mapped_pages import FIRST, MAX_CHUNKS, Page, chunk_call, next_page, with_page, with_text
+from raggate.service.adapters.mapped_pages import FIRST, MAX_CHUNKS, Page, chunk_call, next_page, with_page, with_parts
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query, filled_text, values_of
 from raggate.service.adapters.mapped_response import holds, prefixes, read
 from raggate.service.http_channel import Dialogue
@@ -67,7 +67,7 @@ class MappedAdapter:
         return self._page(case, mode, FIRST)
 
     def dialogue(self, case: Case, mode: str) -> Dialogue:
-        """Ask one case in one mode: page by page, and then each chunk for its text, where the settings say so."""
+        """Ask one case in one mode: page by page, and then what each chunk lacks, where the settings say so."""
         wanted, page, pages = case.k or self._settings.k, FIRST, self._mapped.pages
         root, response = self._read((yield self.call(case, mode)), case)
         came = len(response.chunks)
@@ -79,17 +79,22 @@ class MappedAdapter:
         if self._mapped.chunk is None:
             return response
         headers = self._headers(wanted, mode)
-        return replace(response, chunks=(yield from self._texts(response.chunks, self._mapped.chunk, headers)))
+        return replace(response, chunks=(yield from self._completed(response.chunks, self._mapped.chunk, headers)))
 
-    def _texts(
+    def _completed(
         self, chunks: Sequence[Chunk], request: ChunkRequest, headers: Mapping[str, str]
     ) -> Generator[Call, bytes, tuple[Chunk, ...]]:
         if len(chunks) > MAX_CHUNKS:
             raise ValueError(f"expected at most {MAX_CHUNKS} chunks where each is asked for, found {len(chunks)}")
+        bodies: dict[bytes, bytes] = {}
         filled = list[Chunk]()
         for chunk in chunks:
-            body = yield chunk_call(request, chunk, headers)
-            filled.append(with_text(chunk, request, body, self._mapped.response.errors))
+            call = chunk_call(request, chunk, headers)
+            # chunks of one document may be asked for alike
+            key = jsonio.dumps([call.path, call.query, call.json])
+            if key not in bodies:
+                bodies[key] = yield call
+            filled.append(with_parts(chunk, request, bodies[key], self._mapped.response.errors, self._prefixes))
         return tuple(filled)
 
     def _page(self, case: Case, mode: str, page: Page) -> Call:

@@ -14,7 +14,7 @@ from raggate.models.service import Call
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import refuse_errors
 from raggate.service.adapters.mapped_request import filled_json, filled_path, filled_query
-from raggate.service.adapters.mapped_response import heading_path_at, text_at
+from raggate.service.adapters.mapped_response import Prefixes, heading_path_at, note_at, text_at
 from raggate.text.field_paths import ABSENT, Absent, Entry, WrongShape, below, find, parse
 
 MAX_CHUNKS = 200
@@ -87,22 +87,27 @@ def chunk_call(request: ChunkRequest, chunk: Chunk, headers: Mapping[str, str]) 
     )
 
 
-def with_text(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | None) -> Chunk:
+def with_parts(chunk: Chunk, request: ChunkRequest, body: bytes, errors: str | None, beginnings: Prefixes) -> Chunk:
     """Put what a body tells into a chunk.
 
     Args:
         chunk: what the answer says of it.
-        request: where its text stands.
+        request: what stands where in the body.
         body: what was said of it.
         errors: the path where errors stand; None for those of GraphQL.
+        beginnings: what is removed from paths, see `prefixes`.
 
     Raises:
         ValueError: when it is not there, or of another kind, and when an error is reported.
     """
     root = parsed(body, f"the body of chunk {chunk.chunk_id[:60]!r}: ")
     refuse_errors(root, errors)
-    body_at = Entry("", root)
-    text = text_at(request.text, body_at)
-    if request.heading_path is None:
-        return replace(chunk, text=text)
-    return replace(chunk, text=text, heading_path=heading_path_at(request.heading_path, body_at))
+    at = Entry("", root)
+    if request.rel_path is not None:
+        rel_path, vault = note_at(request.rel_path, at, beginnings)
+        chunk = replace(chunk, rel_path=rel_path, vault=chunk.vault or vault)
+    if request.text is not None:
+        chunk = replace(chunk, text=text_at(request.text, at))
+    if request.heading_path is not None:
+        chunk = replace(chunk, heading_path=heading_path_at(request.heading_path, at))
+    return chunk

@@ -207,7 +207,7 @@ def _chunks(root: Any, fields: ChunkFields, beginnings: Prefixes) -> tuple[Chunk
 def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
     rel_path, vault = "", None
     if fields.rel_path is not None:
-        rel_path, vault = _without(text_at(fields.rel_path, at), beginnings)
+        rel_path, vault = note_at(fields.rel_path, at, beginnings)
     vault = _optional_text(fields.vault, at) or vault
     doc_id = None if fields.doc_id is None else _id(fields.doc_id, at)
     heading_path = heading_path_at(fields.heading_path, at, fields.heading_separator)
@@ -232,7 +232,9 @@ def _chunk(at: Entry, fields: ChunkFields, beginnings: Prefixes) -> Chunk:
     )
 
 
-def _without(rel_path: str, beginnings: Prefixes) -> tuple[str, str | None]:
+def note_at(written: str, at: Entry, beginnings: Prefixes) -> tuple[str, str | None]:
+    """Give the path of a note, and the vault that what it begins with tells; a ValueError when there is none."""
+    rel_path = text_at(written, at)
     for beginning, vault in beginnings:
         if rel_path.startswith(beginning):
             return rel_path[len(beginning) :], vault
@@ -280,7 +282,7 @@ def _references(root: Any, fields: ReferenceFields | None, beginnings: Prefixes)
         return ()
     references = []
     for at in find_all(parse(fields.list), root, limit=MAX_ENTRIES) or ():
-        rel_path, vault = _without(text_at(fields.rel_path, at), beginnings)
+        rel_path, vault = note_at(fields.rel_path, at, beginnings)
         references.append(
             Reference(
                 vault=_optional_text(fields.vault, at) or vault or "",

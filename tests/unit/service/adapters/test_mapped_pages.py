@@ -117,6 +117,22 @@ def test_each_chunk_is_asked_for_its_text() -> None:
     ]
 
 
+def test_each_document_is_asked_once_for_its_path() -> None:
+    """Where an answer names documents by ids alone, each is looked up, once for all of its chunks."""
+
+    def answer(call: Call) -> Any:
+        if call.path == "/s":
+            return {"hits": [{"doc": 7, "text": "x"}, {"doc": "b", "text": "y"}, {"doc": 7, "text": "z"}]}
+        return {"path": f"/v/work/{call.path[-1]}.md"}
+
+    chunks = {"id": None, "doc_id": "doc", "text": "text", "path_prefix": "/v/{vault}/"}
+    response, calls = asked(answer, chunks=chunks, chunk={"path": "/docs/{doc_id}", "rel_path": "path"})
+    assert [call.path for call in calls] == ["/s", "/docs/7", "/docs/b"]
+    rows = [(chunk.rel_path, chunk.vault, chunk.doc_id, chunk.text) for chunk in response.chunks]
+    assert rows == [("7.md", "work", "7", "x"), ("b.md", "work", "b", "y"), ("7.md", "work", "7", "z")]
+    assert len({chunk.chunk_id for chunk in response.chunks}) == 3
+
+
 def test_an_id_cannot_lead_to_another_path() -> None:
     """What stands for a placeholder is one step of the path, whatever the API calls its chunk."""
     hostile = {"hits": [{"id": "../../admin?x=1#"}]}
@@ -160,7 +176,14 @@ def test_an_error_beside_a_text_fails_the_question(body: object, errors: str | N
         ({"query": {"p": "{page}"}, "pages": {"cursor": "x"}}, "expected 'pages.cursor' with {cursor}"),
         ({"chunk": {"path": "/c", "text": "t"}}, "expected {id} or another placeholder"),
         ({"chunk": {"path": "/c/{question}", "text": "t"}}, "found {question}"),
-        ({"chunk": {"path": "/c/{id}", "text": "t"}, "chunks": {"text": "x"}}, "text and headings either in"),
+        ({"chunk": {"path": "/c/{id}"}}, "expected at least one of 'text', 'heading_path' and 'rel_path'"),
+        ({"chunk": {"path": "/c/{id}", "text": "t"}, "chunks": {"text": "x"}}, "'text' either in"),
+        ({"chunk": {"path": "/c/{id}", "rel_path": "t"}, "chunks": {"rel_path": "x"}}, "'rel_path' either in"),
+        (
+            {"chunk": {"path": "/c/{id}", "text": "t"}, "chunks": {"path_prefix": "/"}},
+            "'rel_path' beside 'path_prefix'",
+        ),
+        ({"chunk": {"path": "/c/{id}", "rel_path": "p"}, "chunks": {"id": None, "doc_id": "d"}}, "chunks.id' beside"),
         (
             {"chunk": {"path": "/c/{id}", "text": "t"}, "chunks": {"id": None, "doc_id": "d"}},
             "'response.chunks.id' beside",
