@@ -29,6 +29,8 @@ from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
 from raggate.inputs import golden
 from raggate.interop.systems import SYSTEMS
+from raggate.models.publication import Publication
+from raggate.reports import failure
 from raggate.scoring import score
 from stored_rows import files_of
 
@@ -304,8 +306,8 @@ def broken(files: Files) -> None:
         (partial(a_part, early=False), "1 of 24 calls, and says that a part was chosen"),
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
-        (one_more_answer, "1 answers that were not asked for"),
-        (a_later_answer, "1 answers that were not asked for"),
+        (one_more_answer, "1 answer that was not asked for"),
+        (a_later_answer, "1 answer that was not asked for"),
         (broken, "the artifact cannot be read: results.jsonl:"),
     ],
 )
@@ -445,7 +447,7 @@ def test_an_artifact_of_an_earlier_attempt_is_none(stage: Stage) -> None:
     told = stage.judge(stage.measured(0), started="2026-01-01T01:00:01Z")
     assert told.failure is not None
     assert (told.code, told.suite) == (3, "small")
-    assert "left no artifact" in " ".join(told.failure.lines)
+    assert "left no artifact 'raggate-run', so there is nothing to judge" in " ".join(told.failure.lines)
 
 
 def test_an_api_that_never_came_up_is_told_in_its_words(stage: Stage) -> None:
@@ -469,6 +471,10 @@ def test_an_artifact_without_results_does_not_speak(stage: Stage, code: int, lab
     assert "All is well" not in " ".join(told.failure.lines)
     assert told.failure.hint == ""
     assert told.failure.log == ("what the run itself says:", "All is well.", "fine")
+    # what to do next does not take its word for a fact either, such as that raggate has a bug
+    steps = str(failure.sections_of(told.failure, Publication()))
+    assert "bug in raggate" not in steps
+    assert "**Next:** Look into the log of the run: all that is known of it is its own word." in steps
 
 
 def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:

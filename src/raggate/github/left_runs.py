@@ -25,7 +25,7 @@ def artifact_of(repository: Repository, run: SourceRun, name: str) -> Artifact:
     if artifact is None:
         raise CannotTell(
             f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
-            f"{quoted(name)}, so nothing was measured",
+            f"{quoted(name)}, so there is nothing to judge",
             hint="The log of the run says why.",
         )
     return artifact

@@ -80,7 +80,7 @@ class UntrustedRuns:
             )
         if not runs:
             raise CannotTell(
-                "the artifact has no run of this suite, so nothing of it was measured",
+                "the artifact has no run of this suite, so there is nothing to judge",
                 hint="The log of the run says why.",
             )
         return runs[0]
@@ -124,6 +124,7 @@ def without_results(verdict: bytes | None, suite: str) -> RunFailure:
         lines=(message,),
         log=(ITS_WORDS, *words) if words else (),
         suite=suite,
+        claimed=True,
     )
 
 

@@ -52,7 +52,8 @@ class Push(Struct, frozen=True, kw_only=True):
 class RunFailure(Struct, frozen=True, kw_only=True):
     """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown, and `run_id`.
 
-    There is at least one line: of a file with several problems, one each.
+    There is at least one line: of a file with several problems, one each. `claimed` says that how it ended is what an
+    untrusted run says of itself.
     """
 
     label: str
@@ -63,6 +64,7 @@ class RunFailure(Struct, frozen=True, kw_only=True):
     suite: str | None = None
     waivers: tuple[WaiverStatus, ...] = ()
     run_id: str = ""
+    claimed: bool = False
 
     @property
     def message(self) -> str:

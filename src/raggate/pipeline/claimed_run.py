@@ -211,7 +211,8 @@ def _unanswered(claimed: Run, inputs: Inputs, hint: str) -> str:
         else:
             asked[known[0]] = _ANSWERED
     if foreign:
-        raise CannotTell(f"the run contains {foreign} answers that were not asked for", hint=hint)
+        verb = "was" if foreign == 1 else "were"
+        raise CannotTell(f"the run contains {counted(foreign, 'answer')} that {verb} not asked for", hint=hint)
     missing, answered = (sum(asked.count(state) for asked in due.values()) for state in (_UNANSWERED, _ANSWERED))
     if not missing or claimed.stopped is not None:
         return ""

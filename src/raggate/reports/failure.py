@@ -26,6 +26,7 @@ _NEXT: Mapping[int, str] = {
     ExitCode.INTERNAL: "Please report it: this is a bug in raggate, not in this change. The traceback is in the log of "
     "the job.",
 }
+_CLAIMED = "Look into the log of the run: all that is known of it is its own word. Nothing is said about the quality of this change."
 _NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck", "latency")
 _NO_ITEMS = (
     "warnings",
@@ -58,12 +59,13 @@ def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
     """Give the sections of a comment about a run without a verdict."""
     opening, hint, waivers, log = _sections(failure)
     links = publication.links
+    step = _CLAIMED if failure.claimed else _NEXT.get(failure.exit_code, _KILLED)
     run = live_link("Workflow run with the log", links.run if links is not None else None, links)
     return [
         opening,
         header.notes(publication),
         hint,
-        Section(name="what to do next", rank=KEPT, variants=(f"**Next:** {_NEXT.get(failure.exit_code, _KILLED)}",)),
+        Section(name="what to do next", rank=KEPT, variants=(f"**Next:** {step}",)),
         waivers,
         log,
         header.pushes(publication),

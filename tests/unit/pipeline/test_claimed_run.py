@@ -80,8 +80,8 @@ def test_answers_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) 
     later = replace(items[0], result=replace(items[0].result, repeat=2))
     for answers, words in (
         (items[:2], "no result for 1 of 3 calls"),
-        ([*items[:3], later], "1 answers that were not asked for"),
-        (items, "1 answers that were not asked for"),
+        ([*items[:3], later], "1 answer that was not asked for"),
+        (items, "1 answer that was not asked for"),
     ):
         with pytest.raises(CannotTell, match=words):
             judged(*answers)
