@@ -26,7 +26,10 @@ _NEXT: Mapping[int, str] = {
     ExitCode.INTERNAL: "Please report it: this is a bug in raggate, not in this change. The traceback is in the log of "
     "the job.",
 }
-_CLAIMED = "Look into the log of the run: all that is known of it is its own word. Nothing is said about the quality of this change."
+_CLAIMED = (
+    "Look into the log of the run: all that is known of it is its own word. Nothing is said about the quality of this "
+    "change."
+)
 _NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck", "latency")
 _NO_ITEMS = (
     "warnings",
