@@ -203,6 +203,17 @@ def test_a_commit_beside_the_branch(stage: Stage) -> None:
     stage.refused("cannot be reached from main")
 
 
+def test_a_workflow_file_that_was_merged_and_undone(stage: Stage) -> None:
+    """A tag of the branch's name runs the workflow file of any merged commit: only the one of the head is believed."""
+    file = ".github/workflows/rag-gate.yml"
+    measured = stage.repository.add_commit({file: "measured: true"}, [stage.measured.commit], branch="main")
+    forged = stage.repository.add_commit({file: "measured: false"}, [measured], branch="main")
+    stage.repository.add_commit({file: "measured: true"}, [forged], branch="main")
+    stage.record["head_sha"] = forged
+    stage.files = edited(stage.measured.run, lambda config: config["config"]["checkout"].update(commit=forged))
+    stage.refused("its workflow 'rag-gate.yml' was another than main has now")
+
+
 def test_age(stage: Stage) -> None:
     """A run older than allowed is refused; without a limit it is taken."""
     stage.record["run_started_at"] = stage.record["created_at"] = "2025-12-01T00:00:00Z"

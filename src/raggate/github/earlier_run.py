@@ -17,7 +17,9 @@ from raggate.github.rest import artifact_zip, artifacts, runs
 from raggate.github.rest.artifacts import Artifact
 from raggate.github.rest.exchange import address
 from raggate.github.rest.failures import GitHubError, unexpected
+from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
+from raggate.inputs.git_objects import find
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
@@ -177,12 +179,22 @@ def _check_outcome(record: Mapping[str, Any], selector: RunSelector) -> None:
 
 
 def _check_commit(repository: Repository, record: Mapping[str, Any], selector: RunSelector) -> None:
+    """Check that what ran is merged, and was measured by the workflow file that the target has now."""
     commit = str(record.get("head_sha"))
     if not repository.contains(commit, head=selector.head):
         raise _refusal(
             selector,
             f"its commit {cut(commit, limit=12)} cannot be reached from {cut(selector.target)} at {selector.head[:12]}",
             hint=_AGAIN,
+        )
+    # a tag of the branch's name looks like the branch, and runs what was merged and undone again
+    objects, path = Objects(repository), workflow_files.path_of(selector.workflow)
+    ran, now = (find(objects, objects.tree_of(each), path) for each in (commit, selector.head))
+    if ran != now:
+        raise _refusal(
+            selector,
+            f"its workflow {quoted(selector.workflow)} was another than {cut(selector.target)} has now",
+            hint=_SAME,
         )
 
 

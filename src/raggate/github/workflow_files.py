@@ -27,6 +27,11 @@ def check_name(workflow: str) -> None:
         )
 
 
+def path_of(workflow: str) -> str:
+    """Give the path of a workflow file, which is named by that or by its last part."""
+    return f"{FOLDER}{workflow.removeprefix(FOLDER)}"
+
+
 def is_of(path: str, workflow: str, branch: str) -> bool:
     """Say whether a run is of a workflow file.
 
@@ -39,7 +44,7 @@ def is_of(path: str, workflow: str, branch: str) -> bool:
         workflow: the name of the file that is expected, or its path.
         branch: the head branch of the run.
     """
-    expected = f"{FOLDER}{workflow.removeprefix(FOLDER)}"
+    expected = path_of(workflow)
     if path == expected:
         return True
     if not path.startswith(f"{expected}@"):
