@@ -406,6 +406,10 @@ def previewed() -> Review:
         baseline="replaced",
         values=(("hit_at_5", 0.96, 0.9286), ("mrr_at_10", 0.9423, 0.9048)),
         rows=rows,
+        unmet=(
+            ("error", "notes_exist", "q50 (hybrid): rank 1, no note drafts/new.md"),
+            ("warn", "list_deep_enough", "q51 (hybrid): 3 chunks, scored to depth 10"),
+        ),
         problems=("the API was killed by SIGKILL after 3 of 27 calls",),
     )
     return _previewed(passing(), preview)
@@ -444,6 +448,7 @@ def hostile_everywhere() -> Review:
         baseline="replaced",
         values=((HOSTILE, 0.5, None),),
         rows=(replace(passing().comparison.deltas[0], mode=HOSTILE, metric=HOSTILE),),
+        unmet=(("error", HOSTILE, HOSTILE),),
         breaks=(HOSTILE,),
         problems=(HOSTILE,),
     )

@@ -480,6 +480,19 @@ def test_an_api_that_fails_with_the_change_s_own_notes_hides_nothing(promoted: P
     assert "the API exited with code 1 before it was ready" in done.out
 
 
+def test_an_invariant_that_breaks_with_the_change_s_own_notes_is_told(promoted: Project) -> None:
+    """What the API breaks only where a note is there that the change brings is a warning of a pass, by its name."""
+    paths = 'test ! -e "$VAULT_WORK_PATH/new.md" || export FAKE_BEHAVIOUR=paths:drafts/; exec "$@"'
+    promoted.edit("run: [", f"run: [/bin/sh, -c, '{paths}', sh, ")
+    promoted.commit()
+    (promoted.root / "vault" / "work" / "new.md").write_text("# New\n\nNobody asks for it.\n")
+    done = promoted.command("check", "--against", "HEAD")
+    assert done.code == 0, done.out + done.err
+    (warning,) = [item for item in promoted.verdict()["warnings"] if item["code"] == "breaks-invariants"]
+    assert "the API breaks what must hold: notes_exist (" in warning["message"]
+    assert promoted.verdict()["preview"]["unmet"][0][:2] == ["error", "notes_exist"]
+
+
 def test_a_setting_that_names_what_is_not_there(project: Project) -> None:
     """It is told with its line in the configuration, and with what to do."""
     line = next(n for n, text in enumerate(project.config.read_text().splitlines(), 1) if "run:" in text)

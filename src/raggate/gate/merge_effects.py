@@ -54,6 +54,10 @@ def _broken(decided: Verdict, problem: str) -> tuple[str, ...]:
 def _warnings(preview: Preview) -> Iterator[Reason]:
     for problem in preview.problems:
         yield Reason("preview", f"what this change would mean if merged is not known in full: {problem}")
+    broken = [f"{name} ({example})" for level, name, example in preview.unmet if level == "error"]
+    if broken:
+        message = f"over this change's own questions and notes, the API breaks what must hold: {wording.some(broken)}"
+        yield Reason("breaks-invariants", message)
     if preview.loosened:
         yield Reason("loosens-gate", f"merging this change loosens the gate: {wording.some(preview.loosened)}")
     if preview.remeasured:

@@ -16,7 +16,7 @@ from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.leaks import made_public
 from raggate.inputs.private_notes import private_notes
 from raggate.models.baseline import Baseline
-from raggate.models.comparison import Delta, GoldenChanges
+from raggate.models.comparison import Delta, Finding, GoldenChanges
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
 from raggate.models.verdict import BaselineState, Preview
@@ -111,6 +111,19 @@ def advisory_rows(counted: Scorecard, change: Scorecard) -> tuple[Delta, ...]:
         if metric in DEFAULT_GATED
         for before in [counted.slices.get(mode, {}).get(OVERALL, {}).get(metric)]
         if before is not None and (before.n or now.n)
+    )
+
+
+def unmet(own: Sequence[Finding], counted: Sequence[Finding]) -> tuple[tuple[str, str, str], ...]:
+    """Give what does not hold when the change's own questions are asked over its own notes, and held where it counted.
+
+    Each by its level, its name and an example, those that break the gate first.
+    """
+    before = {finding.invariant for finding in counted}
+    return tuple(
+        (finding.level, finding.invariant, finding.examples[0] if finding.examples else finding.message)
+        for finding in own
+        if finding.invariant not in before
     )
 
 

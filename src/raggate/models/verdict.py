@@ -200,6 +200,7 @@ class Preview(Stored, frozen=True, kw_only=True):
         replies: of the stored replies of judges, how many are gone or edited, and how many new.
         graded: the same of the answers that people graded, by which judges are known.
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
+            `unmet`: level, name and first example of each invariant that does not hold there, and did where it counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
         retired: whether it takes the suite off the list that the step asks.
         problems: what of it could not be looked at or measured.
@@ -222,6 +223,7 @@ class Preview(Stored, frozen=True, kw_only=True):
     replies: tuple[int, int] = (0, 0)
     graded: tuple[int, int] = (0, 0)
     rows: tuple[Delta, ...] = ()
+    unmet: tuple[tuple[str, str, str], ...] = ()
     breaks: tuple[str, ...] = ()
     retired: bool = False
     problems: tuple[str, ...] = ()

@@ -10,9 +10,9 @@ from msgspec.structs import replace
 
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import merge_effects, preview, wording
+from raggate.gate.invariants import invariants
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
-from raggate.models.comparison import Delta
 from raggate.models.verdict import Preview, Review
 from raggate.pipeline import judging, measure
 from raggate.pipeline.request import Request
@@ -135,19 +135,16 @@ def _changes(
         return replace(changes, problems=(*changes.problems, _NOT_ASKED))
     mixed = replace(inputs, golden=change.golden, vault=change.vault)
     try:
-        rows, problems = _measured(request, mixed, directory, review)
+        return _measured(request, mixed, directory, review, changes)
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
         # an API that is not there for the change's own notes must not hide what else the change edits
-        rows, problems = (), (error.message,)
-    return replace(changes, rows=rows, problems=(*changes.problems, *problems))
+        return replace(changes, problems=(*changes.problems, error.message))
 
 
-def _measured(
-    request: Request, mixed: Inputs, directory: Path, review: Review
-) -> tuple[tuple[Delta, ...], tuple[str, ...]]:
-    """Ask the change's own questions over its own notes. Returns the means beside those that counted, and what failed.
+def _measured(request: Request, mixed: Inputs, directory: Path, review: Review, changes: Preview) -> Preview:
+    """Ask the change's own questions over its own notes, and add the means, and what does not hold there, to a preview.
 
     Raises:
         RaggateError: as `measure.measure`.
@@ -156,4 +153,10 @@ def _measured(
     # its settings have no say, not even here
     once = replace(mixed, config=mixed.config.asking_once(), baseline=None)
     _, again, scorecard = measure.measure(request, once, directory)
-    return preview.advisory_rows(review.scorecard, scorecard), (again.stopped,) if again.stopped else ()
+    findings = invariants.check_answers(again, once.config.invariants, once.config.gate)
+    return replace(
+        changes,
+        rows=preview.advisory_rows(review.scorecard, scorecard),
+        unmet=preview.unmet(findings, review.findings),
+        problems=(*changes.problems, *((again.stopped,) if again.stopped else ())),
+    )

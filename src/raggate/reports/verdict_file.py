@@ -134,6 +134,7 @@ def _preview(preview: Preview) -> dict[str, Any]:
         "remeasured": [_line(key) for key in preview.remeasured],
         "lowered": [_line(name) for name in preview.lowered],
         "outdated": [_line(reason) for reason in preview.outdated],
+        "unmet": [[_line(part) for part in entry] for entry in preview.unmet],
         "breaks": [_line(problem) for problem in preview.breaks],
         "problems": [_line(problem) for problem in preview.problems],
     }

@@ -47,6 +47,8 @@ def _if_merged(preview: Preview) -> Iterator[str]:
     for delta in preview.rows:
         before, now = (figures.value(delta.metric, value) for value in (delta.baseline, delta.current))
         yield f"its own questions and notes: {delta.metric} ({delta.mode}) {before} → {now}"
+    for level, name, example in preview.unmet:
+        yield f"{'⛔' if level == 'error' else '⚠️'} its own questions and notes: {name} is not met: {example}"
 
 
 def _golden(golden: GoldenChanges) -> Iterator[str]:

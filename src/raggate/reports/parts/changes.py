@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from raggate.models.comparison import Delta, GoldenChanges, NoteChange
+from raggate.models.comparison import GoldenChanges, NoteChange
 from raggate.models.verdict import Preview, Review
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.markup import folded, inert, listed, table
@@ -90,7 +90,7 @@ def if_merged(review: Review) -> Section:
         _outdated(preview.outdated),
         _edited_lines("Replies of judges", *preview.replies),
         _edited_lines("Answers that people graded", *preview.graded),
-        _advisory(preview.rows, several=len(review.scorecard.slices) > 1),
+        _advisory(preview, several=len(review.scorecard.slices) > 1),
     ]
     short = [*parts[:2], _group("Configuration", _settings(settings, preview, most=5, width=60))]
     number = len(preview.breaks) + len(preview.problems)
@@ -171,15 +171,23 @@ def _edited_lines(what: str, gone: int, new: int) -> str:
     return f"**{what}**: ⚠️ {gone} gone or edited, {new} new." if gone or new else ""
 
 
-def _advisory(rows: Sequence[Delta], *, several: bool) -> str:
-    if not rows:
+def _advisory(preview: Preview, *, several: bool) -> str:
+    if not (preview.rows or preview.unmet):
         return ""
     lines = []
-    for delta in rows[:60]:
+    for delta in preview.rows[:60]:
         mode = f" ({safe(delta.mode, limit=60)})" if several else ""
         cases = f"{delta.baseline.n}, {delta.current.n}"
         name = safe(figures.title(delta.metric), limit=120)
         lines.append([f"{name}{mode}", figures.change(delta), figures.course(delta), cases])
     head = ("metric", "change", "counted → its own", "questions")
     note = "Measured on this pull request's own questions and notes; it decides nothing."
-    return f"**A run of its own**\n\n<sub>{note}</sub>\n\n" + table(head, lines, numbers=head[1:])
+    measured = table(head, lines, numbers=head[1:]) if lines else ""
+    parts = (f"**A run of its own**\n\n<sub>{note}</sub>", "\n".join(map(_unmet, preview.unmet[:20])), measured)
+    return "\n\n".join(filter(None, parts))
+
+
+def _unmet(entry: tuple[str, str, str]) -> str:
+    level, name, example = entry
+    sign = "⛔" if level == "error" else "⚠️"
+    return f"- {sign} invariant {safe(name, limit=60)} is not met: {inert(example, limit=300, middle=True)}"
