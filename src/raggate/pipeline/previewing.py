@@ -59,12 +59,17 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
             return Preview()
         if request.matched and not (request.root / request.config_name).exists():
             return Preview(retired=True)
-        # in a job what is committed gets merged; on a person's own machine what lies there is what they are at
-        merged = commit if otherwise and request.remote is not None else None
+        # what is committed gets merged; but what a person has changed and not committed is what they are at
+        merged = commit if otherwise and not _at_work(request) else None
         changes = _changes(request, inputs, directory, review, asking=asking, merged=merged)
     if not otherwise or merged is not None:
         return changes
     return replace(changes, problems=(*changes.problems, _not_looked_at(otherwise)))
+
+
+def _at_work(request: Request) -> bool:
+    """Say whether somebody has changed files of the working tree and not committed them; nobody has in a job."""
+    return request.remote is None and sources.head(request.root).dirty is not False
 
 
 def _not_looked_at(names: Sequence[str]) -> str:

@@ -113,11 +113,26 @@ def test_settings_that_are_committed_alone(repository: Path) -> None:
 
 
 def test_what_lies_on_somebody_s_disk(repository: Path) -> None:
-    """On a person's own machine their files are previewed, and that the commit has others is said."""
+    """On a person's own machine what they have not committed is previewed, and that the commit has others is said."""
     commit(repository, "golden.jsonl", "?")
     review = previewed(repository, job=False)
     assert (review.verdict.outcome, review.verdict.warnings[0].code) == ("pass", "preview")
     assert "has golden.jsonl otherwise than the working tree" in review.verdict.warnings[0].message
+
+
+@pytest.mark.parametrize("job", [True, False])
+def test_what_git_checks_out_otherwise_is_no_work_of_anybody(repository: Path, job: bool) -> None:
+    """Where a change's attributes have git write the base's bytes, and nobody changed any, what is committed counts."""
+    golden = FILES["golden.jsonl"].encode()
+    (repository / ".gitattributes").write_text("golden.jsonl working-tree-encoding=UTF-16LE\n")
+    git(repository, "add", ".gitattributes")
+    commit(repository, "golden.jsonl", (golden if len(golden) % 2 == 0 else golden + b"\n").decode("utf-16-le"))
+    (repository / "golden.jsonl").unlink()
+    git(repository, "checkout", "--", "golden.jsonl")
+    assert (repository / "golden.jsonl").read_bytes().strip() == golden.strip()
+    review = previewed(repository, job=job)
+    assert review.verdict.outcome == "cannot tell"
+    assert "golden.jsonl@" in review.verdict.reasons[0].message
 
 
 def becomes_a_submodule(root: Path, folder: str) -> None:
