@@ -14,11 +14,13 @@ from typing import TypeAlias, TypeVar
 
 from msgspec import Struct
 
-from raggate.gate.statistics.intervals import t_interval, tango
+from raggate.gate.statistics.intervals import mean_interval, tango
 from raggate.gate.statistics.paired import unit_changes
 from raggate.models.comparison import Delta, Interval, difference
+from raggate.models.judging_quality import highest
 from raggate.models.metric_values import Numbers
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, MetricValue, oriented
+from raggate.scoring.metrics import METRICS
 from raggate.text.long_columns import LongColumns
 from raggate.text.long_sequence import LongSequence, Packing
 
@@ -33,6 +35,9 @@ Places = Sequence[int]
 
 _NAMES: Packing[str] = Packing(str.encode, bytes.decode)
 _ALONE = -1
+
+_SCALES = {name: highest(metric.judged) for name, metric in METRICS.items() if metric.judged}
+"""By how much a value of a metric can change, where that is not 1."""
 
 
 class _Column(Struct, frozen=True):
@@ -129,7 +134,7 @@ class PairedCases:
             regressed=len(fell),
             improved=len(rose),
             binary=binary,
-            interval=_oriented(like.direction, self._gain(column, name, both, (len(fell), len(rose)), binary=binary)),
+            interval=_oriented(like.direction, self._gain(column, place, both, (len(fell), len(rose)), binary=binary)),
             unpaired=had - len(both),
             fell=tuple(map(self._name, fell)),
         )
@@ -141,25 +146,26 @@ class PairedCases:
         return name
 
     def _gain(
-        self, column: _Column, name: str, both: Places, counts: tuple[int, int], *, binary: bool
+        self, column: _Column, place: tuple[str, str, str], both: Places, counts: tuple[int, int], *, binary: bool
     ) -> Interval | None:
         """Give the 95% interval of the mean change; None where nothing can be said of its spread.
 
         Args:
             column: the metric.
-            name: the slice.
+            place: mode, slice and metric.
             both: its cases with two values.
             counts: how many of them got worse, and better.
             binary: whether each scores 0 or 1, so that counts tell all, but where cases of one group move together.
         """
         groups = None
+        _, name, metric = place
         if self._is_grouped(name):
             groups = [None if group == _ALONE else group for group in _at(self._groups, both)]
         if binary and len(both) > 0 and not (groups and _repeated(groups)):
             return _tango(len(both), *counts)
         if not any(counts):
             return None
-        return t_interval(unit_changes(_at(column.changes, both), groups))
+        return mean_interval(unit_changes(_at(column.changes, both), groups), _SCALES.get(metric, 1.0))
 
     def _is_grouped(self, name: str) -> bool:
         """Say whether two cases of a slice are of one group."""

@@ -20,20 +20,35 @@ def row(
     slices: Sequence[str] = (),
     of: str = "overall",
     direction: str = "higher",
+    metric: str = "m",
 ) -> Delta:
     """Hold values before and after of some cases against each other, one of which may be in a further slice."""
     pairs = []
     for number, values in enumerate(sides):
         where = ("overall", *slices[number : number + 1])
         group = groups[number] if groups else None
-        old, new = (make_case_score(f"q{number}", {"m": value}, slices=where, group=group) for value in values)
+        old, new = (make_case_score(f"q{number}", {metric: value}, slices=where, group=group) for value in values)
         pairs.append((old, new))
-    return PairedCases(pairs, ["m"]).row(("hybrid", of, "m"), make_metric(direction=direction))
+    return PairedCases(pairs, [metric]).row(("hybrid", of, metric), make_metric(direction=direction))
 
 
 def interval(before: float, changes: Sequence[float], groups: Sequence[str | None] = ()) -> Interval | None:
     """Give the interval of changes from one value."""
     return row([(before, before + change) for change in changes], groups).interval
+
+
+@each_row(
+    ("metric", "direction", "expected"),
+    [
+        ("mrr_at_10", "higher", (-1.0, 0.742)),
+        ("unjudged_at_10", "lower", (-1.0, 0.742)),
+        ("groundedness", "higher", (-1.742, 0.742)),
+    ],
+)
+def test_an_interval_ends_with_the_scale_of_its_metric(metric: str, direction: str, expected: Interval) -> None:
+    """Of three questions no mean of shares can change by more than 1, and one of points from 0 to 5 can."""
+    sides = [(1.0, 0.0), (1.0, 0.5), (1.0, 1.0)]
+    assert row(sides, metric=metric, direction=direction).interval == pytest.approx(expected, abs=1e-3)
 
 
 def test_means_are_over_the_cases_with_both_values() -> None:

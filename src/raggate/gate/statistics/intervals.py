@@ -7,6 +7,7 @@ from math import sqrt
 from statistics import NormalDist
 
 from raggate.gate.statistics.student import mean_and_error, t_quantile
+from raggate.models.scorecard import EPSILON
 
 _HALVINGS = 60
 
@@ -61,6 +62,26 @@ def t_interval(changes: Sequence[float], confidence: float = 0.95) -> tuple[floa
     mean, error = mean_and_error(changes)
     half = t_quantile((1.0 + confidence) / 2.0, len(changes) - 1) * error
     return mean - half, mean + half
+
+
+def mean_interval(changes: Sequence[float], most: float) -> tuple[float, float] | None:
+    """Give the 95% interval of a mean change, which can be no larger than its scale; None with fewer than two units.
+
+    Args:
+        changes: one number for each independent unit.
+        most: by how much a value of the metric can change; where one changed by more, that counts.
+    """
+    interval = t_interval(changes)
+    if interval is None:
+        return None
+    low, high = interval
+    size = max(map(abs, changes))
+    if high - low <= EPSILON:
+        # all moved alike, which is no certainty that all others would
+        ends = tango(len(changes), *((len(changes), 0) if low < 0 else (0, len(changes))))
+        return size * ends[0], size * ends[1]
+    most = max(most, size)
+    return max(low, -most), min(high, most)
 
 
 def _normal_quantile(confidence: float) -> float:

@@ -9,7 +9,7 @@ import scipy
 from hypothesis import given, strategies as st
 
 from chances import lowest
-from raggate.gate.statistics.intervals import t_interval, tango
+from raggate.gate.statistics.intervals import mean_interval, t_interval, tango
 from tables import each_row
 
 
@@ -93,6 +93,24 @@ def test_impossible_confidence(confidence: float) -> None:
         tango(3, 1, 0, confidence)
     with pytest.raises(ValueError, match="lies between 0 and 1"):
         t_interval([1.0, 2.0], confidence)
+
+
+def test_no_mean_falls_further_than_its_scale() -> None:
+    """Of a few questions t reaches beyond what any mean can fall by; the interval ends there, or at what was seen."""
+    changes = [-1.0, -0.5, 0.0]
+    wide = t_interval(changes)
+    assert wide is not None
+    assert wide[0] < -1.0
+    assert mean_interval(changes, 1.0) == (-1.0, wide[1])
+    assert mean_interval(changes, 5.0) == wide
+    assert mean_interval([-1.25, -0.5, 0.0], 1.0)[0] == -1.25
+
+
+def test_what_moved_alike_everywhere_is_not_certain() -> None:
+    """Where every question moved by the same amount t has no spread: the counts say how far the mean may be from it."""
+    low, high = tango(3, 3, 0)
+    assert mean_interval([-0.25] * 3, 1.0) == (0.25 * low, 0.25 * high)
+    assert mean_interval([-0.25], 1.0) is None
 
 
 def test_t_interval_by_hand() -> None:
