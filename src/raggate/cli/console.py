@@ -177,14 +177,19 @@ def show_run(result: RunResult) -> Answer[Measured]:
     if result.run.stopped is not None:
         raise CannotTell(result.run.stopped, log=result.run.log)
     run = result.run
-    failed = sum(item.result.failure is not None for item in run.results)
+    count, failed, cases = len(run.results), 0, set[str]()
+    for item in run.results:
+        cases.add(item.case.id)
+        failed += item.result.failure is not None
     part = run.selection
     return Answer(
         Measured(
             run_directory=result.directory,
             run_id=run.run_id,
             suite=run.suite,
-            questions=len(run.results),
+            cases=len(cases),
+            results=count,
+            questions=count,
             failed=failed,
             partial=None if part is None else Part(asked=len(part.asked), of=part.of),
             resumed=run.provenance.resumed,

@@ -27,7 +27,9 @@ class Measured(Struct, frozen=True, kw_only=True):
         run_directory: the run directory.
         run_id: the run's name.
         suite: the suite.
-        questions: answers and failures, one for each question in each mode.
+        cases: questions with a result in some mode.
+        results: answers and failures, one for each question in each mode.
+        questions: the same number as `results`, for one release more.
         failed: those without an answer.
         partial: which part of the golden set was asked; null for all of it.
         resumed: how often it was killed or interrupted, and went on.
@@ -37,6 +39,8 @@ class Measured(Struct, frozen=True, kw_only=True):
     run_directory: Path
     run_id: str
     suite: str
+    cases: int
+    results: int
     questions: int
     failed: int
     partial: Part | None

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
 
 from raggate.errors import RaggateError, UsageError
 from raggate.models.outcome import EXIT_CODES
@@ -17,6 +21,15 @@ KILLED = (
     "\n## ⏹️ raggate: killed\n\n> [!WARNING]\n> The step was killed before it had ended: nothing was decided. "
     "What it had started was removed.\n"
 )
+
+
+class _Row(Struct, frozen=True):
+    """What counts of a row of results."""
+
+    test_case_id: str = ""
+
+
+_ROW = Decoder(_Row)
 
 _NAMES: Mapping[int, str] = {
     UsageError.exit_code: UsageError.label,
@@ -33,7 +46,7 @@ def name_of(code: int) -> str:
 def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str]:
     """Give every output of the action; paths are relative to the workspace where they lie in it."""
     decision = _decision(directory)
-    questions = _answers(directory)
+    answered = _answers(directory)
     # a question that moved in several modes is one question
     flips = {(flip.get("kind"), str(flip.get("case_id"))) for flip in decision.get("flips", ())}
     kinds = [kind for kind, _ in flips]
@@ -41,11 +54,13 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
         "verdict": name_of(code),
         "exit-code": str(code),
         "run-directory": path_from_workspace(directory, workspace),
-        "metrics-file": path_from_workspace(directory and directory / "metrics.json", workspace) if questions else "",
+        "metrics-file": path_from_workspace(directory and directory / "metrics.json", workspace) if answered else "",
         "summary-file": path_from_workspace(directory and directory / "summary.md", workspace),
         "verdict-file": path_from_workspace(directory and directory / "verdict.json", workspace),
         "suites": "",
-        "questions": str(questions),
+        "cases": str(len(answered)),
+        "results": str(answered.total()),
+        "questions": str(answered.total()),
         "kept": str(_kept(directory)),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
@@ -102,11 +117,13 @@ def _content(directory: Path | None, name: str) -> bytes:
         return b""
 
 
-def _answers(directory: Path | None) -> int:
+def _answers(directory: Path | None) -> Counter[str]:
+    """Count the results of each question; none where they cannot be read."""
     try:
-        return sum(1 for _ in results_file.lines(directory)[1]) if directory else 0
-    except RaggateError:
-        return 0
+        lines = results_file.lines(directory)[1] if directory else iter(())
+        return Counter(_ROW.decode(line).test_case_id for line in lines)
+    except (RaggateError, DecodeError):
+        return Counter()
 
 
 def _decision(directory: Path | None) -> dict[str, Any]:

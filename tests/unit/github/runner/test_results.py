@@ -30,7 +30,7 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
     moved = (("broke", "q1", "bm25"), ("broke", "q1", "hybrid"), ("broke", "q2", "hybrid"), ("fixed", "q3", "hybrid"))
     flips = [{"kind": kind, "case_id": case, "mode": mode} for kind, case, mode in moved]
     (directory / "verdict.json").write_text(json.dumps({"flips": flips, "warnings": [{}]}))
-    (directory / "results.jsonl").write_text("{}\n{}\n{}\n")
+    (directory / "results.jsonl").write_text("".join(f'{{"test_case_id": "{case}"}}\n' for case in ("q1", "q2", "q1")))
     (directory / "metrics.json").write_text('{"operational_metrics": {"calls": 1, "kept": 2}}')
     assert results.outputs(directory, 1, tmp_path) == {
         "verdict": "regression",
@@ -39,6 +39,8 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "metrics-file": ".raggate/runs/1/metrics.json",
         "summary-file": "",
         "verdict-file": ".raggate/runs/1/verdict.json",
+        "cases": "2",
+        "results": "3",
         "questions": "3",
         "broke": "2",
         "fixed": "1",
