@@ -74,6 +74,7 @@ class Handler(process_api.Handler):
         well = {
             "first_time": not self.again,
             "second_time": self.again,
+            "second_time_in_part": self.again or "matter" not in request["question"],
             "fails_again": not self.again,
             "fails_again_in_part": not self.again or len(request["question"]) % 2 == 0,
             "for_raggate": self.headers.get("user-agent") == "raggate",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from project import FAKE_API, Project, processes_with
+from project import FAKE_API, TOPICS, Project, processes_with
 
 API = f"""\
 import os, sys
@@ -351,6 +352,19 @@ def test_an_api_that_was_not_known_to_be_noisy(repository: Project, tmp_path: Pa
     done = repository.command("check", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
     assert done.code == 3, done.out + done.err
     assert "the baseline knows of no noise in" in done.out
+
+
+def test_what_is_not_booted_anew_is_not_asked_again(noisy: Project) -> None:
+    """Attack: an API that runs already knows what it was asked, and answers well the second time: red all the same."""
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+    vaults = {f"VAULT_{name.upper()}_PATH": str(noisy.root / "vault" / name) for name in TOPICS}
+    environment = {**vaults, "API_PORT": str(port), "CHEAT": "second_time_in_part"}
+    with subprocess.Popen([sys.executable, str(FAKE_API.with_name("cheating_api.py"))], env=environment) as api:
+        done = noisy.command("check", "--api-url", f"http://127.0.0.1:{port}")
+        api.kill()
+    assert done.code == 1, done.out + done.err
+    assert "its process is not started anew" in done.err
 
 
 def test_a_program_that_is_steady_is_not_asked_again(repository: Project) -> None:

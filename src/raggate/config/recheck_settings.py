@@ -19,7 +19,8 @@ class Recheck(SettingsModel):
     image: ImageName | None = None
     """The image of the base build, for `image`."""
     confirm: Annotated[int, Field(ge=0, le=10)] = 2
-    """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never."""
+    """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never. An API at
+    `api.url` is never asked again: its process has been asked before."""
     max_latency_ratio: Annotated[float, Field(gt=1, le=100)] | None = None
     """How slow the change may be, as a multiple of the base build, for the same questions. Both builds are then booted
     and asked in every run, green ones too."""

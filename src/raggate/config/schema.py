@@ -113,6 +113,11 @@ class Config(SettingsModel):
         return self.ask.repeat == 1 and self.ask.repeat_sample > 0 and self.api.program is None
 
     @property
+    def confirmations(self) -> int:
+        """How often what a noisy API lost is asked again: only of a process that can be started anew for it."""
+        return self.recheck.confirm if self.api.url is None and self.api.program is None else 0
+
+    @property
     def judging(self) -> Judges | None:
         """Who grades the answers of a run; None where nobody does, or no answers are asked for."""
         return None if self.ask.retrieval_only else self.judges

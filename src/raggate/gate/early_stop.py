@@ -191,7 +191,7 @@ def no_say(settings: Config, baseline: Baseline | None) -> str:
         return "there is no baseline"
     if not baseline.paired or baseline.unfit:
         return "the baseline has no single questions to compare with"
-    if settings.recheck.confirm and repeats.noisy(baseline.scorecard.fingerprint):
+    if settings.confirmations and repeats.noisy(baseline.scorecard.fingerprint):
         return "the API is known to be noisy, and what flips is asked again at the end (recheck.confirm)"
     return ""
 

@@ -55,9 +55,13 @@ def recheck(request: Request, inputs: Inputs, directory: Path, review: Review, *
         RaggateError: when it was interrupted; any other error is a part of what it gives.
     """
     settings = inputs.config
-    confirmed = own and settings.api.program is None and noisy(review.comparison)
-    times = settings.recheck.confirm if confirmed else 0
-    if review.verdict.outcome != "regression" or not (times or settings.recheck.base != "off"):
+    known_noisy = own and noisy(review.comparison)
+    times = settings.confirmations if known_noisy else 0
+    if review.verdict.outcome != "regression":
+        return None
+    if known_noisy and settings.api.url is not None and settings.recheck.confirm:
+        request.say("no loss is asked again, though this API is known to be noisy: its process is not started anew")
+    if not (times or settings.recheck.base != "off"):
         return None
     graded = gate.graded(review.verdict)
     lost = gate.against(review.verdict) - graded
