@@ -77,8 +77,8 @@ def by_second_answers(
     outcome = replace(
         first.recheck or RecheckOutcome(asked=len(asked.asked)), times=len(asked.again), lost_again=len(left)
     )
-    twice, too = recheck.counted_twice(asked.asked), len(failing & set(left))
-    message = _counts(outcome, both=bool(asked.base), too=too, twice=twice) + recheck.standing(first)
+    modes, too = recheck.each_mode(asked.asked), len(failing & set(left))
+    message = _counts(outcome, both=bool(asked.base), too=too, modes=modes) + recheck.standing(first)
     now, then = _with_cases(comparison.scorecard, after), _with_cases(baseline.scorecard, before)
     again = decide(now, replace(baseline, scorecard=then), gate)
     if again.outcome == "regression" or len(left) == len(asked.asked):
@@ -159,14 +159,14 @@ def _watched(first: Verdict, gate: Gate) -> set[tuple[str, str]]:
     return gated | missed | {(test.mode, name) for test in tests for name in test.metrics}
 
 
-def _counts(outcome: RecheckOutcome, *, both: bool, too: int, twice: str) -> str:
+def _counts(outcome: RecheckOutcome, *, both: bool, too: int, modes: str) -> str:
     sides = "on both builds" if both else "on the change's build alone"
     verb = "counts" if outcome.asked == 1 else "count"
     fails_too = f", {too} of which the base build fails too" if too else ""
     return (
         f"this API is known to be noisy, so what flipped was asked again {often(outcome.times)} in a process of its "
         f"own, {sides}: {outcome.lost_again} of {counted(outcome.asked, 'question')} that {verb} against the "
-        f"change{twice} did not come back as good as before each time{fails_too}"
+        f"change{modes} did not come back as good as before each time{fails_too}"
     )
 
 

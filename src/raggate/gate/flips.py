@@ -119,7 +119,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
     """
     if comparison.baseline is None or run.stopped is not None:
         return ()
-    broken = {(flip.mode, flip.case_id) for flip in comparison.flips if flip.kind == "broke"}
+    broken = {(flip.mode, flip.case_id) for flip in comparison.broke}
     relabelled = frozenset(comparison.golden.relabelled)
     metrics = {**_worse(decided.rows), **{key: names[0] for key, names in decided.fell.items()}, **decided.missed}
     metrics = {key: metric for key, metric in metrics.items() if key not in broken}

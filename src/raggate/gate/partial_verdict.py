@@ -154,9 +154,7 @@ def _row(delta: Delta, gate: Gate) -> GatedMetric:
 def _fell(comparison: Comparison, rows: Sequence[GatedMetric]) -> dict[tuple[str, str], str]:
     """Name the questions that got worse in a gated metric, or broke, each with the first such metric."""
     others = {*comparison.golden.added, *comparison.golden.relabelled}
-    fell = {
-        (flip.mode, flip.case_id): flip.metric for flip in comparison.flips if flip.kind == "broke" and not flip.waived
-    }
+    fell = {(flip.mode, flip.case_id): flip.metric for flip in comparison.broke if not flip.waived}
     for row in rows:
         for case in sorted(row.delta.fell) if row.gated else ():
             if case not in others:
@@ -180,7 +178,7 @@ def _worse(comparison: Comparison, key: tuple[str, str], metric: str) -> Reason:
 
 def _failed(reasons: Sequence[Reason], comparison: Comparison) -> Iterator[str]:
     """Name the questions that broke, got worse otherwise, or must pass and do not."""
-    broken = {flip.case_id for flip in comparison.flips if flip.kind == "broke" and not flip.waived}
+    broken = {flip.case_id for flip in comparison.broke if not flip.waived}
     by_code = {
         code: list(dict.fromkeys(str(reason.case_id) for reason in reasons if reason.code == code))
         for code in ("question-worse", "must-pass")

@@ -23,6 +23,7 @@ from raggate.models.comparison import Comparison
 from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import EPSILON, CaseScore, Direction, Scorecard, improvement, oriented
 from raggate.models.verdict import GatedMetric, Reason, Verdict
+from raggate.scoring.repeats import EACH_MODE
 from raggate.text.numbers import counted
 
 Key = tuple[str, str]
@@ -53,7 +54,7 @@ def standing(verdict: Verdict) -> str:
         return ""
     verb = "counts by grades" if number == 1 else "count by grades"
     loss = "its loss stands" if number == 1 else "their loss stands"
-    questions = counted(number, "more question") + counted_twice(graded(verdict))
+    questions = counted(number, "more question") + each_mode(graded(verdict))
     return f"; {questions} {verb} of judges alone, and as what is asked again is not graded, {loss}"
 
 
@@ -89,7 +90,7 @@ def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, 
         failing=len(fails),
         unanswered=len(recheck.asked) - len(answers),
     )
-    message = _counts(outcome, twice=counted_twice(recheck.asked)) + standing(first)
+    message = _counts(outcome, modes=each_mode(recheck.asked)) + standing(first)
     today = _today(baseline, answers, measured, directions(comparison))
     scorecard = _without_must_pass(comparison.scorecard, fails & first.missed.keys())
     if not fails or _still_red(scorecard, today, gate, decide):
@@ -142,12 +143,12 @@ def _red(first: Verdict, outcome: RecheckOutcome, code: str, message: str) -> Ve
     return replace(first, reasons=(*first.reasons, Reason(code, message)), recheck=outcome)
 
 
-def counted_twice(keys: Collection[Key]) -> str:
-    """Say that questions are counted once for each mode, where one of them is in several; with a space before."""
-    return " (counted in each mode)" if len({case for _, case in keys}) < len(keys) else ""
+def each_mode(keys: Collection[Key]) -> str:
+    """Say that questions are counted in each mode, where one of them is in several; with a space before."""
+    return EACH_MODE if len({case for _, case in keys}) < len(keys) else ""
 
 
-def _counts(outcome: RecheckOutcome, *, twice: str) -> str:
+def _counts(outcome: RecheckOutcome, *, modes: str) -> str:
     asked = counted(outcome.asked, "question")
     verb = "counts" if outcome.asked == 1 else "count"
     silent = f" ({outcome.unanswered} of them got no answer there)" if outcome.unanswered else ""
@@ -155,7 +156,7 @@ def _counts(outcome: RecheckOutcome, *, twice: str) -> str:
     failing = every if outcome.failing == outcome.asked else f"{outcome.failing or 'none'} of the {asked}"
     return (
         f"the base build ({outcome.build}), asked in the same job, fails {failing} that {verb} against the "
-        f"change{twice}{silent}"
+        f"change{modes}{silent}"
     )
 
 

@@ -271,7 +271,7 @@ def _headline(
         note = f", with {counted(len(warnings), 'warning')}" if warnings else ""
         return (f"Nothing gated is worse than allowed, over {counted(compared, 'question')}{note}.",)
     if outcome == "regression":
-        return _regression(reasons, [flip.case_id for flip in comparison.flips if flip.kind == "broke"])
+        return _regression(reasons, [flip.case_id for flip in comparison.broke])
     cause = clause(reasons[0].message)
     if outcome == "invariant broken":
         return (f"The API's answers cannot be right: {cause}.",)

@@ -231,3 +231,13 @@ class Comparison(Struct, frozen=True, kw_only=True):
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()
     untold_headings: tuple[UntoldHeadings, ...] = ()
+
+    @property
+    def broke(self) -> tuple[Flip, ...]:
+        """The questions that broke."""
+        return tuple(flip for flip in self.flips if flip.kind == "broke")
+
+    @property
+    def fixed(self) -> tuple[Flip, ...]:
+        """The questions that were fixed."""
+        return tuple(flip for flip in self.flips if flip.kind == "fixed")

@@ -299,3 +299,8 @@ class Review(Struct, frozen=True, kw_only=True):
     def scorecard(self) -> Scorecard:
         """The scores of the run."""
         return self.comparison.scorecard
+
+    @property
+    def lost(self) -> tuple[Flip, ...]:
+        """The questions that got worse, or must pass and do not: those that broke first."""
+        return (*self.comparison.broke, *self.fallen)

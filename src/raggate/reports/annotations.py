@@ -51,12 +51,12 @@ def annotations(review: Review, links: Links | None, *, changed: Collection[str]
             lines are not those of the run, so nothing is put on them.
     """
     prefix = links.prefix if links is not None else ""
-    broken = [flip for flip in review.comparison.flips if flip.kind == "broke" and review.run.stopped is None]
+    broke = review.comparison.broke if review.run.stopped is None else ()
     with_verdict = review.verdict.outcome != "pass" or review.verdict.warnings
     return [
         *([_verdict(review)] if with_verdict else []),
         *(_finding(finding) for finding in review.findings),
-        *(_question(flip, review, prefix, frozenset(changed)) for flip in broken),
+        *(_question(flip, review, prefix, frozenset(changed)) for flip in broke),
     ]
 
 

@@ -41,7 +41,7 @@ def render_alert(review: Review, publication: Publication, *, sticky: str | None
         sticky: the address of the comment that has everything.
         rerun: whether the very commit that passed was judged again.
     """
-    named = [questions.in_words(flip, 120) for flip in [*questions.broken(review), *review.fallen][:TOP]]
+    named = [questions.in_words(flip, 120) for flip in review.lost[:TOP]]
     if formatting.undecided(review):
         # what was compared says nothing of the change
         named = []

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from raggate.models import public_verdict as public
 from raggate.models.comparison import Flip
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.reports.parts import formatting
-from raggate.reports.parts.outcomes import lost_flips
 from raggate.text.escape import plain
 
 if TYPE_CHECKING:
@@ -31,7 +29,9 @@ def verdict_of(review: Review, directory: Path) -> public.Verdict:
         reasons=tuple(map(_reason, formatting.deciding(review))),
         warnings=tuple(map(_reason, formatting.warnings(review))),
         metrics=tuple(_metric(row) for row in verdict.rows if row.gated or row.status == "no baseline"),
-        lost=tuple(sorted(_lost(review), key=lambda question: not question.counts)),
+        lost=tuple(
+            _question(flip, review) for flip in sorted(review.lost, key=verdict.is_red, reverse=True)
+        ),
         part_of=None if (part := review.run.selection) is None else part.of,
     )
 
@@ -59,12 +59,6 @@ def _metric(row: GatedMetric) -> public.Metric:
         n=delta.current.n,
         status=row.status,
     )
-
-
-def _lost(review: Review) -> Iterator[public.Question]:
-    for flip in lost_flips(review):
-        if flip.kind in {"broke", "fell", "missed"}:
-            yield _question(flip, review)
 
 
 def _question(flip: Flip, review: Review) -> public.Question:

@@ -11,7 +11,7 @@ from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 from raggate.reports import sarif
 from raggate.reports.parts import formatting, ranks
-from raggate.reports.parts.outcomes import about, lost_flips, of_failure
+from raggate.reports.parts.outcomes import about, of_failure
 from raggate.text.escape import plain
 
 RULES = {
@@ -54,10 +54,9 @@ def _notification(level: str, text: str) -> dict[str, Any]:
 
 def _results(review: Review, prefix: str) -> Iterator[dict[str, Any]]:
     config = review.run.config
-    lost = [*lost_flips(review)]
-    names = {flip.case_id for flip in lost}
+    names = {flip.case_id for flip in review.lost}
     lines = {case.id: case.line for case in review.run.golden.cases if case.id in names}
-    for flip in lost:
+    for flip in review.lost:
         line = lines.get(flip.case_id, 0)
         if not isinstance(config, Config) or line < 1:
             continue

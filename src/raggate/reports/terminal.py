@@ -207,13 +207,13 @@ def _misses(review: Review, screen: Screen) -> None:
 
 
 def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
-    broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
+    broke, fixed = review.comparison.broke, review.comparison.fixed
     fallen = () if formatting.undecided(review) else review.fallen
     # those that make it red stand first; the others are counted, and told in the file alone
     red = sum(map(review.verdict.is_red, fallen))
     place = "verdict.json" if formatting.undecided(review) else "summary.md"
     groups = (
-        (f"Questions that broke ({formatting.how_many(broke)})", broke, most),
+        (formatting.broke_title(broke), broke, most),
         (formatting.fallen_title(fallen), fallen, red),
     )
     for title, flips, named in groups:
@@ -222,13 +222,12 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
             _by_cause(flips, review, screen, count)
             if len(flips) > count:
                 screen.line(f"… and {len(flips) - count} more in {place}", first="  ")
-    fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
     if fixed and not formatting.undecided(review):
         several = len(review.scorecard.slices) > 1
         shown = (f"{flip.case_id} ({flip.mode})" if several else flip.case_id for flip in fixed[:SHOWN_FLIPS])
         names = ", ".join(shown) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         screen.line()
-        screen.line(f"Questions that were fixed ({formatting.how_many(fixed)}): {names}")
+        screen.line(f"{formatting.fixed_title(fixed)}: {names}")
 
 
 def _by_cause(flips: Sequence[Flip], review: Review, screen: Screen, most: int) -> None:

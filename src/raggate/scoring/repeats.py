@@ -27,6 +27,9 @@ KEY = "repeated"
 TIMES_KEY = "repeat"
 """What a fingerprint calls how often every question was asked, where that is more than once."""
 
+EACH_MODE = " (counted in each mode)"
+"""Stands behind a number of questions of which one is in several modes."""
+
 MAX_TIMES = 20
 """How often a question can be asked at most."""
 
@@ -64,7 +67,7 @@ class Repeated(Struct, frozen=True, kw_only=True):
     @property
     def counting(self) -> str:
         """That questions are counted in each mode, with a space before; empty where there is one mode."""
-        return " (counted in each mode)" if self.modes > 1 else ""
+        return EACH_MODE if self.modes > 1 else ""
 
     @property
     def compared(self) -> int:

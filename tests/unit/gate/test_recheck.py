@@ -148,9 +148,9 @@ def test_a_loss_by_grades_stands_and_is_told() -> None:
     ("keys", "words"),
     [([("a", "q1"), ("b", "q2")], ""), ([("a", "q1"), ("b", "q1")], " (counted in each mode)")],
 )
-def test_a_question_of_two_modes_is_said_to_be_counted_twice(keys: list[recheck.Key], words: str) -> None:
+def test_a_question_of_two_modes_is_said_to_be_counted_in_each(keys: list[recheck.Key], words: str) -> None:
     """Where a question counts once for each of several modes, the number says so."""
-    assert recheck.counted_twice(keys) == words
+    assert recheck.each_mode(keys) == words
 
 
 def test_what_the_base_fails_too_is_not_blamed_on_the_change() -> None:

@@ -129,14 +129,13 @@ def _lists(review: Review) -> Iterator[tuple[str, Sequence[Flip]]]:
     """Give the questions that are told without script, under their titles."""
     if review.run.stopped is not None:
         return
-    broke = [flip for flip in review.comparison.flips if flip.kind == "broke"]
-    fixed = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
+    broke, fixed = review.comparison.broke, review.comparison.fixed
     # of an undecided run the answers alone count, as in the comment
     fallen, unfound = ((), ()) if formatting.undecided(review) else (review.fallen, review.misses)
     titles = (
-        (f"Questions that broke ({formatting.how_many(broke)})", broke),
+        (formatting.broke_title(broke), broke),
         (formatting.fallen_title(fallen), fallen),
         (misses.title(review), unfound),
-        (f"Questions that were fixed ({formatting.how_many(fixed)})", fixed),
+        (formatting.fixed_title(fixed), fixed),
     )
     yield from ((title, flips) for title, flips in titles if flips)

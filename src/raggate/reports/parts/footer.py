@@ -90,7 +90,7 @@ def broken_alone(review: Review) -> str:
     """Give the options that ask again what broke or counts against a change; empty where that is too much to name."""
     if review.verdict.outcome != "regression":
         return ""
-    broke = [flip for flip in review.comparison.flips if flip.kind == "broke" and not flip.waived]
+    broke = [flip for flip in review.comparison.broke if not flip.waived]
     counts = [*broke, *filter(review.verdict.is_red, review.fallen)]
     words = naming(tuple(dict.fromkeys(flip.case_id for flip in counts)))
     # what would have to be cut, or made harmless, asks for something else

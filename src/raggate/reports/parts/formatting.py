@@ -198,6 +198,16 @@ def how_many(flips: Sequence[Flip]) -> str:
     return f"{questions}, {len(flips)} times in all modes" if questions < len(flips) else f"{questions}"
 
 
+def broke_title(flips: Sequence[Flip]) -> str:
+    """Name questions that broke."""
+    return f"Questions that broke ({how_many(flips)})"
+
+
+def fixed_title(flips: Sequence[Flip]) -> str:
+    """Name questions that were fixed."""
+    return f"Questions that were fixed ({how_many(flips)})"
+
+
 def fallen_title(flips: Sequence[Flip]) -> str:
     """Name questions that are told beside those that broke, by what they are."""
     missed = [flip.kind == "missed" for flip in flips]

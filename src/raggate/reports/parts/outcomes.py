@@ -97,17 +97,11 @@ def _subject(reason: Reason) -> str:
 
 
 def _questions(review: Review) -> Iterator[Outcome]:
-    lost = {(flip.mode, flip.case_id): flip for flip in lost_flips(review)}
+    lost = {(flip.mode, flip.case_id): flip for flip in review.lost}
     decided = review.verdict.exit_code != 0 and review.verdict.outcome not in _UNDECIDED
     for item in review.run.results:
         flip = lost.get((item.result.mode, item.case.id))
         yield _question(item, review, flip, red=flip is not None and decided and review.verdict.is_red(flip))
-
-
-def lost_flips(review: Review) -> Iterator[Flip]:
-    """Give the questions that got worse, or must pass and do not: those that broke first."""
-    yield from (flip for flip in review.comparison.flips if flip.kind == "broke")
-    yield from review.fallen
 
 
 def _question(item: LabelledResult, review: Review, flip: Flip | None, *, red: bool) -> Outcome:

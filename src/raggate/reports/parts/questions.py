@@ -25,10 +25,10 @@ SHOWN = 200
 
 def broke(review: Review, links: Links | None, most: int = OPEN) -> Section:
     """Write the first questions that broke by cause: must-pass ones and the largest falls first."""
-    flips = broken(review)
+    flips = review.comparison.broke
     if not flips:
         return Section(name="questions that broke", rank=KEPT, variants=())
-    title = f"### Questions that broke ({formatting.how_many(flips)})\n\n"
+    title = f"### {formatting.broke_title(flips)}\n\n"
     # those beyond OPEN are told by `more_broke`
     first = flips[:OPEN] if most == OPEN else flips
     variants = [title + _by_cause(first, flips, partial(item, review=review, links=links), most)]
@@ -51,7 +51,7 @@ def _by_cause(flips: Sequence[Flip], every: Sequence[Flip], write: Callable[[Fli
 
 def more_broke(review: Review, links: Links | None) -> Section:
     """Fold the other questions that broke."""
-    rest = broken(review)[OPEN:]
+    rest = review.comparison.broke[OPEN:]
     title = f"{len(rest)} more that broke"
     texts = (_full(rest, review, links, SHOWN - OPEN), _short(rest, review, 120, SHOWN - OPEN))
     variants = (*(folded(title, text) for text in texts), f"<sub>… and {title}</sub>" if rest else "")
@@ -66,15 +66,15 @@ def fell(review: Review, links: Links | None) -> Section:
     flips = review.fallen
     title = formatting.fallen_title(flips)
     texts = (_full(flips, review, links, SHOWN), _short(flips, review, 120, SHOWN), _short(flips, review, 60, TOP))
-    opened = not broken(review) and any(review.verdict.is_red(flip) for flip in flips)
+    opened = not review.comparison.broke and any(review.verdict.is_red(flip) for flip in flips)
     variants = tuple(folded(title, text, opened=opened) for text in texts)
     return Section(name="questions that got worse", rank=KEPT if opened else 4, variants=variants)
 
 
 def fixed(review: Review) -> Section:
     """Fold the questions that were fixed, one line each."""
-    flips = [flip for flip in review.comparison.flips if flip.kind == "fixed"]
-    title = f"Questions that were fixed ({formatting.how_many(flips)})"
+    flips = review.comparison.fixed
+    title = formatting.fixed_title(flips)
     text = bullets(flips, partial(line, review=review, width=300), SHOWN, where=IN_VERDICT)
     variants = (folded(title, text), f"<sub>{title}</sub>") if flips else ()
     return Section(name="questions that were fixed", rank=6, variants=variants)
@@ -131,8 +131,3 @@ def _must(flip: Flip) -> str:
 def in_words(flip: Flip, width: int) -> str:
     """Write a question that broke in one line, for a short message."""
     return f"- {_asked(flip, width)}{_must(flip)} · {ranks.rank_change(flip)}"
-
-
-def broken(review: Review) -> Sequence[Flip]:
-    """Give the questions that broke."""
-    return [flip for flip in review.comparison.flips if flip.kind == "broke"]

@@ -62,7 +62,7 @@ def _shown(reason: Reason, review: Review) -> bool:
 
 def _listed(review: Review) -> set[tuple[str | None, str | None]]:
     """Give the questions that must pass and are listed as lost."""
-    flips = [flip for flip in review.comparison.flips if flip.kind == "broke" and flip.must_pass]
+    flips = [flip for flip in review.comparison.broke if flip.must_pass]
     # a list of questions shows one answer of each, and not how many of several miss
     flips += [flip for flip in review.fallen if flip.kind == "missed" and not review.run.repeats]
     return {(flip.case_id, flip.mode) for flip in flips}
