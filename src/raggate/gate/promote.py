@@ -93,7 +93,7 @@ def refuse_unmeasured(
     if operations is None or not operations.calls:
         reasons.append("no question was asked")
     elif completeness.failed_too_often(operations, gate):
-        reasons.append(f"{operations.failed} of {operations.calls} calls failed")
+        reasons.append(wording.failed_calls(operations))
     broken = [
         f"invariant {item.invariant} {item.state}: {item.examples[0]}" for item in findings if item.level == "error"
     ]

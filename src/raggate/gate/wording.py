@@ -117,16 +117,20 @@ def limit_name(direction: Direction) -> str:
 
 def failures(operations: Operations, allowed: float) -> str:
     """Say how many calls failed, by kind, and how many were not made; `allowed` is a share of all."""
-    left = operations.failures.get("aborted", 0)
     failures = {kind: number for kind, number in operations.failures.items() if kind != "aborted"}
     # of a single kind the number is that of the calls
     kinds = ", ".join(failures if len(failures) == 1 else (f"{number} {kind}" for kind, number in failures.items()))
-    parts = (
-        [f"{operations.failed - left} of {counted(operations.calls - left, 'call')} failed ({kinds})"] if kinds else []
-    )
-    parts += [f"{counted(left, 'call')} {'was' if left == 1 else 'were'} not made"] if left else []
     error, share = failing(operations.most_common_error), setting(rounded(100 * allowed, 10))
-    return f"{' and '.join(parts)}, and gate.max_error_rate allows {share}%{error}"
+    return f"{failed_calls(operations, f' ({kinds})')}, and gate.max_error_rate allows {share}%{error}"
+
+
+def failed_calls(operations: Operations, kinds: str = "") -> str:
+    """Say how many calls failed of those that were made, and how many were not; `kinds` comes behind the first."""
+    left = operations.failures.get("aborted", 0)
+    failed, made = operations.failed - left, operations.calls - left
+    parts = [f"{failed} of {counted(made, 'call')} failed{kinds}"] if failed else []
+    parts += [f"{counted(left, 'call')} {'was' if left == 1 else 'were'} not made"] if left else []
+    return " and ".join(parts)
 
 
 def failing(message: str) -> str:

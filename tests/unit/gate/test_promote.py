@@ -35,6 +35,10 @@ ASKED = [make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_c
 FAILED = [
     make_labelled(make_case(f"q{number}"), make_result(f"q{number}", failure=make_failure())) for number in range(100)
 ]
+NOT_MADE = [
+    make_labelled(make_case(f"q{number}"), make_result(f"q{number}", failure=make_failure(kind="aborted")))
+    for number in range(100)
+]
 IN_VECTOR = [
     make_labelled(make_case(f"q{number}"), make_result(f"q{number}", make_chunk(), mode="vector"))
     for number in range(100)
@@ -95,6 +99,24 @@ def test_accepted(run: Run, findings: tuple[Finding, ...], gate: Gate) -> None:
         ),
         pytest.param(make_run(golden=make_golden()), (), "no question was asked", id="nothing-asked"),
         pytest.param(make_run(*FAILED[:3], *ASKED[3:]), (), "3 of 100 calls failed", id="too-many-failed"),
+        pytest.param(
+            make_run(*FAILED[:3], *NOT_MADE[3:], stopped="gave up"),
+            (),
+            "it did not finish: gave up; 3 of 3 calls failed and 97 calls were not made",
+            id="calls-that-were-not-made-did-not-fail",
+        ),
+        pytest.param(
+            make_run(*ASKED[:99], *NOT_MADE[99:], stopped="gave up"),
+            (),
+            "it did not finish: gave up",
+            id="few-calls-were-not-made",
+        ),
+        pytest.param(
+            make_run(*NOT_MADE, stopped="gave up"),
+            (),
+            "it did not finish: gave up; 100 calls were not made",
+            id="no-call-was-made",
+        ),
         pytest.param(
             make_run(*ASKED),
             (make_finding(),),

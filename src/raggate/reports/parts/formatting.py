@@ -134,7 +134,10 @@ def compared(comparison: Comparison) -> str:
         return "not comparable"
     if comparison.baseline is None or not comparison.baseline.paired:
         return "only means compared"
-    if any(case.failure == "aborted" for case in comparison.scorecard.cases):
+    cases = comparison.scorecard.cases
+    if len(cases) and all(case.failure is not None for case in cases):
+        return "no answer to compare"
+    if any(case.failure == "aborted" for case in cases):
         return "compared in part"
     return f"{counted(comparison.compared, 'case')} compared"
 

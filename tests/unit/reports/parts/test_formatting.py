@@ -19,7 +19,7 @@ from builders import (
 )
 from raggate.config.gate_settings import Gate
 from raggate.gate.row_status import classify_row
-from raggate.models.scorecard import Operations
+from raggate.models.scorecard import Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Status
 from raggate.reports.parts import formatting
 from reviews import regression
@@ -170,6 +170,11 @@ def test_operations_line_with_questions_asked_twice(failed: int, differ: int, wr
     assert formatting.operations_line(scorecard) == f"10 calls, 0 failed, 0 retried · {written}"
 
 
+def ended(*failures: str | None) -> Scorecard:
+    """Build the scores of a call for each of these failures, None for one that was answered."""
+    return make_scorecard(*(make_case_score(f"q{number}", {}, failure=kind) for number, kind in enumerate(failures)))
+
+
 @each_row(
     ("fields", "written"),
     [
@@ -177,6 +182,9 @@ def test_operations_line_with_questions_asked_twice(failed: int, differ: int, wr
         pytest.param({"compared": 12}, "12 cases compared", id="several"),
         pytest.param({"baseline": make_baseline()}, "only means compared", id="bare-metrics-file"),
         pytest.param({"incomparable": ("other suite",)}, "not comparable", id="incomparable"),
+        pytest.param({"scorecard": ended("aborted", None)}, "compared in part", id="cut-short"),
+        pytest.param({"scorecard": ended("aborted", "status")}, "no answer to compare", id="cut-short-without-answers"),
+        pytest.param({"scorecard": ended("status")}, "no answer to compare", id="all-calls-failed"),
     ],
 )
 def test_compared(fields: dict[str, Any], written: str) -> None:
