@@ -87,6 +87,7 @@ def by_second_answers(
         if shared and not recheck.red_without(shared, now, today, first, ways, gate, decide):
             return _undecided(first, outcome, f"{message}, and what is left without these would not be red")
         confirmed = replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
+        again = replace(again, sentences=(*again.sentences, *recheck.shared(failing & set(left), left)))
         return _without(set(asked.asked) - set(left), left, confirmed, again)
     doubt = noise_allowance.doubt(_taken_back(first, comparison, gate, before, after, left), baseline)
     if doubt or again.outcome != "pass":

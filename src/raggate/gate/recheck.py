@@ -94,7 +94,8 @@ def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, 
     today = _today(baseline, answers, measured, directions(comparison))
     scorecard = _without_must_pass(comparison.scorecard, fails & first.missed.keys())
     if not fails or _still_red(scorecard, today, gate, decide):
-        return replace(_red(first, outcome, "rechecked", message), cleared=fails)
+        red = _red(first, outcome, "rechecked", message)
+        return replace(red, sentences=(*first.sentences, *shared(fails, recheck.asked)), cleared=fails)
     left = "" if fails >= set(recheck.asked) else ", and what is left would not be red"
     noise = ", or it is the API's noise" if noisy(comparison) else ""
     cause = f"{message}{left}: the baseline is stale or the environment changed{noise}"
@@ -103,6 +104,13 @@ def held_against_base(first: Verdict, recheck: Recheck, comparison: Comparison, 
     return replace(
         first, outcome="cannot tell", reasons=reasons, sentences=sentences, fell={}, missed={}, recheck=outcome
     )
+
+
+def shared(fails: Collection[Key], asked: Collection[Key]) -> tuple[str, ...]:
+    """Say for the headline how many questions are no fault of the change alone, each once; nothing where none is."""
+    number = len({case for _, case in fails} - {case for _, case in set(asked) - set(fails)})
+    verb = "fails" if number == 1 else "fail"
+    return (f"Of the questions that count against the change {number} {verb} on the base build too.",) if number else ()
 
 
 def failing(first: Verdict, recheck: Recheck, comparison: Comparison, gate: Gate) -> frozenset[Key]:

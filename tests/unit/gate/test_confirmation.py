@@ -325,3 +325,5 @@ def test_what_the_base_fails_too_confirms_nothing(
         for reason in judged.reasons
     )
     assert red is None or [flip.case_id for flip in comparison.flips if judged.is_red(flip)] == red
+    too = "Of the questions that count against the change 1 fails on the base build too."
+    assert red is None or [sentence for sentence in judged.sentences if "base build" in sentence] == [too]

@@ -186,11 +186,16 @@ def test_what_is_left_decides(shared: int, outcome: str) -> None:
     """
     lost = {"q0": 0.0, "q1": 0.0, "q2": 0.0}
     answers = base({name: float(number >= shared) for number, name in enumerate(lost)})
-    _, judged = judge(scores(lost), answers, gate=Gate(metrics={"hit_at_5": 0.15}))
+    first, judged = judge(scores(lost), answers, gate=Gate(metrics={"hit_at_5": 0.15}))
     assert judged.outcome == outcome
     assert judged.recheck is not None
     assert judged.recheck.failing == shared
     assert ("and what is left would not be red" in judged.reasons[0].message) == (shared == 2)
+    if outcome == "regression":
+        # the headline does not blame the change for all that broke
+        assert "3 questions broke." in first.sentences
+        too = ("Of the questions that count against the change 1 fails on the base build too.",) if shared else ()
+        assert judged.sentences == (*first.sentences, *too)
 
 
 def test_a_must_pass_question_that_the_base_misses_too() -> None:
