@@ -114,6 +114,14 @@ def test_nothing_is_written_over(root: Path) -> None:
     assert "adapter: mapped" in (root / "raggate.yml").read_text()
 
 
+def test_the_key_of_a_preset_is_named(root: Path) -> None:
+    """What the step needs for the headers of a preset is said too, and nothing where a preset has none."""
+    done = raggate(root, "init", "--preset", "elasticsearch")
+    assert done.code == 0, done.err
+    assert "Fill in: `env: {ES_API_KEY: ${{ secrets.ES_API_KEY }}}` at the step `Gate` of .github/workflows" in done.out
+    assert "secrets." not in raggate(root, "init", "--preset", "r2r", "--force").out
+
+
 def test_a_preset_is_tried_out(root: Path) -> None:
     """With the address of an engine that runs, a preset is written and one answer shown."""
 

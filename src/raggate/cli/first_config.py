@@ -226,11 +226,12 @@ def _notes(directory: Path | None) -> dict[str, frozenset[tuple[str, ...]]]:
     return {path: heading_paths(text, path) for (_, path), text in vault.load({"notes": directory}).texts.items()}
 
 
-def sent_variables(known: Known) -> tuple[str, ...]:
+def sent_variables(config: str) -> tuple[str, ...]:
     """Name the variables that the headers of a written configuration take from the environment."""
-    from raggate.service.discovery.headers import headers_of
+    from raggate.config import schema
 
-    return headers_of(_headers(known.headers), known.environment).pass_env
+    ask = schema.load(config.encode(), "raggate.yml").ask
+    return tuple(name for spoken in (ask.mapped, ask.mcp) if spoken is not None for name in spoken.pass_env)
 
 
 def _headers(given: tuple[str, ...]) -> dict[str, str]:

@@ -95,7 +95,7 @@ def init(
     _advise(
         directory, written, action, own_notes=own_notes, configured=config is not None, started=api.stdio is not None
     )
-    for name in first_config.sent_variables(api):
+    for name in first_config.sent_variables(config) if config is not None else ():
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
     if api.called:
