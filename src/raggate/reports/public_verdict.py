@@ -29,9 +29,7 @@ def verdict_of(review: Review, directory: Path) -> public.Verdict:
         reasons=tuple(map(_reason, formatting.deciding(review))),
         warnings=tuple(map(_reason, formatting.warnings(review))),
         metrics=tuple(_metric(row) for row in verdict.rows if row.gated or row.status == "no baseline"),
-        lost=tuple(
-            _question(flip, review) for flip in sorted(review.lost, key=verdict.is_red, reverse=True)
-        ),
+        lost=tuple(_question(flip, review) for flip in sorted(review.lost, key=verdict.is_red, reverse=True)),
         part_of=None if (part := review.run.selection) is None else part.of,
     )
 
