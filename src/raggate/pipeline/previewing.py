@@ -54,8 +54,8 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
     if not by_another_commit(inputs) or review.run.selection is not None:
         return None
     with ExitStack() as stack:
-        commit, otherwise = _committed(stack, request, inputs)
-        if not inputs.ignored and not otherwise:
+        commit, changed, otherwise = _committed(stack, request, inputs)
+        if not inputs.ignored and not changed:
             return Preview()
         if request.matched and not (request.root / request.config_name).exists():
             return Preview(retired=True)
@@ -76,8 +76,10 @@ def _not_looked_at(names: Sequence[str]) -> str:
     return f"the commit that is checked out has {wording.some(names)} otherwise than the working tree"
 
 
-def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sources.Source | None, Sequence[str]]:
-    """Open the commit that is checked out, and name what judges and it has otherwise than both base and disk.
+def _committed(
+    stack: ExitStack, request: Request, inputs: Inputs
+) -> tuple[sources.Source | None, Sequence[str], Sequence[str]]:
+    """Open the commit that is checked out, and name the files that judge and it changes, and those not as on disk.
 
     By its attributes a change can have git check a file out otherwise than it is committed, even as the base has it.
 
@@ -88,11 +90,11 @@ def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sour
     try:
         head = stack.enter_context(sources.at(root, "HEAD", remote, request.folder))
         if head.commit == inputs.against:
-            return head, ()
+            return head, (), ()
         base = stack.enter_context(sources.at(root, inputs.against, remote))
     except UsageError:
         # a job may have the files without the repository
-        return None, ()
+        return None, (), ()
     paths = files_that_judge(request.config_name, inputs.config)
     changed = [path for path in paths if head.identity(path) != base.identity(path)]
     for path in changed:
@@ -100,7 +102,7 @@ def _committed(stack: ExitStack, request: Request, inputs: Inputs) -> tuple[sour
     names = head.differing(changed) if changed else ()
     ids = ((name, head.identity(name)) for name in names)
     others = tuple(name for name, own in ids if own is not None and own != base.identity(name))
-    return head, (*others, *_in_no_commit(root, head, changed))
+    return head, changed, (*others, *_in_no_commit(root, head, changed))
 
 
 def _in_no_commit(root: Path, head: sources.Source, paths: Sequence[str]) -> Iterator[str]:

@@ -135,6 +135,16 @@ def test_what_git_checks_out_otherwise_is_no_work_of_anybody(repository: Path, j
     assert "golden.jsonl@" in review.verdict.reasons[0].message
 
 
+def test_other_line_ends_of_a_note_are_a_change(repository: Path) -> None:
+    """A note is another one for the baseline when its line ends are committed otherwise, and the preview says so."""
+    content = FILES["vault/n.md"].replace("\n", "\r\n")
+    commit(repository, "vault/n.md", content)
+    (repository / "vault" / "n.md").write_bytes(content.encode())
+    preview = previewed(repository, job=True).context.preview
+    assert preview is not None
+    assert [change.note for change in preview.vault] == ["notes/n.md"]
+
+
 def becomes_a_submodule(root: Path, folder: str) -> None:
     """Commit a folder as a repository of its own, whose files lie there as before."""
     git(root, "rm", "-rq", "--cached", folder)
