@@ -39,7 +39,7 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
         questions=len(golden.cases),
         modes=tuple(_modes(settings, golden, baseline, sizes)),
         odds=odds,
-        recommended=recommended(odds),
+        recommended=recommended(odds, settings.gate.policy),
         gated=len({name for _, name in sizes}),
         finest=min((rule.tolerance or 0.0 for rule in rules if rule is not None), default=0.0),
         part_of=golden.part_of,
@@ -47,13 +47,14 @@ def suite_outlook(settings: Config, golden: Golden, baseline: Baseline | None) -
     )
 
 
-def recommended(odds: Sequence[PolicyOdds]) -> str:
-    """Name the policy that catches most of those that rarely cry wolf; of policies that are as good, the first one.
+def recommended(odds: Sequence[PolicyOdds], configured: str) -> str:
+    """Name the policy that catches most of those that rarely cry wolf; of several as good, the configured or first one.
 
     Where there is none, because the questions are too few, it is the one that catches most.
     """
     suitable = [policy for policy in odds if policy.suits]
-    return max(suitable or odds, key=lambda policy: policy.harmful).policy if odds else ""
+    best = max(suitable or odds, key=lambda policy: (policy.harmful, policy.policy == configured), default=None)
+    return best.policy if best is not None else ""
 
 
 def _modes(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from msgspec import Struct
 
 
@@ -45,6 +47,11 @@ class PolicyOdds(Struct, frozen=True, kw_only=True):
     def suits(self) -> bool:
         """Whether it rarely cries wolf, and sees harm often enough to be a gate."""
         return self.neutral <= MOST_FALSE_ALARMS and self.harmful >= LEAST_CAUGHT
+
+
+def catches_most(odds: Sequence[PolicyOdds], policy: PolicyOdds) -> bool:
+    """Say whether no other policy that suits, or none where this one does not, catches as much as this one."""
+    return sum(other.harmful >= policy.harmful for other in odds if other.suits == policy.suits) == 1
 
 
 class Outlook(Struct, frozen=True, kw_only=True):

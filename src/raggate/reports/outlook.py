@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from typing import NamedTuple
 
 from raggate.models.lint import CHECKS
-from raggate.models.outlook import ModeOutlook, Outlook
+from raggate.models.outlook import ModeOutlook, Outlook, catches_most
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, percent, points, setting
 from raggate.text.quote import enumerated
@@ -93,7 +93,8 @@ def _odds(outlook: Outlook) -> Iterator[Sentence]:
         yield Sentence("slices, which gate.slices makes red too, are not played through: no policy is red less often")
     best = odds[outlook.recommended]
     if not best.suits:
-        price = f"catches most, and is red on {percent(best.neutral)} of neutral changes"
+        most = "most" if catches_most(outlook.odds, best) else "as many as any"
+        price = f"catches {most}, and is red on {percent(best.neutral)} of neutral changes"
         yield Sentence(f"no gate.policy suits this suite as it is: `{best.policy}` {price}; ask more questions")
     elif outlook.recommended == outlook.policy:
         yield Sentence(f"gate.policy `{outlook.policy}` suits this suite")

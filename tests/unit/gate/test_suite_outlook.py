@@ -84,7 +84,13 @@ def test_metrics_that_are_fine_or_small() -> None:
 def test_recommendation(odds: dict[str, tuple[float, float]], expected: str) -> None:
     """Recommended is what catches most at few false alarms; never a gate that is hardly ever red."""
     policies = [PolicyOdds(policy=name, neutral=shares[0], harmful=shares[1]) for name, shares in odds.items()]
-    assert recommended(policies) == expected
+    assert recommended(policies, "either") == expected
+
+
+def test_of_policies_that_are_as_good_the_configured_one_is_recommended() -> None:
+    """No other policy is said to suit better than one that catches as much and rarely cries wolf, too."""
+    policies = [PolicyOdds(policy=name, neutral=0.01, harmful=0.9) for name in ("either", "evidence", "threshold")]
+    assert recommended(policies, "threshold") == "threshold"
 
 
 def test_a_group_that_holds_many_questions() -> None:

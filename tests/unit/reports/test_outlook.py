@@ -66,6 +66,13 @@ def test_a_suite_that_no_policy_suits(policy: str) -> None:
     assert told == f"no gate.policy suits this suite as it is: {price}; ask more questions"
 
 
+def test_policies_that_are_as_good() -> None:
+    """Where two policies catch the same none is said to catch most."""
+    odds = tuple(PolicyOdds(policy=name, neutral=0, harmful=0.06) for name in ("either", "evidence"))
+    told = render(replace(OUTLOOK, odds=odds, recommended="either")).splitlines()[-1]
+    assert "`either` catches as many as any, and is red on 0% of neutral changes" in told
+
+
 def test_slices_that_are_red_too() -> None:
     """Where slices are judged, it is said that the odds are without them."""
     told = "slices, which gate.slices makes red too, are not played through: no policy is red less often"
