@@ -82,8 +82,8 @@ def agreement(
     for task in dict.fromkeys(sheet.task for sheet in sheets):
         judgments = [judgment for sheet in sheets if sheet.task == task for judgment in sheet.judgments]
         chosen = agreement_rows.selected(judgments, selection)
-        of_all = "" if len(chosen) == len(judgments) else f" of {len(judgments)}"
-        click.echo(f"{task}: {len(chosen)}{of_all} judgments{_why(chosen, judgments)}")
+        of_all = "" if len(chosen) == len(judgments) else f"{len(chosen)} of "
+        click.echo(f"{task}: {of_all}{counted(len(judgments), 'judgment')}{_why(chosen, judgments)}")
         if chosen:
             by_label = agreement_metrics.label_agreement(chosen, bootstrap, without_variation=constant)
             agreements.append(TaskAgreement(task=task, labels=by_label, pairs=agreement_metrics.pair_agreement(chosen)))

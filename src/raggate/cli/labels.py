@@ -19,7 +19,7 @@ from raggate.interop.terminal import warn
 from raggate.models.answer import Answer
 from raggate.text.clock import now
 from raggate.text.escape import log_line
-from raggate.text.numbers import percent, written
+from raggate.text.numbers import counted, percent, written
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import LabelReport, LabelReportsShown, LabelsChecked, LabelsJoined, LabelsScored
@@ -94,7 +94,8 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
     if repeated:
         warn(_REPEATED.format(count=len(repeated), place=repeated[0].place))
     if missing:
-        warn(f"{len(missing)} of {len(panels)} queries have chunks without a label: the numbers cover the others only")
+        which = f"{len(missing)} of {counted(len(panels), 'query', 'queries')} {'has' if len(missing) == 1 else 'have'}"
+        warn(f"{which} chunks without a label: the numbers are of the chunks that have one")
     if scores.unjudged:
         warn(f"{scores.unjudged} of the ranks up to {scores.k} have no label; they count as irrelevant")
     if out is None:
@@ -116,7 +117,11 @@ def show(reports: tuple[Path, ...]) -> Answer[LabelReportsShown]:
         report = read_report(path)
         rows.append(LabelReport(file=path, task=report.task, queries=report.n_examples, metrics=report.metrics))
         about = "" if report.top_k is None else f", K up to {report.top_k}"
-        click.echo(log_line(f"{path}: {report.task}, {report.n_examples} queries{about}, {report.created_at}"))
+        click.echo(
+            log_line(
+                f"{path}: {report.task}, {counted(report.n_examples, 'query', 'queries')}{about}, {report.created_at}"
+            )
+        )
         if report.notes:
             click.echo(log_line(f"  {report.notes}", limit=400))
         _say_metrics(report.metrics)
@@ -149,10 +154,11 @@ def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> Answ
         where = item.place or f"record {item.record}"
         click.echo(log_line(f"{where}: {item.rule}: {item.message}{unusual}"))
     complete = sum(panel.complete is True for panel in panels)
+    people = len(label_scores.annotators(judgments))
     click.echo(
-        f"{len(judgments)} judgments by {len(label_scores.annotators(judgments))} annotators, "
-        f"{len(discarded)} discarded; {complete} of {len(panels)} retrieval panels known to be complete; "
-        f"{len(findings)} findings"
+        f"{counted(len(judgments), 'judgment')}{' by ' if people else ', '}{_people(people)}, "
+        f"{len(discarded)} discarded; {complete} of "
+        f"{counted(len(panels), 'retrieval panel')} known to be complete; {counted(len(findings), 'finding')}"
     )
     failed = strict and any(item.rule not in allow for item in findings)
     checked = LabelsChecked(judgments=len(judgments), panels=len(panels), complete=complete, findings=findings)
@@ -221,9 +227,14 @@ def join(
     return Answer(joined(deltas=tuple(deltas), doubts=tuple(doubts)), code)
 
 
+def _people(number: int) -> str:
+    """Say how many annotators judged, where files name them."""
+    return counted(number, "annotator") if number else "annotators not named"
+
+
 def _say_scores(scores: LabelScores, annotators: int) -> None:
     about = "" if scores.task != "retrieval" else f", K {scores.k or f'inferred, up to {scores.top_k}'}"
-    click.echo(f"{scores.task}: {scores.n_examples} queries, {annotators} annotators{about}")
+    click.echo(f"{scores.task}: {counted(scores.n_examples, 'query', 'queries')}, {_people(annotators)}{about}")
     _say_metrics(scores.metrics)
 
 
@@ -236,7 +247,8 @@ def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
 
 
 def _say_joined(joined: Joined, directory: Path) -> None:
-    click.echo(log_line(f"{directory}: {len(joined.values['ndcg_at_k'])} labelled queries, K {joined.k}"))
+    labelled = counted(len(joined.values["ndcg_at_k"]), "labelled query", "labelled queries")
+    click.echo(log_line(f"{directory}: {labelled}, K {joined.k}"))
     for name, mean in joined.means.items():
         click.echo(f"  {name:29} {number(mean.value)}  n={mean.n}  unscored={mean.unscored}")
     worst = sorted(joined.unjudged.items(), key=lambda item: (-item[1], item[0]))[:_EXAMPLES]
@@ -245,12 +257,13 @@ def _say_joined(joined: Joined, directory: Path) -> None:
         if share > 0:
             click.echo(log_line(f"    {percent(share)} unjudged: {query}", limit=160))
     for consequence, queries in (
-        ("have no labels at all and are not scored", joined.unlabelled),
-        ("are labelled, but the run does not have them", joined.absent),
-        ("failed: they count as misses", joined.failed),
+        ("without any label: not scored", joined.unlabelled),
+        ("labelled, but not in the run", joined.absent),
+        ("failed: a miss each", joined.failed),
     ):
         if queries:
-            click.echo(log_line(f"  {len(queries)} queries {consequence}: {'; '.join(queries[:_EXAMPLES])}", limit=400))
+            which = counted(len(queries), "query", "queries")
+            click.echo(log_line(f"  {which} {consequence}: {'; '.join(queries[:_EXAMPLES])}", limit=400))
 
 
 def _say_delta(delta: LabelDelta) -> None:

@@ -78,10 +78,20 @@ def test_score_table(file: Path) -> None:
     """Without --out the metrics are printed with their intervals; K is inferred by default."""
     code, output = run("score", "--task", "retrieval", file, "--resamples", 10)
     assert code == 0
-    assert output.splitlines()[0] == "retrieval: 12 queries, 1 annotators, K inferred, up to 2"
+    assert output.splitlines()[0] == "retrieval: 12 queries, 1 annotator, K inferred, up to 2"
     lines = {line.split()[0]: line.split() for line in output.splitlines()[1:]}
     assert lines["topical_precision_at_k"][1:] == ["0.5000", "[0.5000,", "0.5000]", "bootstrap", "n=12"]
     assert lines["sufficiency_hit_at_k"][1:] == ["1.0000", "[0.7575,", "1.0000]", "wilson", "n=12"]
+
+
+def test_labels_of_nobody_who_is_named(tmp_path: Path) -> None:
+    """A file that says of one judgment and not by whom has one judgment, by annotators that are not named."""
+    path = tmp_path / "one.csv"
+    path.write_bytes(export_csv("retrieval", [{"labels": "yyn", "annotator_id": ""}]))
+    assert run("score", "--task", "retrieval", path)[1].startswith(
+        "retrieval: 1 query, annotators not named, K inferred"
+    )
+    assert "1 judgment, annotators not named, 0 discarded; 1 of 1 retrieval panel known" in run("check", path)[1]
 
 
 def test_score_fixed_k(file: Path, tmp_path: Path) -> None:
@@ -127,7 +137,10 @@ def test_score_warns_of_incomplete_panels(tmp_path: Path) -> None:
     rows = [{"labels": "ynn", "n_retrieved_chunks": "3"}]
     path = tmp_path / "f.csv"
     path.write_bytes(export_csv("retrieval", rows))
-    assert "1 of 1 queries have chunks without a label" in run("score", "--task", "retrieval", path)[1]
+    assert (
+        "1 of 1 query has chunks without a label: the numbers are of the chunks that have one"
+        in run("score", "--task", "retrieval", path)[1]
+    )
     assert "2 of the ranks up to 3 have no label" in run("score", "--task", "retrieval", path, "--k", 3)[1]
 
 
@@ -336,9 +349,7 @@ def test_check(tmp_path: Path) -> None:
     assert code == 0
     assert f"{path}:2: evidence_requires_relevance: retrieval: evidence_sufficient=True" in output
     assert f"{path}:3: rank_shared: rank 1 is chunk 'c1'" in output
-    assert (
-        "2 judgments by 1 annotators, 0 discarded; 1 of 1 retrieval panels known to be complete; 2 findings" in output
-    )
+    assert "2 judgments by 1 annotator, 0 discarded; 1 of 1 retrieval panel known to be complete; 2 findings" in output
     assert run("check", path, "--strict")[0] == 4
     allowed = ("--allow", "rank_shared", "--allow", "evidence_requires_relevance")
     assert run("check", path, "--strict", *allowed)[0] == 0
@@ -387,7 +398,7 @@ def test_join_of_strangers(file: Path, tmp_path: Path) -> None:
     code, output = run("join", write_run(tmp_path / "run", GOOD), other)
     assert code == 3
     assert "nothing was measured" in output
-    assert "12 queries have no labels at all" in output
+    assert "12 queries without any label: not scored" in output
 
 
 @pytest.mark.parametrize(
@@ -477,7 +488,7 @@ def test_join_by_record(file: Path, tmp_path: Path) -> None:
     run_directory.write(tmp_path / "run", make_run(make_labelled(case, make_result(case.id, make_chunk("good")))))
     code, output = run("join", tmp_path / "run", file, "--k", 2)
     assert code == 0
-    assert "11 queries are labelled, but the run does not have them" in output
+    assert "11 queries labelled, but not in the run" in output
     # the ideal has one sufficient chunk, which stands first; over the retrieved list alone it is the same
     assert "ndcg_at_k                     1.0000" in output
     assert run("join", tmp_path / "run", file, "--k", 2, "--ideal", "retrieved")[0] == 0
