@@ -8,7 +8,6 @@ import click
 from msgspec.structs import asdict
 
 from raggate.cli import choosing, console, options
-from raggate.cli.options import PATH
 from raggate.cli.requests import request_of
 from raggate.models.answer import Answer
 
@@ -19,9 +18,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("base")
 @click.argument("head", default=".")
-@options.config()
-@click.option("--suite", help="Stop if the configuration is for another suite.")
-@click.option("--out", type=PATH, help="Write run directories here.")
+@options.gate("config", "suite", "out")
 @options.answers()
 @choosing.options
 @click.pass_obj

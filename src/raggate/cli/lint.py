@@ -29,8 +29,7 @@ SHOWN_ANNOTATIONS = 10
 
 
 @click.command()
-@options.config()
-@click.option("--suite", help="Stop if the configuration is for another suite.")
+@options.gate("config", "suite")
 @click.option("--against", metavar="REF", help="Check the files of this git revision, not the working tree.")
 @click.option("--baseline", "baseline_file", type=PATH, help="Use this baseline file.")
 @click.option(

@@ -212,7 +212,4 @@ def _sentences(
         return (first, f"{reasons[0].message[0].upper()}{reasons[0].message[1:]}.", *_failed(reasons, comparison))
     if outcome == "failed in part":
         return (first, *_failed(reasons, comparison))
-    cause = wording.clause(reasons[0].message)
-    if outcome == "invariant broken":
-        return (first, f"The API's answers cannot be right: {cause}.")
-    return (first, f"No verdict is possible: {cause}.")
+    return (first, wording.impossible(outcome, reasons[0]))

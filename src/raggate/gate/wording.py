@@ -276,10 +276,13 @@ def _headline(
         return (f"Nothing gated is worse than allowed, over {counted(compared, 'question')}{note}.",)
     if outcome == "regression":
         return _regression(reasons, [flip.case_id for flip in comparison.broke])
-    cause = clause(reasons[0].message)
-    if outcome == "invariant broken":
-        return (f"The API's answers cannot be right: {cause}.",)
-    return (f"No verdict is possible: {cause}.",)
+    return (impossible(outcome, reasons[0]),)
+
+
+def impossible(outcome: VerdictKind, reason: Reason) -> str:
+    """Say why a run is neither good nor bad."""
+    before = "The API's answers cannot be right" if outcome == "invariant broken" else "No verdict is possible"
+    return f"{before}: {clause(reason.message)}."
 
 
 def tolerated(warnings: Sequence[Reason]) -> Iterator[str]:

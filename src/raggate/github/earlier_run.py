@@ -154,7 +154,7 @@ def _check_origin(record: Mapping[str, Any], selector: RunSelector, home: str) -
             selector,
             f"it is of the workflow {quoted(path)}, not of {quoted(selector.workflow)}: another workflow can leave "
             f"an artifact of any content under the name {quoted(selector.artifact)}",
-            hint="Where the gate's workflow is another file, name it in the input `workflow`.",
+            hint=workflow_files.NAME_IT,
         )
 
 

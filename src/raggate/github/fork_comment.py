@@ -166,7 +166,7 @@ def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:
         raise UsageError(
             f"the run that ended is of the workflow {quoted(path)}, not of {quoted(fork.workflow)}: a change can "
             "bring a second workflow of the same name, and what that one left is not judged",
-            hint="Where the gate's workflow is another file, name it in the input `workflow`.",
+            hint=workflow_files.NAME_IT,
         )
     return pulls.find_all(
         repository, head_sha=run.head_sha, head_repository=run.head_repository, head_branch=run.head_branch

@@ -10,6 +10,8 @@ from raggate.text.quote import quoted
 INPUT = "workflow"
 """The action's input that names the file."""
 DEFAULT = "rag-gate.yml"
+NAME_IT = f"Where the gate's workflow is another file, name it in the input `{INPUT}`."
+"""What to do about a run of another workflow file."""
 FOLDER = ".github/workflows/"
 _FILE = re.compile(r"[^/\\\s]{1,200}\.ya?ml")
 _MERGE = re.compile(r"refs/pull/[1-9][0-9]{0,18}/(?:merge|head)")

@@ -12,7 +12,7 @@ from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.golden import Support
 from raggate.models.provenance import KeptFrom
 from raggate.models.reach import Reach
-from raggate.models.scorecard import MetricValue, Scorecard, oriented
+from raggate.models.scorecard import EPSILON, MetricValue, Scorecard, oriented
 from raggate.text.shapes import Stored
 from raggate.text.struct_fields import as_dict
 
@@ -87,6 +87,11 @@ class Delta(Stored, frozen=True, kw_only=True):
     def gain(self) -> float:
         """By how much the metric got better, negative when it got worse; 0 where that is not known."""
         return oriented(self.current.direction, self.delta or 0.0)
+
+    @property
+    def differs(self) -> bool:
+        """Whether the metric moved at all."""
+        return abs(self.delta or 0.0) > EPSILON
 
     @property
     def run_value(self) -> MetricValue:

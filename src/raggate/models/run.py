@@ -40,6 +40,11 @@ class Chunk(Stored, frozen=True):
     doc_id: str | None = None
     text_hash: str | None = None
 
+    @property
+    def content(self) -> tuple[str | None, ...]:
+        """What it is, whatever id an API makes up for it; of a text that was cut the hash is that of all of it."""
+        return self.vault, self.rel_path, self.heading_path, self.text, self.text_hash
+
 
 class Reference(Stored, frozen=True):
     """One cited place of an answer."""

@@ -78,7 +78,7 @@ def change(delta: Delta) -> str:
     """Write a delta with sign and unit, percentage points for a share; `=` where nothing changed, a dash for none."""
     if delta.delta is None:
         return NONE
-    return difference(delta.metric, delta.delta) if _moved(delta) else SAME
+    return difference(delta.metric, delta.delta) if delta.differs else SAME
 
 
 def difference(metric: str, number: float, *, beside: float = 0.0) -> str:
@@ -106,7 +106,7 @@ def course(delta: Delta) -> str:
         return _counts(before, now)
     if before.value is None or now.value is None:
         return f"{value(delta.metric, before)} → {value(delta.metric, now)}"
-    if not _moved(delta):
+    if not delta.differs:
         return value(delta.metric, now)
     return both(delta.metric, before.value, now.value)
 
@@ -178,10 +178,6 @@ def moves(delta: Delta) -> str:
     """Write how many questions got worse and better; nothing where none did."""
     counts = [f"{sign}{count}" for sign, count in (("−", delta.regressed), ("+", delta.improved)) if count]
     return " ".join(counts)
-
-
-def _moved(delta: Delta) -> bool:
-    return delta.delta is not None and abs(delta.delta) > EPSILON
 
 
 def _digits(values: Sequence[float], *, share: bool) -> int:

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.models.metric_names import HIT, at_depth
-from raggate.models.run import Chunk, LabelledResult, Result, Run
+from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.metrics.ranking import chunks_of, first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
@@ -233,12 +233,7 @@ def _ids(item: LabelledResult) -> list[Hashable]:
 
 
 def _contents(item: LabelledResult) -> list[Hashable]:
-    return [_content(chunk) for chunk in chunks_of(item)]
-
-
-def _content(chunk: Chunk) -> Hashable:
-    # of a text that was cut, the hash is that of all of it
-    return chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash
+    return [chunk.content for chunk in chunks_of(item)]
 
 
 def _same(first: LabelledResult, second: LabelledResult) -> bool:

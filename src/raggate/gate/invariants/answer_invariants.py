@@ -47,8 +47,7 @@ def _chunks_distinct(answer: Answer) -> Iterator[str]:
     chunks = answer.response.chunks
     seen: dict[tuple[str | None, ...], int] = {}
     for rank, chunk in enumerate(chunks, 1):
-        content = (chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash)
-        first = seen.setdefault(content, rank)
+        first = seen.setdefault(chunk.content, rank)
         # what occurs twice under one id is told by that already
         again = chunk.chunk_id and chunk.chunk_id == chunks[first - 1].chunk_id
         if chunk.text and first != rank and not again:

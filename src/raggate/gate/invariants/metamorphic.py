@@ -6,6 +6,7 @@ A question that the API answers otherwise when it is simply asked again tells no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from operator import attrgetter
 
 from raggate.gate.causes import note_places
 from raggate.gate.invariants.answer_rules import Check, Suite, at_end
@@ -50,7 +51,7 @@ def difference(before: Sequence[Chunk], now: Sequence[Chunk]) -> str | None:
 
     Chunks are told apart by id or, for an API that makes ids up anew, by what they are: whichever agrees further.
     """
-    ranks = [_first_other(before, now, key) for key in (_identity, _content)]
+    ranks = [_first_other(before, now, key) for key in (_identity, attrgetter("content"))]
     if None in ranks:
         return None
     rank = max(rank for rank in ranks if rank is not None)
@@ -64,11 +65,7 @@ def _first_other(before: Sequence[Chunk], now: Sequence[Chunk], key: Callable[[C
 
 
 def _identity(chunk: Chunk) -> object:
-    return chunk.chunk_id or _content(chunk)
-
-
-def _content(chunk: Chunk) -> object:
-    return chunk.vault, chunk.rel_path, chunk.heading_path, chunk.text, chunk.text_hash
+    return chunk.chunk_id or chunk.content
 
 
 def _name(chunks: Sequence[Chunk], rank: int) -> str:

@@ -39,7 +39,7 @@ def newest(repository: Repository, pull: Pull, workflow: str) -> dict[str, Any] 
         if error.status == 404:
             raise CannotTell(
                 f"there are no runs of a workflow file {quoted(file)}",
-                hint="Where the gate's workflow is another file, name it in the input `workflow`.",
+                hint=workflow_files.NAME_IT,
             ) from error
         raise
     return max(own, key=lambda record: int(record["id"]), default=None)

@@ -10,7 +10,7 @@ from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review
 from raggate.scoring.repeats import Repeated
-from raggate.text.numbers import counted, fixed, often, setting, written
+from raggate.text.numbers import counted, fixed, often, written
 
 BAD = frozenset(("worse", "below floor", "vanished"))
 """Statuses of rows that make a verdict red."""
@@ -91,7 +91,7 @@ def _harmless(row: GatedMetric) -> int:
 def other_rows(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
     """Give the overall rows of metrics that are not gated but moved; how far lists are judged stands by itself."""
     main = main_rows(rows)
-    shown = [row for row in rows if row.delta.slice == OVERALL and _moved(row.delta) and row not in main]
+    shown = [row for row in rows if row.delta.slice == OVERALL and row.delta.differs and row not in main]
     shown = [row for row in shown if family(row.delta.metric) != UNJUDGED]
     return sorted(shown, key=lambda row: (row.delta.mode, _natural(row.delta.metric)))
 
@@ -154,26 +154,11 @@ def _equal(first: MetricValue, second: MetricValue) -> bool:
     return abs((first.value or 0.0) - (second.value or 0.0)) <= EPSILON
 
 
-def interval(delta: Delta) -> str:
-    """Write the 95% interval of a delta; a dash where there is none."""
-    return "–" if delta.interval is None else " to ".join(fixed(end, 3, sign=True) for end in delta.interval)
-
-
 def status(row: GatedMetric) -> str:
     """Write the status of a row, and why one that is worse is not red."""
     above = row.status == "below floor" and row.delta.current.direction == "lower"
     excuse = ("waived" if row.waived else row.unproven) if row.status in BAD else ""
     return ", ".join(filter(None, ("above ceiling" if above else row.status, excuse)))
-
-
-def allowed(row: GatedMetric) -> str:
-    """Write what the policy allows: the tolerance, and the limit if there is one."""
-    if row.allowed is None:
-        return "–"
-    limit = (
-        "" if row.floor is None else f", {'≥' if row.delta.current.direction == 'higher' else '≤'} {setting(row.floor)}"
-    )
-    return f"{setting(row.allowed)}{limit}"
 
 
 def cases(delta: Delta) -> str:
@@ -293,7 +278,3 @@ QUALITY = frozenset((*_ALONE, *_TOGETHER))
 def _natural(name: str) -> tuple[str | int, ...]:
     """Order `hit_at_3` before `hit_at_10`."""
     return tuple(int(part) if part.isdigit() else part for part in name.split("_"))
-
-
-def _moved(delta: Delta) -> bool:
-    return delta.delta is not None and abs(delta.delta) > EPSILON

@@ -17,8 +17,6 @@ from builders import (
     make_operations,
     make_scorecard,
 )
-from raggate.config.gate_settings import Gate
-from raggate.gate.row_status import classify_row
 from raggate.models.scorecard import Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Status
 from raggate.reports.parts import formatting
@@ -29,22 +27,6 @@ from tables import each_row
 def row(metric: str = "hit_at_5", status: Status = "same", *, gated: bool = True, **fields: Any) -> GatedMetric:
     """Build a judged row."""
     return GatedMetric(delta=make_delta(metric=metric, **fields), status=status, allowed=0.05, floor=None, gated=gated)
-
-
-@each_row(
-    ("metric", "direction", "written"),
-    [
-        pytest.param("hit_at_5", "higher", "0.05", id="tolerance"),
-        pytest.param("mrr_at_5", "higher", "0.02, ≥ 0.8", id="tolerance-and-floor"),
-        pytest.param("wrong_rate", "lower", "0, ≤ 0.1", id="tolerance-and-ceiling"),
-        pytest.param("other", "higher", "–", id="not-gated"),
-    ],
-)
-def test_allowed(metric: str, direction: Any, written: str) -> None:
-    """What is allowed is the tolerance and the limit if there is one, a dash when the row is not gated."""
-    rules = {"mrr_at_5": {"tolerance": 0.02, "floor": 0.8}, "wrong_rate": {"tolerance": 0, "ceiling": 0.1}}
-    gate = Gate.model_validate({"metrics": rules})
-    assert formatting.allowed(classify_row(make_delta(metric=metric, direction=direction), gate)) == written
 
 
 @each_row(
