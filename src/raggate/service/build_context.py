@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from raggate.config.service_settings import Api
 from raggate.service import dockerignore
 
+HISTORY = ".git/objects"
+"""Holds every file that was ever committed, those that judge among them."""
+
 
 def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
-    """Name the files that judge and that the engine is handed to build an image of the API or of a service from.
+    """Name what judges and what the engine is handed to build an image of the API or of a service from.
+
+    The commits of the repository are named too, as they hold it.
 
     Args:
         api: how the API comes up; an image that is only named says nothing of what it was built from.
@@ -20,7 +25,8 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
     """
     builds = (part.build for part in api.containers().values())
     contexts = dict.fromkeys(posixpath.normpath(build.context) for build in builds if build is not None)
-    files = (path for path in dict.fromkeys(judging) if (root / path).is_file())
+    files = [path for path in dict.fromkeys(judging) if (root / path).is_file()]
+    files += [HISTORY] if (root / HISTORY).is_dir() else []
     return tuple(path for path in files if any(_sent(root, context, path) for context in contexts))
 
 
@@ -28,4 +34,19 @@ def _sent(root: Path, context: str, path: str) -> bool:
     from docker.utils.build import PatternMatcher
 
     inner = posixpath.relpath(posixpath.normpath(path), context)
-    return not inner.startswith("../") and not PatternMatcher(dockerignore.patterns(root / context)).matches(inner)
+    if inner.startswith("../"):
+        return False
+    matcher = PatternMatcher(dockerignore.patterns(root / context))
+
+    def skipped(folder: PurePosixPath) -> bool:
+        # the library does not look into it, unless a pattern takes something in it back
+        name = folder.as_posix()
+        taken_back = any(pattern.exclusion and pattern.cleaned_pattern.startswith(name) for pattern in matcher.patterns)
+        return matcher.matches(name) and not taken_back
+
+    folders = [*PurePosixPath(inner).parents][:-1]
+    if (root / path).is_dir():
+        folders.append(PurePosixPath(inner))
+    elif matcher.matches(inner):
+        return False
+    return not any(map(skipped, folders))

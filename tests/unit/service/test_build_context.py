@@ -8,7 +8,7 @@ import pytest
 
 from raggate.cli.init import write_example
 from raggate.config.service_settings import Api
-from raggate.service.build_context import exposed
+from raggate.service.build_context import HISTORY, exposed
 
 GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
 
@@ -42,6 +42,7 @@ def found(root: Path, settings: Api) -> tuple[str, ...]:
         ("*\n!src\n", ()),
         ("*\n!golden\n", (GOLDEN,)),
         ("**/*.jsonl\n", (BASELINE,)),
+        ("**/golden\n**/baselines/\n", ()),
         ("golden\n!golden/eval_set.jsonl\n/baselines/notes.json", (GOLDEN,)),
     ],
 )
@@ -49,6 +50,17 @@ def test_what_dockerignore_leaves_in_the_context(root: Path, ignored: str | None
     """A golden set or baseline that is sent to the builder is named; one that .dockerignore keeps away is not."""
     if ignored is not None:
         (root / ".dockerignore").write_text(ignored)
+    assert found(root, api()) == left
+
+
+@pytest.mark.parametrize(
+    ("ignored", "left"),
+    [("", (HISTORY,)), (".git", ()), ("**/.git/\n", ()), ("*\n!src\n", ()), ("*\n!.git/objects/ab", (HISTORY,))],
+)
+def test_the_history_is_named(root: Path, ignored: str, left: tuple[str, ...]) -> None:
+    """Commits that are sent to the builder hold questions and baseline, whatever else is kept away."""
+    (root / HISTORY).mkdir(parents=True)
+    (root / ".dockerignore").write_text(f"golden\nbaselines\n{ignored}")
     assert found(root, api()) == left
 
 
@@ -83,6 +95,7 @@ def test_what_init_writes_keeps_them_apart(tmp_path: Path) -> None:
     assert tmp_path / ".dockerignore" in written
     (tmp_path / "baselines").mkdir()
     (tmp_path / BASELINE).write_text("x")
+    (tmp_path / HISTORY).mkdir(parents=True)
     assert found(tmp_path, api()) == ()
 
 
