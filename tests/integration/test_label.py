@@ -13,6 +13,7 @@ import pytest
 
 from here import Done, called
 from labelling_project import NOTE, LabelProject, make_label_project
+from project import Project
 from raggate.cli import main
 
 
@@ -43,6 +44,15 @@ def test_a_sitting_in_the_terminal(project: LabelProject) -> None:
     assert (len(row["gold_supports"]), len(row["not_relevant"]), row["must_pass"]) == (2, 1, True)
     again = labelled(project, "")
     assert "4 passages of 2 questions to judge" in again.err
+
+
+def test_passages_of_the_baseline_whose_texts_are_elsewhere(promoted_once: Project, tmp_path: Path) -> None:
+    """What the baseline returned and no named run has is counted; that its own run has it is not denied."""
+    promoted = promoted_once.copied(tmp_path)
+    promoted.command("check", "--case", "anchovy-first", FAKE_BEHAVIOUR="lose:anchovy")
+    with mock.patch.object(click, "prompt", side_effect=["q"]):
+        done = promoted.command("label", "--as", "ann", "--terminal", "--proposals", "0")
+    assert "148 more, of which no run that is read here has the text: name its own run directory, too" in done.err
 
 
 def test_a_passage_longer_than_a_screen(tmp_path: Path) -> None:

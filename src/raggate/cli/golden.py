@@ -187,9 +187,10 @@ def propose(
 ) -> Answer[QuestionsProposed]:
     """Propose questions from tables, lists, headings and similar notes, without a model unless --model asks for one.
 
-    Each has one passage that answers it, and quotes no heading of three words or more. None is added to the golden set
-    until a person accepts it, in the terminal or with --accept; until then proposals wait in a file. With --model,
-    questions by the first model of `judges` come first, and those made by rule fill the rest.
+    Each has the passage that answers it, or the two that do together, and quotes no heading of three words or more.
+    None is added to the golden set until a person accepts it, in the terminal or with --accept; until then proposals
+    wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the
+    rest.
     """
     from raggate.cli.proposing import Desk, run
     from raggate.cli.results.authoring import QuestionsProposed, WaitingProposal

@@ -106,7 +106,8 @@ def _say_pool(session: Session) -> None:
     if session.pool.unplaced:
         console.say(f"{session.pool.unplaced} more stand under no heading of the notes and cannot be judged")
     if session.unknown:
-        console.say(f"the baseline returned {session.unknown} more that no run has; name its run directory, too")
+        more = f"the baseline returned {session.unknown} more, of which no run that is read here has the text"
+        console.say(f"{more}: name its own run directory, too")
 
 
 def _serve(session: Session, annotator: str, port: int) -> None:
