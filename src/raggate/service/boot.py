@@ -87,15 +87,13 @@ def wait_again(
     expected: Expected,
     max_body_bytes: int,
     say: Callable[[str], None],
-    transport: httpx.BaseTransport | None = None,
-    clock: Clock = MACHINE_CLOCK,
 ) -> None:
     """Wait as `up` does until an API that runs already can be asked again, such as after it was made to index anew.
 
     Raises:
         CannotTell: when it ends or is not ready in time.
     """
-    _Wait(started, api, index_state, expected, say, clock).until_ready(transport, max_body_bytes)
+    _Wait(started, api, index_state, expected, say, MACHINE_CLOCK).until_ready(None, max_body_bytes)
 
 
 @contextmanager

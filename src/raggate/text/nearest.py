@@ -29,7 +29,7 @@ def suggestion(wanted: str, candidates: Iterable[str]) -> str:
     return f"; did you mean {like!r}?" if like is not None else ""
 
 
-def nearest_few(wanted: str, candidates: Iterable[str], *, most: int = 3) -> list[str]:
-    """Give the known words that are most like the wanted one, the most like it first; none where none is like it."""
+def nearest_few(wanted: str, candidates: Iterable[str]) -> list[str]:
+    """Give the three known words that are most like the wanted one, most alike first; none where none is like it."""
     short = [word for word in islice(candidates, MAX_KNOWN) if len(word) <= MAX_LENGTH]
-    return difflib.get_close_matches(wanted[:MAX_LENGTH], short, n=most, cutoff=_LIKE)
+    return difflib.get_close_matches(wanted[:MAX_LENGTH], short, cutoff=_LIKE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -153,23 +153,20 @@ def is_store(path: Path) -> bool:
 
 
 @contextmanager
-def open_store(
-    path: Path, *, seconds: float = SECONDS, busy: float = BUSY_SECONDS, clock: Callable[[], float] = time.monotonic
-) -> Iterator[Store]:
+def open_store(path: Path, *, seconds: float = SECONDS, busy: float = BUSY_SECONDS) -> Iterator[Store]:
     """Open a file of kebab's; nothing is ever written to it.
 
     Args:
         path: the file.
         seconds: how long it may be read in all.
         busy: how long to wait for a lock.
-        clock: tells the time in seconds.
 
     Raises:
         UsageError: also for what goes wrong while it is read: no database, locked, damaged, without the tables.
     """
     if not path.is_file():
         raise UsageError(f"{path}: no such file")
-    end = clock() + seconds
+    end = time.monotonic() + seconds
     try:
         connection = _connect(path, busy)
         try:
@@ -177,7 +174,7 @@ def open_store(
             connection.execute("PRAGMA trusted_schema = OFF")
             connection.execute("PRAGMA query_only = ON")
             connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_BYTES)
-            connection.set_progress_handler(lambda: int(clock() > end), _STEPS)
+            connection.set_progress_handler(lambda: int(time.monotonic() > end), _STEPS)
             yield Store(connection, str(path))
         finally:
             connection.close()

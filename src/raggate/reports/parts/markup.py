@@ -19,6 +19,7 @@ IN_VERDICT = " in verdict.json"
 
 T = TypeVar("T")
 
+_SENTENCE = 600  # characters of one
 _COMMIT = re.compile(r"[0-9a-fA-F]{7,64}")
 _TARGET = re.compile(r"[A-Za-z0-9:/?#=&%._~+-]+")
 
@@ -59,20 +60,20 @@ def inert(text: str, *, limit: int = 300, middle: bool = False) -> str:
     return safe(text, limit=limit, middle=middle) or "–"
 
 
-def keyed(text: str, *, limit: int = 600) -> str:
+def keyed(text: str) -> str:
     """Write a sentence of raggate's own whose commands and keys stand in backticks; what else it holds is inert."""
     parts = text.split("`")
     # without a partner the last one is no mark
     if not len(parts) % 2:
-        return inert(text, limit=limit)
-    return "".join(f"`{part}`" if place % 2 else _kept(part, limit) for place, part in enumerate(parts))
+        return inert(text, limit=_SENTENCE)
+    return "".join(f"`{part}`" if place % 2 else _kept(part) for place, part in enumerate(parts))
 
 
-def _kept(part: str, limit: int) -> str:
+def _kept(part: str) -> str:
     """Make a piece of a sentence inert, with the spaces that part it from the next."""
     stripped = part.strip()
     left, right = (" " if part[:1] == " " else ""), (" " if part[-1:] == " " and stripped else "")
-    return f"{left}{safe(stripped, limit=limit)}{right}"
+    return f"{left}{safe(stripped, limit=_SENTENCE)}{right}"
 
 
 def listed(names: Sequence[str], *, most: int = 10, width: int = 120) -> str:

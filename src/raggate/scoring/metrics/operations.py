@@ -9,7 +9,7 @@ from heapq import merge
 from math import ceil, fsum
 
 from raggate.models.run import FailureKind, Response, Result
-from raggate.models.scorecard import Direction, MetricValue, Operations
+from raggate.models.scorecard import MetricValue, Operations
 from raggate.scoring.metrics.documents import DocumentTypes
 from raggate.text.jsonio import JsonObject
 
@@ -139,5 +139,5 @@ def _coverage_rates(coverage: JsonObject) -> dict[str, MetricValue]:
     }
 
 
-def _rate(count: int, total: int, direction: Direction = "lower") -> MetricValue:
-    return MetricValue(value=count / total if total else None, n=total, unscored=0, direction=direction)
+def _rate(count: int, total: int) -> MetricValue:
+    return MetricValue(value=count / total if total else None, n=total, unscored=0, direction="lower")

@@ -82,7 +82,7 @@ def answers(message: Message, number: int) -> bool:
     return (type(named) is int and named == number) or (named is None and message.get("error") is not None)
 
 
-def result_of(reply: Message, status: int | None = None) -> Message:
+def result_of(reply: Message) -> Message:
     """Give the result of a reply.
 
     Raises:
@@ -90,7 +90,7 @@ def result_of(reply: Message, status: int | None = None) -> Message:
         ValueError: when it is no mapping.
     """
     if reply.get("error") is not None:
-        raise RpcError(reply["error"], status)
+        raise RpcError(reply["error"])
     result = reply.get("result")
     if not isinstance(result, dict):
         raise ValueError("the result: expected a mapping")
