@@ -9,7 +9,7 @@ from msgspec import Struct
 from raggate.config.judge_settings import JudgeBudget
 from raggate.models.judging import JudgeRequest, Spending, Usage
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import setting
+from raggate.text.numbers import counted, setting
 
 PER_MESSAGE = 64
 """Tokens that a server may put around a message, at most."""
@@ -92,7 +92,7 @@ class Budget:
         if held:
             tokens, usd = tokens + self._held_tokens, usd + self._held_usd
         if self._calls >= limits.calls:
-            return f"judges.budget.calls: {limits.calls} calls are made"
+            return f"judges.budget.calls: {counted(limits.calls, 'call')} {'is' if limits.calls == 1 else 'are'} made"
         if limits.tokens is not None and tokens > limits.tokens:
             return f"judges.budget.tokens: the call could take more than {limits.tokens} tokens in all"
         if limits.usd is not None and usd > limits.usd:

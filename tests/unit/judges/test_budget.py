@@ -19,6 +19,17 @@ def told(tokens: int, usd: float | None = None) -> Usage:
     return Usage(replies=1, input_tokens=tokens, usd=usd)
 
 
+def test_a_budget_of_one_call() -> None:
+    """That the one call is made is said of one."""
+
+    async def spend() -> object:
+        budget = Budget(JudgeBudget(calls=1))
+        await budget.reserve(REQUEST)
+        return await budget.reserve(REQUEST)
+
+    assert asyncio.run(spend()) == "judges.budget.calls: 1 call is made"
+
+
 def test_every_attempt_is_a_call_and_a_retry_counts_as_one() -> None:
     """With three calls allowed, one call and two retries leave none."""
 

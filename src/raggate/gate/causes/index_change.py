@@ -11,6 +11,7 @@ from msgspec import Struct
 
 from raggate.gate.causes.cause_wording import number
 from raggate.models.fingerprint import Fingerprint
+from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 WHOLE = 0.9
@@ -65,7 +66,7 @@ class IndexChange(Struct, frozen=True):
         """Say that it holds fewer documents, or more; empty where not."""
         if not self.documents or not self.lost:
             return ""
-        return f"the index has {self.documents[1]} documents of the same notes, {self.documents[0]} before"
+        return f"the index has {counted(self.documents[1], 'document')} of the same notes, {self.documents[0]} before"
 
     @property
     def chunks_words(self) -> str:
@@ -81,7 +82,8 @@ class IndexChange(Struct, frozen=True):
         texts = [count * mean for count, mean in zip(chunks, tokens, strict=True)] if self.documents and tokens else []
         if texts and texts[1] >= WHOLE * texts[0]:
             return f"the same notes are cut into other chunks ({number(chunks[0])} → {number(chunks[1])}{length})"
-        return f"the index has {number(chunks[1])} chunks of the same notes, {number(chunks[0])} before{length}"
+        now = f"{number(chunks[1])} {'chunk' if chunks[1] == 1 else 'chunks'}"
+        return f"the index has {now} of the same notes, {number(chunks[0])} before{length}"
 
     @property
     def versions(self) -> Iterator[str]:

@@ -32,6 +32,15 @@ def change(**now: Any) -> IndexChange:
             {"documents": 8, "chunks": 80}, "the index has 8 documents of the same notes, 9 before", "", id="fewer"
         ),
         pytest.param(
+            {"documents": 1, "chunks": 10}, "the index has 1 document of the same notes, 9 before", "", id="one-is-left"
+        ),
+        pytest.param(
+            {"chunks": 1, "chunk_tokens": None},
+            "",
+            "the index has 1 chunk of the same notes, 90 before",
+            id="one-chunk",
+        ),
+        pytest.param(
             {"documents": 18, "chunks": 180},
             "the index has 18 documents of the same notes, 9 before",
             "",
