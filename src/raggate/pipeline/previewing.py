@@ -8,6 +8,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
+from raggate.config import schema
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import merge_effects, preview, wording
 from raggate.gate.invariants import invariants
@@ -95,14 +96,29 @@ def _committed(
     except UsageError:
         # a job may have the files without the repository
         return None, (), ()
-    paths = files_that_judge(request.config_name, inputs.config)
-    changed = [path for path in paths if head.identity(path) != base.identity(path)]
+    own = _own_files(request, head) if head.identity(request.config_name) != base.identity(request.config_name) else ()
+    paths = dict.fromkeys((*files_that_judge(request.config_name, inputs.config), *own))
+    new = {path for path in own if head.identity(path) is None}
+    changed = [path for path in paths if head.identity(path) != base.identity(path) or path in new]
     for path in changed:
         _read_through(head, path)
     names = head.differing(changed) if changed else ()
     ids = ((name, head.identity(name)) for name in names)
     others = tuple(name for name, own in ids if own is not None and own != base.identity(name))
     return head, changed, (*others, *_in_no_commit(root, head, changed))
+
+
+def _own_files(request: Request, head: sources.Source) -> Sequence[str]:
+    """Name the files that judge by the change's own settings, as they are committed; none where these are no settings.
+
+    What is wrong with them is told when they are read as a whole.
+    """
+    try:
+        name = request.config_name
+        settings = request.overrides.apply(schema.load(head.read(name), head.place(name)))
+    except (UsageError, FileNotFoundError):
+        return ()
+    return files_that_judge(name, settings)
 
 
 def _in_no_commit(root: Path, head: sources.Source, paths: Sequence[str]) -> Iterator[str]:

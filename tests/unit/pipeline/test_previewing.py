@@ -83,6 +83,30 @@ def test_what_a_job_would_merge(repository: Path, name: str, content: str, probl
     assert problem in review.verdict.reasons[0].message
 
 
+@pytest.mark.parametrize(
+    ("key", "new", "content", "committed"),
+    [
+        pytest.param("golden: golden.jsonl", "golden: new.jsonl", FILES["golden.jsonl"], "?", id="questions"),
+        pytest.param("notes: vault", "notes: new", FILES["vault/n.md"], "# Cats\n", id="notes"),
+        pytest.param("golden: golden.jsonl", "golden: new.jsonl", FILES["golden.jsonl"], None, id="in no commit"),
+    ],
+)
+def test_what_a_job_would_merge_elsewhere(
+    repository: Path, key: str, new: str, content: str, committed: str | None
+) -> None:
+    """What is committed counts too where the change has its own settings name other files than the base does."""
+    settings, name = FILES["raggate.yml"].replace(key, new), "new/n.md" if "notes" in new else "new.jsonl"
+    (repository / "raggate.yml").write_text(settings)
+    (repository / name).parent.mkdir(exist_ok=True)
+    (repository / name).write_text(content)
+    git(repository, "add", "raggate.yml")
+    if committed is None:
+        git(repository, "commit", "-qm", "change")
+    else:
+        commit(repository, name, committed)
+    assert previewed(repository, job=True).verdict.outcome == "cannot tell"
+
+
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 9\n"
 
 
