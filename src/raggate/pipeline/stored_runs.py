@@ -189,7 +189,8 @@ def named(name: str, out: Path) -> Path:
         # what `raggate diff` asked of another build says nothing of this one
         newest = next((run for run in runs if run.measured and not run.build), None)
         if newest is None:
-            what = "run but of other builds" if any(run.measured for run in runs) else "run"
+            what = "run that has answers" if runs else "run"
+            what = "run but of other builds" if any(run.measured for run in runs) else what
             raise UsageError(f"latest: there is no {what} in {out}", hint="Make one: `raggate check`.")
         refuse_committed(out, [newest.name], LATEST)
         return newest.directory
@@ -253,7 +254,8 @@ def broken(out: Path, suite: str) -> Broken:
             break
     if not names:
         raise UsageError(
-            f"--failed: no run of suite {suite!r} in {out} has a verdict", hint="Run `raggate check` first."
+            f"--failed: no run of suite {suite!r} in {out} tells which questions are broken",
+            hint="Run `raggate check` first.",
         )
     refuse_committed(out, names, "--failed")
     cases = frozenset(case for case, fails in status.items() if fails)

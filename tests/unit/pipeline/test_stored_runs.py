@@ -145,6 +145,15 @@ def test_a_name_that_stands_for_no_run(tmp_path: Path, name: str, problem: str) 
         named("latest", tmp_path / "nowhere")
 
 
+def test_runs_without_answers_are_there_and_not_the_latest(tmp_path: Path) -> None:
+    """Where only runs without answers are kept, as after a usage error, it is not said that there is none."""
+    (make(tmp_path, FIRST) / "results.jsonl").unlink()
+    with pytest.raises(UsageError, match="latest: there is no run that has answers in"):
+        named("latest", tmp_path)
+    with pytest.raises(UsageError, match=r"--failed: no run of suite 'small' in .* tells which questions are broken"):
+        broken(tmp_path, "small")
+
+
 def test_a_path_stands_for_itself(tmp_path: Path) -> None:
     """A path is never looked for among the runs, whether anything is there or not."""
     assert named("a/b", tmp_path) == Path("a/b")
@@ -178,7 +187,7 @@ def test_a_run_that_could_not_tell_clears_no_question(tmp_path: Path, part: Any,
 def test_runs_that_could_not_tell_say_nothing(tmp_path: Path) -> None:
     """Where no run decided anything, none says that nothing was broken."""
     make(tmp_path, FIRST, verdict={"exit_code": 3})
-    with pytest.raises(UsageError, match=r"no run of suite 'small' in .* has a verdict"):
+    with pytest.raises(UsageError, match=r"no run of suite 'small' in .* tells which questions are broken"):
         broken(tmp_path, "small")
 
 
