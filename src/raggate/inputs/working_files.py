@@ -58,7 +58,10 @@ def tracked(folder: Path, names: Iterable[str]) -> set[str]:
         files = reader.tracked()
     # a file system may take `A` and `a` for the same name, and git for two
     prefix = "".join(f"{part}/" for part in folder.relative_to(checkout.top).parts).casefold()
-    folded = (name.casefold() for name in files)
+    folded = [name.casefold() for name in files]
+    if any(prefix.startswith(f"{name}/") for name in folded):
+        # git tracks the submodule that the folder lies in, with all that it has
+        return entries
     first = {name[len(prefix) :].partition("/")[0] for name in folded if name.startswith(prefix)}
     return {name for name in entries if name.casefold() in first}
 

@@ -104,7 +104,7 @@ def _committed(
         _read_through(head, path)
     names = head.differing(changed) if changed else ()
     ids = ((name, head.identity(name)) for name in names)
-    others = tuple(name for name, own in ids if own is not None and own != base.identity(name))
+    others = tuple(name for name, known in ids if known is not None and known != base.identity(name))
     return head, changed, (*others, *_in_no_commit(root, head, changed))
 
 

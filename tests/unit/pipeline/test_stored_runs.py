@@ -101,6 +101,20 @@ def test_latest_is_of_the_build_that_is_gated(tmp_path: Path) -> None:
         named("latest", tmp_path)
 
 
+@pytest.mark.parametrize("module", [".raggate/runs/99991231_235959", ".raggate/runs", ".raggate"])
+def test_latest_did_not_come_with_a_submodule(tmp_path: Path, module: str) -> None:
+    """What lies in a submodule came with a commit, wherever in the way to the run that begins."""
+    out = tmp_path / ".raggate" / "runs"
+    make(out, "99991231_235959")
+    git(tmp_path, "init", "-q")
+    place = tmp_path / ".git" / "modules" / "sub"
+    place.parent.mkdir()
+    git(tmp_path / module, "init", "-q", "--separate-git-dir", str(place))
+    git(tmp_path, "update-index", "--add", "--cacheinfo", f"160000,{'1' * 40},{module}")
+    with pytest.raises(UsageError, match=r"git tracks .*/99991231_235959, which is newest here"):
+        named("latest", out)
+
+
 def test_latest_did_not_come_with_a_commit(tmp_path: Path) -> None:
     """A run that git tracks is refused where it is the newest, and not in the way where it is not."""
     out = tmp_path / ".raggate" / "runs"
