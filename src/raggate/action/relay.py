@@ -64,11 +64,16 @@ def comment(
         else _suite(inputs, run, repository)
     )
     failed = False
-    for told in relayed:
-        state.outputs = {"verdict": told.verdict, "exit-code": str(told.code), "comment-url": told.url, **told.outputs}
-        state.summary += told.summary
-        failed |= told.failed
-        say(f"pull request {told.number}: {told.verdict}, {told.url or 'no comment'}")
+    for pull in relayed:
+        state.outputs = {
+            "verdict": pull.verdict,
+            "exit-code": str(pull.code),
+            "comment-url": pull.url,
+            **pull.outputs,
+        }
+        state.summary += pull.summary
+        failed |= pull.failed
+        say(f"pull request {pull.number}: {pull.verdict}, {pull.url or 'no comment'}")
     if not state.summary:
         state.outputs = {"verdict": "", "exit-code": ""}
         state.summary = f"{fork_comment.NOBODY}.\n"

@@ -259,7 +259,7 @@ def _supports(
         return tuple(of_anchor(anchor, bench.vault) for anchor in anchors)
     known = passages(bench.vault)
     asked = authoring.ask(request, bench, scope) if not search else ()
-    rows = picking.found(search, known) if search else picking.retrieved(asked, known, bench.vault)
+    rows = picking.matching(search, known) if search else picking.retrieved(asked, known, bench.vault)
     if picks:
         return picking.supports(rows, picks, bench.vault)
     picking.show(rows)

@@ -30,7 +30,7 @@ class Row(NamedTuple):
     passage: Passage | None
 
 
-def found(words: str, known: Sequence[Passage]) -> list[Row]:
+def matching(words: str, known: Sequence[Passage]) -> list[Row]:
     """Search the notes for words."""
     from raggate.inputs.authoring.passages import WordSearch
 
@@ -96,7 +96,7 @@ def choose(rows: Sequence[Row], known: Sequence[Passage], vault: Vault) -> tuple
         if answer == "n":
             return None
         if answer.startswith("s "):
-            rows = found(answer[2:], known)
+            rows = matching(answer[2:], known)
             show(rows)
         elif _NUMBERS.fullmatch(answer):
             try:

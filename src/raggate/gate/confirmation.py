@@ -100,8 +100,8 @@ def _without(back: AbstractSet[Key], left: Collection[Key], confirmed: Verdict, 
     came = len({case for _, case in back} - {case for _, case in left})
     less = f", but for {counted(came, 'question')} that came back as good as before" if came else ""
     sentences = again.sentences if back and again.outcome == "regression" else confirmed.sentences
-    said = (*sentences, f"Confirmed by asking again{less}.")
-    return replace(confirmed, sentences=said, cleared=confirmed.cleared | back)
+    sentences = (*sentences, f"Confirmed by asking again{less}.")
+    return replace(confirmed, sentences=sentences, cleared=confirmed.cleared | back)
 
 
 def _undecided(first: Verdict, outcome: RecheckOutcome, cause: str) -> Verdict:

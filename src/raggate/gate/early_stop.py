@@ -112,7 +112,7 @@ class Watch:
             self._next += 1
             # between the modes of a case what is drawn next is known
             if self._questions.ends_a_case(self._next - 1):
-                self.stop = self._found()
+                self.stop = self._reason_to_stop()
 
     def _take(self, question: Question, score: CaseScore) -> None:
         case, mode = question
@@ -128,7 +128,7 @@ class Watch:
             value = most if failed else rule.value(before, score.values.get(name))
             (rule.total.draw if drawn else rule.total.know)(value, most)
 
-    def _found(self) -> EarlyStop | None:
+    def _reason_to_stop(self) -> EarlyStop | None:
         # what has no answer yet: those that wait for an earlier one are in
         left = len(self._questions) - self._next - len(self._waiting)
         if self._next < self._questions.first or not left:

@@ -155,8 +155,8 @@ def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
     changed = [note for note in public if vault.notes[note] != before.notes.get(note)]
     moved = {vault.notes[note] for note in changed}
     now = _texts(vault)
-    told = made_public(_texts(before), frozenset(private), (now[note] for note in changed))
-    return tuple(note for note in private if note in public or note in told or before.notes[note] in moved)
+    leaked = made_public(_texts(before), frozenset(private), (now[note] for note in changed))
+    return tuple(note for note in private if note in public or note in leaked or before.notes[note] in moved)
 
 
 def _texts(vault: Vault) -> dict[str, str]:

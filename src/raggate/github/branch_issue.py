@@ -109,10 +109,10 @@ def _close(
             thread = Thread(repository, number=issue.number, login=login, locked=False)
             line = marker.alert_line(run.key, run.push.order)
             text = words.closing(state.pushes[0], run.push, run.links)
-            thread.create(f"{line}\n{text}", partial(_told, thread, line))
+            thread.create(f"{line}\n{text}", partial(_comment_with, thread, line))
 
 
-def _told(thread: Thread, line: str) -> Comment | None:
+def _comment_with(thread: Thread, line: str) -> Comment | None:
     return next((comment for comment in thread.own() if marker.first_line(comment.body) == line), None)
 
 

@@ -85,8 +85,8 @@ def _with_review(review: Review, case_id: str, where: str, links: Links) -> Repl
     golden, question = review.run.golden, inert(case_id, limit=80)
     ids = [case.id for case in golden.cases]
     if case_id in ids:
-        said = f"The run has no answer to question {question}, which the base commit's golden set has."
-        return Reply(text=f"{where}:\n\n{said}", done=False)
+        sentence = f"The run has no answer to question {question}, which the base commit's golden set has."
+        return Reply(text=f"{where}:\n\n{sentence}", done=False)
     names = nearest_few(case_id, ids)
     advice = f" Like it: {listed(names)}." if names else ""
     return Reply(text=f"{golden.noun.capitalize()} of the base commit has no question {question}.{advice}", done=False)

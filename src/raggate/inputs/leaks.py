@@ -74,12 +74,12 @@ def made_public(notes: Mapping[str, str], private: Collection[str], texts: Itera
     """
     # hashes, as there are as many rows as words
     kept = {hash(row): note for note in sorted(private) for row in _rows(notes[note])}
-    told = {number: kept[number] for text in texts for row in _rows(text) if (number := hash(row)) in kept}
+    leaked = {number: kept[number] for text in texts for row in _rows(text) if (number := hash(row)) in kept}
     # only what was found is looked for in all the others
-    for note in notes.keys() - private if told else ():
+    for note in notes.keys() - private if leaked else ():
         for row in _rows(notes[note]):
-            told.pop(hash(row), None)
-    return frozenset(told.values())
+            leaked.pop(hash(row), None)
+    return frozenset(leaked.values())
 
 
 def _labelled(items: Sequence[LabelledResult], notes: Notes, private: frozenset[str]) -> Sequence[LabelledResult]:

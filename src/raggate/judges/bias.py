@@ -88,14 +88,14 @@ async def grade_variants(
 
     graders = [Grader(ask=ask, model=model, parameters=plan.parameters) for model in plan.models]
 
-    async def one(number: int, item: LabelledResult) -> tuple[AnswerGrades, ...]:
+    async def grades_of(number: int, item: LabelledResult) -> tuple[AnswerGrades, ...]:
         nonlocal done
         graded = await asyncio.gather(*(_by(grader, number, item, plan) for grader in graders))
         done += 1
         on_item(done)
         return tuple(row for rows in graded for row in rows)
 
-    return tuple(row for rows in await asyncio.gather(*map(one, range(len(items)), items)) for row in rows)
+    return tuple(row for rows in await asyncio.gather(*map(grades_of, range(len(items)), items)) for row in rows)
 
 
 async def _by(grader: Grader, number: int, item: LabelledResult, plan: BiasPlan) -> list[AnswerGrades]:

@@ -152,14 +152,14 @@ async def judge_run(
 async def _all(materials: Sequence[Material], panel: Panel, on_item: Callable[[int], None]) -> Judgements:
     done = 0
 
-    async def one(material: Material) -> tuple[Judgement, ...]:
+    async def judgements_of(material: Material) -> tuple[Judgement, ...]:
         nonlocal done
         graded = await panel.grade(material)
         done += 1
         on_item(done)
         return graded
 
-    return tuple(await asyncio.gather(*map(one, materials)))
+    return tuple(await asyncio.gather(*map(judgements_of, materials)))
 
 
 async def _canary(plan: Plan, askers: Askers) -> Canary | None:

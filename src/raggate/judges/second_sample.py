@@ -107,14 +107,14 @@ async def sampled_again(
         The judgements, with both samples where there are two, and how many there are.
     """
 
-    async def one(material: Material, first: tuple[Judgement, ...], names: tuple[str, ...]) -> tuple[Judgement, ...]:
+    async def twice(material: Material, first: tuple[Judgement, ...], names: tuple[str, ...]) -> tuple[Judgement, ...]:
         if not names:
             return first
         second = {judgement.score: judgement for judgement in await again(names).grade(material)}
         return tuple(_both(item, second[item.score]) if item.score in second else item for item in first)
 
     wanted = [tuple(dict.fromkeys((*names, *others))) for names, others in zip(scores, near, strict=True)]
-    whole = tuple(await asyncio.gather(*map(one, materials, judgements, wanted)))
+    whole = tuple(await asyncio.gather(*map(twice, materials, judgements, wanted)))
     pairs = [judgement.samples for answer in whole for judgement in answer if judgement.samples]
     graded = [(first.value, second.value) for first, second in pairs if second.value is not None]
     changed = sum(map(len, scores))

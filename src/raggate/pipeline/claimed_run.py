@@ -85,7 +85,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
         repeats=on_disk(LABELLED, map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
         log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
-        fingerprint={**_told(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
+        fingerprint={**_own_account(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
         config=settings,
         probes=probes,
         judging=None,
@@ -148,7 +148,7 @@ def _unanswered_probe(probe: Probe) -> ProbeAnswer:
     return ProbeAnswer(probe=probe, result=result)
 
 
-def _told(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
+def _own_account(claimed: Run, inputs: Inputs, probes: Probing) -> dict[str, object]:
     """Give what only the run can tell of how it was measured: its index, and what was asked beside the questions."""
     index = {key: claimed.fingerprint[key] for key in _OF_THE_INDEX if key in claimed.fingerprint}
     counted = {"probes": len(probes.answers)} if probes.answers else {}

@@ -171,9 +171,9 @@ class _Discovery(Struct):
             self._problem = cut(error) or type(error).__name__
             # what is larger than an answer may be is an answer all the same
             self._connected = self._connected or isinstance(error, httpx.ReadError)
-            return Reply(asked=request.said, status=0, problem=self._problem)
+            return Reply(asked=request.in_words, status=0, problem=self._problem)
         self._connected = True
-        return Reply(asked=request.said, status=status, data=data)
+        return Reply(asked=request.in_words, status=status, data=data)
 
     def _get(self, path: str) -> Reply:
         return self._call(Request(method="GET", path=path))

@@ -233,7 +233,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
             config=config,
             provenance=provenance,
             probes=Probing(answers=_probes(directory, named), private=private),
-            **_told(stored),
+            **_own_account(stored),
         )
     except ValidationError as error:
         raise UsageError(f"{config_path}: {first_problem(error)}", hint=HINT) from None
@@ -241,7 +241,7 @@ def read(directory: Path, *, named: Path | None = None, config: RunConfig | None
         raise UsageError(f"{config_path}: not a complete run configuration ({cut(repr(error))})") from None
 
 
-def _told(stored: Mapping[str, Any]) -> dict[str, Any]:
+def _own_account(stored: Mapping[str, Any]) -> dict[str, Any]:
     """Give what a run says of itself, beside its questions and answers, as fields of `Run`."""
     words = {name: stored[name] for name in _Words.__annotations__ if name in stored}
     return {**_WORDS.validate_python(words), "fingerprint": _fingerprint(stored["fingerprint"])}

@@ -185,8 +185,8 @@ class UnfinishedRun(Struct, kw_only=True):
                 raise CannotTell(f"{self.directory}: the API runs from another image than before", hint=ANEW)
             if first.index != boot.index:
                 raise CannotTell(
-                    f"{self.directory}: the API has another index than before: {_said(boot.index)}, and it was "
-                    f"{_said(first.index)}",
+                    f"{self.directory}: the API has another index than before: {_counts(boot.index)}, and it was "
+                    f"{_counts(first.index)}",
                     hint=ANEW,
                 )
             if self.asking.means.api.kind == "url" and not self._index_of(answers):
@@ -289,5 +289,5 @@ def _lock(stack: ExitStack, path: Path) -> None:
         raise UsageError(f"{path.parent}: another process asks there right now") from None
 
 
-def _said(index: Mapping[str, int]) -> str:
+def _counts(index: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {key}" for key, count in sorted(index.items())) or "not told"

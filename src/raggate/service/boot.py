@@ -139,7 +139,7 @@ class _Wait:
     _clock: Clock
     _last: _Look | None = None
     _hopeless_since: float | None = None
-    _told: bool = False
+    _explained: bool = False
 
     def __post_init__(self) -> None:
         self._ready = self._api.ready
@@ -178,8 +178,8 @@ class _Wait:
 
     def _tell_settling(self) -> None:
         """Say once why nothing is asked yet of an API that seems to be ready."""
-        if self._growth.settling and not self._told:
-            self._told = True
+        if self._growth.settling and not self._explained:
+            self._explained = True
             wait = f"{setting(self._ready.settle)} s (`api.ready.settle`)"
             self._say(f"{self._situation()}: it is asked once that has not changed for {wait}")
 

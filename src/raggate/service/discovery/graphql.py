@@ -64,7 +64,7 @@ class GraphqlRequest(Request, frozen=True, kw_only=True):
         return True
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Name it in words."""
         return f"POST {self.path} ({'.'.join(self.steps) or 'the query'})"
 

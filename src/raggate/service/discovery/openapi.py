@@ -37,7 +37,7 @@ class Request(Struct, frozen=True, kw_only=True):
         return "{k}" in self.query.values() or b'"{k}"' in jsonio.dumps(self.body)
 
     @property
-    def said(self) -> str:
+    def in_words(self) -> str:
         """Name it in words."""
         return f"{self.method} {self.path} ({', '.join((*self.query, *(self.body or {})))})"
 

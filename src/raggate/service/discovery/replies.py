@@ -61,7 +61,7 @@ class Reply(Struct, frozen=True, kw_only=True):
             if stream.by is None or by_kind.keys() != {UNNAMED}:
                 yield stream, by_kind
 
-    def said(self, secrets: Collection[str]) -> str:
+    def in_words(self, secrets: Collection[str]) -> str:
         """Say what came. No value of a secret is in it."""
         if not self.status:
             return f"no answer that can be read: {self.problem}" if self.problem else "no answer"
@@ -74,7 +74,7 @@ def summary(replies: Sequence[Reply], secrets: Collection[str]) -> list[str]:
     """Say what each request was answered, those that were answered alike in one line."""
     alike: dict[str, list[str]] = {}
     for reply in replies:
-        alike.setdefault(reply.said(secrets), []).append(reply.asked)
+        alike.setdefault(reply.in_words(secrets), []).append(reply.asked)
     return [f"{first}{_others(len(others))}: {said}" for said, (first, *others) in alike.items()]
 
 

@@ -63,7 +63,7 @@ def test_a_search_is_found_and_asked_for_all_its_fields() -> None:
             "variables": {"q": "{question}"},
         },
     }
-    assert request.said == "POST /graphql (search)"
+    assert request.in_words == "POST /graphql (search)"
 
 
 def test_only_what_is_read_stays_in_the_query() -> None:
@@ -114,7 +114,7 @@ def test_the_likeliest_comes_first() -> None:
     """A field that says by its name that it searches is asked before one that does not."""
     hits = many(named("Hit", "OBJECT"))
     answer = schema(entry("user", hits, text=TEXT), entry("searchNotes", hits, text=TEXT), Hit=HIT)
-    assert [request.said for request in queries(answer, "/g")] == ["POST /g (searchNotes)", "POST /g (user)"]
+    assert [request.in_words for request in queries(answer, "/g")] == ["POST /g (searchNotes)", "POST /g (user)"]
 
 
 def test_types_that_hold_each_other_are_looked_through_so_deep() -> None:
