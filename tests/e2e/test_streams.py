@@ -73,6 +73,14 @@ def test_no_room_for_the_report(project: Project) -> None:
         assert check(project, stdout=full.fileno()) == 3
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_no_room_for_the_document(project: Project) -> None:
+    """A document that cannot be written is told as well, and is no verdict: 1 would be a regression."""
+    with Path("/dev/full").open("wb") as full:
+        assert check(project, "check", "--json", stdout=full.fileno()) == 3
+        assert check(project, "check", "--json", "--config", "none.yml", stdout=full.fileno()) == 3
+
+
 @pytest.mark.parametrize("descriptor", [0, 1, 2])
 def test_a_stream_that_is_closed(project: Project, descriptor: int) -> None:
     """A closed standard stream is no bug of raggate, and no file of the run takes its place."""

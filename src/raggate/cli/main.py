@@ -67,8 +67,14 @@ def run_command(arguments: Sequence[str] | None) -> int:
             from raggate.text.jsonio import dumps
 
             reason = misread[0] if misread else error
-            click.echo(dumps(output.document(spoken.command, code, reason), pretty=True), nl=False)
+            document = dumps(output.document(spoken.command, code, reason), pretty=True)
+            code, _ = console.guarded(partial(_print_document, document, code), environment)
     return int(code)
+
+
+def _print_document(document: bytes, code: int) -> int:
+    click.echo(document, nl=False)
+    return code
 
 
 def _indented(line: str) -> str:

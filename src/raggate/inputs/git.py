@@ -21,6 +21,7 @@ from msgspec import Struct
 
 from raggate.errors import UsageError
 from raggate.inputs.git_objects import is_id
+from raggate.text import disk
 from raggate.text.quote import cut, quoted
 
 TIMEOUT_S = 60
@@ -214,9 +215,13 @@ class Reader:
         # git may keep the most of it in a file beside it
         for file in (directory / "index", *directory.glob("sharedindex.*")):
             # with its time, by which git knows the files that were changed right after it was written
-            with contextlib.suppress(OSError):
+            try:
                 shutil.copy2(file, self._scratch / file.name)
                 _hand_over(self._scratch / file.name, self._checkout)
+            except OSError as error:
+                # a half of it would be told as a broken index
+                if error.errno in disk.FULL:
+                    raise
 
     def listed(self, *paths: str) -> tuple[str, ...]:
         """Name the files of the working tree at or below these paths that git does not ignore, tracked or not."""

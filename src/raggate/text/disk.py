@@ -21,7 +21,7 @@ def unwritable(error: OSError) -> CannotTell | None:
     if error.errno not in FULL | _CLOSED:
         return None
     path = Path(os.fsdecode(error.filename)) if isinstance(error.filename, str | bytes) else None
-    message = f"{path or 'the output'}: {error.strerror or error}{_space_left(path)}"
+    message = f"{path or 'the output'}: {error.strerror or error}{_space_left(path) if error.errno in FULL else ''}"
     if error.errno == errno.EFBIG:
         return CannotTell(message, hint=f"Raise the limit on the size of files (`ulimit -f`), {_ELSEWHERE}")
     if error.errno in FULL:
@@ -43,4 +43,5 @@ def _space_left(path: Path | None) -> str:
         disk = os.statvfs(place)
     except OSError:
         return ""
-    return f"; {fixed(disk.f_bavail * disk.f_frsize / (1 << 20), 1)} MiB and {disk.f_favail} files are left there"
+    free = fixed(disk.f_bavail * disk.f_frsize / (1 << 20), 1)
+    return f"; {free} MiB and room for {disk.f_favail} files are left there"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -154,6 +156,21 @@ def test_reading_leaves_the_index_alone(git: Git, tmp_path: Path) -> None:
         assert source.differing(["."]) == ("b.md",)
     sources.head(tmp_path)
     assert (index.stat().st_ino, index.stat().st_mtime_ns, sorted((tmp_path / ".git").iterdir())) == before
+
+
+def test_a_full_disk_of_temporary_files_is_told_as_that(
+    git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where git's index cannot be copied for want of space, nobody is told that the index is broken."""
+
+    def full(source: Path, target: Path) -> None:
+        target.write_bytes(source.read_bytes()[:20])
+        raise OSError(errno.ENOSPC, "No space left on device", str(target))
+
+    commit(git, tmp_path, file="one")
+    monkeypatch.setattr(shutil, "copy2", full)
+    with sources.at(tmp_path, "HEAD") as head, pytest.raises(OSError, match="No space left on device"):
+        head.differing(["."])
 
 
 def test_worktree_never_differs(git: Git, tmp_path: Path) -> None:

@@ -31,4 +31,11 @@ def test_the_space_is_that_of_the_place_where_it_ran_out(
     told = disk.unwritable(disk.naming(OSError(errno.ENOSPC, "No space left on device"), tmp_path / named))
 
     assert told is not None
-    assert told.message == f"{tmp_path / named}: No space left on device; 1.0 MiB and 7 files are left there"
+    assert told.message == f"{tmp_path / named}: No space left on device; 1.0 MiB and room for 7 files are left there"
+
+
+def test_a_disk_that_may_only_be_read_is_told_without_its_space() -> None:
+    """How much is free says nothing where nobody may write."""
+    told = disk.unwritable(OSError(errno.EROFS, "Read-only file system", "/"))
+    assert told is not None
+    assert told.message == "/: Read-only file system"
