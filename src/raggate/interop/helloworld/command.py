@@ -76,7 +76,9 @@ def score(directory: Path, golden_file: Path, output_metrics: Path | None, **fla
     if flags["update"] and flags["aggregate_only"]:
         raise UsageError("--update and --aggregate-only: expected at most one of them")
 
-    files, run, scorecard = inputs.scored(directory, golden_file, warn, lenient=flags["lenient"])
+    files, run, scorecard = inputs.scored(
+        directory, golden_file, warn, lenient=flags["lenient"], stored=flags["aggregate_only"]
+    )
     cases = {case.id: case for case in run.golden.cases}
     theirs = helloworld_metrics.aggregate(files.rows, cases, stored=flags["aggregate_only"])
     theirs = {

@@ -27,17 +27,33 @@ from raggate.text.quote import quoted
 Say = Callable[[str], None]
 """Takes what a reader should know of the files, one line each; foreign text in it is not harmless yet."""
 
+_BEFORE_REDACT = "Take the run as it was before its texts were taken out; `score --aggregate-only` averages its scores."
 _RIGHT_SET = "Is it the right eval set?"
 
 
-def scored(directory: Path, golden_file: Path, say: Say, *, lenient: bool = False) -> tuple[RunFiles, Run, Scorecard]:
-    """Read a run as one of raggate and score it; `lenient` leaves out what their scripts pass over.
+def scored(
+    directory: Path, golden_file: Path, say: Say, *, lenient: bool = False, stored: bool = False
+) -> tuple[RunFiles, Run, Scorecard]:
+    """Read a run as one of raggate and score it.
+
+    Args:
+        directory: the run.
+        golden_file: its golden set.
+        say: takes what a reader should know.
+        lenient: whether what their scripts pass over is left out.
+        stored: whether what the run itself stores is asked for, which a run without texts has, too.
 
     Raises:
-        UsageError: for files that are not as they should be, without rows, or that do not belong together.
+        UsageError: for files that are not as they should be, without rows, or that do not belong together; for rows
+            without the texts that their snippets are looked for in.
     """
     files = reader.read(directory)
     cases = _asked_part(files, _load(golden_file, say, lenient=lenient), say)
+    blind = _without_texts(files, {case.id: case for case in cases.cases})
+    if blind and not stored:
+        raise UsageError(blind, hint=_BEFORE_REDACT)
+    if blind:
+        say(f"{blind}: raggate's own numbers count them as misses")
     run = reader.to_run(files, cases)
     return files, run, score.score(run, sorted({1, 3, 5, 10, files.k}))
 
@@ -103,6 +119,8 @@ def _rescored(
 ) -> tuple[list[dict[str, Any]], dict[str, Any]]:
     """Give the scored rows of the golden set's cases, and the means over those of them that are `common`."""
     labelled = [row for row in files.rows if row["test_case_id"] in cases]
+    if blind := _without_texts(files, cases):
+        raise UsageError(blind, hint=_BEFORE_REDACT)
     if not labelled:
         raise UsageError(f"no row of {files.run_id} is of a case in the golden set", hint=_RIGHT_SET)
     if len(labelled) < len(files.rows):
@@ -112,6 +130,15 @@ def _rescored(
     means = helloworld_metrics.aggregate([row for row in rows if row["test_case_id"] in common], cases)
     # what was stored is of other questions, or by other labels
     return rows, {**dict.fromkeys(helloworld_metrics.MEANS.values()), **means}
+
+
+def _without_texts(files: RunFiles, cases: Mapping[str, Case]) -> str:
+    """Say that snippets cannot be found in rows whose texts were taken out; empty where that is not so."""
+    rows = (row for row in files.rows if row["test_case_id"] in cases and reader.without_texts(row))
+    blind = sum(any(support.snippets for support in cases[row["test_case_id"]].gold_supports) for row in rows)
+    if not blind:
+        return ""
+    return f"run {files.run_id}: {counted(blind, 'row')} without texts, in which no snippet can be found"
 
 
 def _asked_part(files: RunFiles, cases: Golden, say: Say) -> Golden:

@@ -8,7 +8,7 @@ missing, as `results.jsonl` is kept out of git.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,9 @@ from raggate.text.files import read_file, reading
 from raggate.text.jsonio import parse_object
 from raggate.text.numbers import rounded
 from raggate.text.quote import cut, quoted
+
+REDACTED = "[redacted]"
+"""Stands for a text that was taken out."""
 
 STORED_TEXT = 200
 """Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
@@ -111,6 +114,11 @@ def truncated(row: dict[str, Any]) -> bool:
     """Say whether a chunk's text was cut, so that a snippet that is missing in it proves nothing."""
     texts = [chunk.get("text", "") for chunk in row.get("retrieved_chunks") or []]
     return any(len(text) == STORED_TEXT + 3 and text.endswith("...") for text in texts)
+
+
+def without_texts(row: Mapping[str, Any]) -> bool:
+    """Say whether a chunk's text was taken out, as `redact` does."""
+    return any(chunk.get("text") == REDACTED for chunk in row.get("retrieved_chunks") or [])
 
 
 def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> Sequence[Case]:

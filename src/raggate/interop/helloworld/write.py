@@ -10,7 +10,7 @@ from typing import Any
 
 from raggate.config.imported import ImportedConfig
 from raggate.interop.helloworld import judged
-from raggate.interop.helloworld.read import STORED_TEXT, RunFiles
+from raggate.interop.helloworld.read import REDACTED, STORED_TEXT, RunFiles
 from raggate.interop.helloworld.summary import summary
 from raggate.models.run import Chunk, LabelledResult, Response, Run
 from raggate.text.files import write_file
@@ -30,9 +30,6 @@ RUN_CONFIG: dict[str, Any] = {
     "answerer_version": None,
 }
 """The keys of their run configuration in their order. Weights and folder mode are recorded there, and never sent."""
-
-REDACTED = "[redacted]"
-"""Stands for a text that was taken out."""
 
 _TEXTS = frozenset(
     ("question", "answer", "text", "reasoning", "unsupported_claims", "supported_claims", "context_chunks_truncated")

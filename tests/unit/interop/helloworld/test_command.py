@@ -388,6 +388,20 @@ def test_redact_keeps_the_structure(tmp_path: Path) -> None:
         run("redact", directory, "--out", tmp_path / "public")
 
 
+@pytest.mark.parametrize(
+    "words",
+    [("score", "{run}"), ("import", "{run}", "--out", "{out}"), ("compare", "{run}", "{run}")],
+    ids=lambda words: words[0],
+)
+def test_a_run_without_texts_is_not_labelled_anew(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """Without texts no snippet is found: every command that would call that a miss refuses the run."""
+    golden, directory = write_golden(tmp_path), write_run(tmp_path)
+    run("redact", directory, "--out", tmp_path / "public")
+    places = {"run": tmp_path / "public", "out": tmp_path / "in"}
+    with pytest.raises(UsageError, match=r"run .*: \d+ rows? without texts, in which no snippet can be found"):
+        run(*(word.format(**places) for word in words), "--golden", golden)
+
+
 def test_export_redacts(tmp_path: Path) -> None:
     """An exported run can leave its texts out too."""
     golden = write_golden(tmp_path)
