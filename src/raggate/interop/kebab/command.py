@@ -237,13 +237,25 @@ def import_run(
         warn(f"the run does not say how many hits it asked for: {run.fingerprint['k']}, its deepest rank; or give --k")
     asked, rows = {case.id for case in run.golden.cases}, {row["query_id"]: row for row in stored.rows}
     hidden = [row for row in stored.rows if row.get("error") is not None and row["hits_top_k"]]
-    for count, problem in (
-        (len(rows.keys() - asked), "rows are left out, of queries that are no cases"),
-        (len(asked - rows.keys()), "cases have no row and count as failed calls"),
-        (len(hidden), "queries failed after their search: their hits stay behind"),
+    for count, one, several in (
+        (
+            len(rows.keys() - asked),
+            "row left out, of a query that is no case",
+            "rows left out, of queries that are no cases",
+        ),
+        (
+            len(asked - rows.keys()),
+            "case without a row, which counts as a failed call",
+            "cases without a row, which count as failed calls",
+        ),
+        (
+            len(hidden),
+            "query failed after its search: its hits stay behind",
+            "queries failed after their search: their hits stay behind",
+        ),
     ):
         if count:
-            warn(f"{count} {problem}")
+            warn(counted(count, one, several))
     click.echo(log_line(f"wrote {out}: {counted(len(run.results), 'result')}. Next: raggate score {out}"))
     return Answer(RunImported(run_directory=out, questions=len(run.results)))
 

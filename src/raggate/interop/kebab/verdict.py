@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from raggate.errors import ExitCode
 from raggate.interop.kebab.metrics import ANSWER_LEVEL, LOWER_IS_BETTER, METRICS, TOLERANCE, flat
-from raggate.text.numbers import fixed, percent, setting
+from raggate.text.numbers import counted, fixed, percent, setting
 
 MAX_DROP = 0.05
 MAX_ERROR_RATE = 0.02
@@ -37,10 +37,9 @@ def decide(report: Mapping[str, Any], *, max_drop: float = MAX_DROP) -> KebabVer
     unmeasured = _unmeasured(report)
     if unmeasured:
         return KebabVerdict(ExitCode.CANNOT_TELL, tuple(unmeasured))
-    worse = _regressions(report, max_drop)
+    worse, missing = _regressions(report, max_drop), _missing(report)
     if worse:
-        return KebabVerdict(ExitCode.REGRESSION, tuple(worse))
-    missing = _missing(report)
+        return KebabVerdict(ExitCode.REGRESSION, (*worse, *missing))
     return KebabVerdict(ExitCode.CANNOT_TELL if missing else ExitCode.PASS, tuple(missing))
 
 
@@ -62,7 +61,9 @@ def _unmeasured(report: Mapping[str, Any]) -> list[str]:
         return []
     if common["unmatchable"]:
         return [_unmatchable(common)]
-    return [f"none of the {common['queries']} queries that are in both runs has a label, and no answer can be judged"]
+    none = f"none of the {common['queries']} queries that are in both runs has a label"
+    which = "the one query that is in both runs has no label" if common["queries"] == 1 else none
+    return [f"{which}, and no answer can be judged"]
 
 
 def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
@@ -90,12 +91,16 @@ def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
 def _missing(report: Mapping[str, Any]) -> list[str]:
     common = report["raggate"]["common"]
     reasons = []
-    for names, problem in (
-        (report["raggate"]["only_in_a"], "queries of run a are not in run b"),
-        (common["unanswered"], "queries have an answer in run a and none in run b"),
+    for names, one, several in (
+        (report["raggate"]["only_in_a"], "query of run a is not in run b", "queries of run a are not in run b"),
+        (
+            common["unanswered"],
+            "query has an answer in run a and none in run b",
+            "queries have an answer in run a and none in run b",
+        ),
     ):
         if names:
-            reasons.append(f"{len(names)} {problem}, the first is {names[0]}")
+            reasons.append(f"{counted(len(names), one, several)}, the first is {names[0]}")
     if common["unmatchable"]:
         reasons.append(_unmatchable(common))
     reasons += [

@@ -84,7 +84,7 @@ def test_compare_that_cannot_tell(folder: Path) -> None:
     (folder / "less.jsonl").write_bytes(jsonl(rows[:2]))
     less = run("compare", "a", "less.jsonl")
     assert less.return_value == 3
-    assert "1 queries of run a are not in run b, the first is q3" in less.stderr
+    assert "1 query of run a is not in run b, the first is q3" in less.stderr
     (folder / "failed.jsonl").write_bytes(jsonl([row(f"q{number}", error="down") for number in (1, 2, 3)]))
     failed = run("compare", "a", "failed.jsonl")
     assert failed.return_value == 3
@@ -113,7 +113,7 @@ def test_a_query_that_is_missing_is_no_regression(folder: Path) -> None:
     done = run("compare", "b", "less.jsonl")
     assert done.return_value == 3
     assert done.stderr == (
-        "raggate: verdict: cannot tell\nraggate: 1 queries of run a are not in run b, the first is q3\n"
+        "raggate: verdict: cannot tell\nraggate: 1 query of run a is not in run b, the first is q3\n"
     )
 
 
@@ -153,9 +153,9 @@ def test_import(folder: Path) -> None:
     assert done.stdout == "wrote in: 3 results. Next: raggate score in\n"
     assert done.stderr.splitlines() == [
         "raggate: the run does not say how many hits it asked for: 3, its deepest rank; or give --k",
-        "raggate: 1 rows are left out, of queries that are no cases",
-        "raggate: 1 cases have no row and count as failed calls",
-        "raggate: 1 queries failed after their search: their hits stay behind",
+        "raggate: 1 row left out, of a query that is no case",
+        "raggate: 1 case without a row, which counts as a failed call",
+        "raggate: 1 query failed after its search: its hits stay behind",
     ]
     config, results = read_run("in")
     assert config["started"] == "2024-07-11T12:09:25Z"
