@@ -18,6 +18,7 @@ from project import Project, make_project
 PAGE = (Path(__file__).parents[2] / "docs" / "engines.md").read_text(encoding="utf-8")
 # with fewer shards than on the page, as each costs a process; a stand-in does what the engine documents
 SHARDS = 3
+IDENTITY = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
 STAND_INS = {
     "raggate": f'exec {sys.executable} -m raggate "$@"',
     "buildkite-agent": "exit 0",  # artifacts are there already: it is one directory
@@ -45,13 +46,17 @@ def get(results):
 
 @pytest.fixture
 def change(tmp_path: Path) -> Project:
-    """Give a checkout of a change whose target branch, with a baseline, is on a server."""
+    """Give a checkout of a change whose target branch, with a baseline, is on a server, beside a tag of its name."""
     project = make_project(tmp_path / "work")
     project.promote()
     project.commit()
     for words in (
         ["clone", "-q", "--bare", "work", "server.git"],
         ["-C", "work", "remote", "add", "origin", "../server.git"],
+        ["-C", "work", "rm", "-q", "--cached", "raggate.yml"],
+        ["-C", "work", *IDENTITY, "commit", "-q", "-m", "without a suite"],
+        ["-C", "work", "push", "-q", "origin", "HEAD:refs/tags/main"],
+        ["-C", "work", "reset", "-q", "HEAD~1"],
     ):
         subprocess.run(["git", *words], cwd=tmp_path, check=True, capture_output=True)
     tools = tmp_path / "bin"

@@ -24,12 +24,16 @@ AGENT = '#!/bin/sh\necho "$@" > agent.args\ncat > agent.in\n'
 
 @pytest.fixture
 def change(tmp_path: Path) -> Project:
-    """Give a checkout of a change whose target branch, with a baseline, is on a server."""
+    """Give a checkout of a change whose target branch, with a baseline, is on a server, and a lax tag of its name."""
     project = make_project(tmp_path / "work")
     project.promote()
     project.commit()
     git(tmp_path, "clone", "-q", "--bare", "work", "server.git")
     git(project.root, "remote", "add", "origin", str(tmp_path / "server.git"))
+    project.config.write_text(project.config.read_text() + "gate: {policy: threshold, tolerance: 1}\n")
+    project.commit()
+    git(project.root, "push", "-q", "origin", "HEAD:refs/tags/main")
+    git(project.root, "reset", "-q", "--hard", "HEAD~1")
     tools = tmp_path / "bin"
     tools.mkdir()
     (tools / "raggate").write_text(f'#!/bin/sh\nexec {sys.executable} -m raggate "$@"\n')
