@@ -11,4 +11,5 @@ class When(SettingsModel):
 
     paths: list[PathInRepository] = []  # noqa: RUF012 - pydantic copies it
     """Files and directories, relative to raggate.yml, beside the suite's own files; `..` is allowed. A change that
-    leaves all of them as they are does not run the suite. Empty: every change runs it."""
+    leaves all of them as they are does not run the suite where it is one of a list; alone it always runs. Empty: every
+    change runs it."""
