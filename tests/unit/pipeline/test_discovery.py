@@ -228,6 +228,7 @@ def test_a_stream_is_read(
     ("answer", "said", "hint"),
     [
         (httpx.Response(401), "HTTP 401", "`--header"),
+        (httpx.Response(202, json={"job": "7"}), 'HTTP 202 {"job":"7"}', "a service in front of it"),
         (httpx.Response(302), "HTTP 302", "Redirects are not followed"),
         (httpx.Response(404), "HTTP 404", "the path of its search"),
         (httpx.Response(400, json={"errors": [{"message": "no query"}]}), "no query", "GraphQL"),

@@ -89,6 +89,8 @@ def hint(replies: Sequence[Reply]) -> str:
         return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."
     if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
         return "Redirects are not followed: name the address that they lead to."
+    if 202 in statuses and 200 not in statuses:
+        return "An answer that comes later is not fetched: put a service in front of it that waits (docs/adapters.md)."
     if min(statuses - {404, 405}, default=0) >= 500:
         return "The API fails at what it is asked: its log says why."
     if any(reply.data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")) for reply in replies):
