@@ -140,6 +140,11 @@ def test_nothing_is_claimed_of_too_few() -> None:
     assert bias_words.headline(NOT_KNOWN) == (
         "Too few questions to see whether anything sways the judges: at least 20 are needed."
     )
+    # one passage has no other order, and a score of passages alone does not see how long the answer is
+    assert bias_words.headline(replace(NOT_KNOWN, shifts=BIAS.shifts[:1])) == (
+        "Nothing was tried that could sway the judges: they cannot tell any answer from itself in another order or "
+        "length."
+    )
     assert bias_words.headline(replace(NOT_KNOWN, shifts=(BIAS.shifts[2], BIAS.shifts[3]))) == (
         "No bias is shown by 1 comparison. Too few questions for 1 more."
     )

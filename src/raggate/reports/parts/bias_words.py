@@ -46,6 +46,9 @@ class Table(Struct, frozen=True, kw_only=True):
 def headline(bias: JudgeBias) -> str:
     """Say in a sentence what the measurement comes to."""
     rows = bias.tested
+    if not rows:
+        why = "they cannot tell any answer from itself in another order or length"
+        return f"Nothing was tried that could sway the judges: {why}."
     shown = [_named(row) for row in rows if row.finding == "shown"]
     lenient = [_named(row) for row in rows if row.finding == "lenient or partial"]
     few = sum(row.finding == "too few" for row in rows)
