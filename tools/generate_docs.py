@@ -118,7 +118,7 @@ def metrics_page() -> str:
         "Every value comes with `n`, the cases it covers, and `unscored`, the cases it does not apply to. Null means "
         "*does not apply*; it is never 0 and never averaged. A failed call is a miss and an error: it stays in the "
         "mean of the retrieval metrics. Chunks whose id already appeared higher up are dropped before ranks are "
-        "counted. Means are compared unrounded and shown with 4 decimals, rounded half away from zero.",
+        "counted. Means are compared unrounded; where they are shown they are rounded half away from zero.",
         "A chunk matches a gold support when the note is the same (and the vault, if the API reports it), the "
         "support's heading path is the chunk's or encloses it, heading by heading "
         "[as people read them](golden-set.md#when-two-headings-are-one), and one of the support's snippets "
