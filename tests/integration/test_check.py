@@ -502,6 +502,19 @@ def test_a_setting_that_names_what_is_not_there(project: Project) -> None:
     assert f"raggate.yml:{line}: api.command.cwd: 'nowhere' is not a directory\n  Name a directory" in done.err
 
 
+@pytest.mark.parametrize("name", ["loop", "n" * 300])
+@pytest.mark.parametrize("key", ["golden: {}", "vault: {{work: {}}}", "baseline: {}", "out: {}"])
+def test_a_path_that_names_nothing(project: Project, key: str, name: str) -> None:
+    """A link to itself, and a name that no file can have, are mistakes of the configuration and no bug of raggate."""
+    (project.root / "loop").symlink_to("loop")
+    own = key.partition(":")[0]
+    kept = [line for line in project.config.read_text().splitlines() if not line.startswith(f"{own}:")]
+    project.config.write_text("\n".join([*kept, key.format(name), ""]))
+    done = project.command("check")
+    assert done.code == 2, done.err
+    assert name in done.err
+
+
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
@@ -510,6 +523,7 @@ def test_a_setting_that_names_what_is_not_there(project: Project) -> None:
         pytest.param("golden.jsonl", None, "golden.jsonl: no such file", id="no golden set"),
         pytest.param("golden.jsonl", Path("/etc/hostname"), "leads out of", id="a link out of the repository"),
         pytest.param("golden.jsonl", Path("copy.jsonl"), "a symbolic link, which is not followed", id="a link in it"),
+        pytest.param("golden.jsonl", Path("golden.jsonl"), "golden.jsonl: Too many levels", id="a link to itself"),
     ],
 )
 def test_a_change_that_would_break_the_gate_is_told_so(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
@@ -110,7 +111,8 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
 def check_inside(name: str, files: Iterable[str | Path], workspace: Path) -> None:
     """Refuse files of an input that lie outside the workspace; see `check_places`."""
     for file in files:
-        if not (workspace / file).resolve().is_relative_to(workspace.resolve()):
+        # not `resolve`, which takes a link to itself for an error
+        if not Path(os.path.realpath(workspace / file)).is_relative_to(workspace.resolve()):
             raise UsageError(
                 f"input {name!r}: {quoted(file)} lies outside the workspace",
                 hint="Give a path relative to the workspace: what lies elsewhere belongs to the action's own "

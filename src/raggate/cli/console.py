@@ -17,7 +17,7 @@ from raggate.cli import output, streams
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.models.answer import Answer
 from raggate.service import signals
-from raggate.text import disk
+from raggate.text import disk, files
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, often
 from raggate.text.struct_fields import as_dict
@@ -78,7 +78,7 @@ def guarded(
         click.echo("raggate: interrupted", err=True)
         return int(ExitCode.INTERRUPTED), None
     except Exception as error:  # noqa: BLE001 - the one place that turns a bug into an exit code
-        refused = disk.unwritable(error) if isinstance(error, OSError) else None
+        refused = disk.unwritable(error) or files.unreachable(error) if isinstance(error, OSError) else None
         if refused is None:
             say_crash(error, environment)
             return int(ExitCode.INTERNAL), None

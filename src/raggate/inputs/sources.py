@@ -17,7 +17,7 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
-from raggate.text.files import below, special
+from raggate.text.files import UNREACHABLE, below, special
 from raggate.text.quote import cut, quoted
 
 if TYPE_CHECKING:
@@ -150,6 +150,11 @@ class WorkTree(Struct, frozen=True):
 
     def _at(self, path: str) -> Path:
         target = self.root / path
+        try:
+            target.stat()
+        except OSError as error:
+            if error.errno in UNREACHABLE:
+                raise UsageError(f"{self.place(path)}: {error.strerror}") from None
         if self.confined and not target.resolve().is_relative_to(self.root.resolve()):
             raise UsageError(f"{self.place(path)}: leads out of {self.root.name or 'the repository'}")
         if self.confined and any(step.is_symlink() for step in self._steps(path)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TypeVar
@@ -273,7 +274,8 @@ def place(root: Path, path: str) -> Path:
             nothing there; when it is no file.
     """
     file, home = root / path, root.resolve()
-    target = file.resolve()
+    # not `resolve`, which takes a link to itself for an error
+    target = Path(os.path.realpath(file))
     if not target.is_relative_to(home):
         raise UsageError(f"judges.cassette: {path} leads out of the directory of the configuration")
     if in_git(target.relative_to(home).as_posix()):

@@ -93,7 +93,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     def root(self) -> Path:
         """The absolute directory of the configuration file."""
         if self.against is None:
-            return self.config_file.resolve().parent
+            return Path(os.path.realpath(self.config_file)).parent
         # a revision knows files by their paths; a link could lead from one to another
         return Path(os.path.normpath(Path.cwd() / self.config_file)).parent
 

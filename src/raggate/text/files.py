@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import posixpath
 import stat
 from collections.abc import Iterable, Iterator
@@ -15,6 +16,14 @@ from raggate.text import disk
 
 if TYPE_CHECKING:
     from raggate.text.long_bytes import LongBytes
+
+UNREACHABLE = frozenset((errno.ELOOP, errno.ENAMETOOLONG))
+"""A link that leads to itself, and a name that no file can have."""
+
+
+def unreachable(error: OSError) -> UsageError | None:
+    """Give what to tell of a path that names nothing; None for another error."""
+    return UsageError(f"{error.filename}: {error.strerror}") if error.errno in UNREACHABLE else None
 
 
 def read_file(

@@ -64,6 +64,19 @@ def test_worktree_opens_no_pipe(tmp_path: Path) -> None:
         sources.WorkTree(tmp_path).read("a.jsonl")
 
 
+@pytest.mark.parametrize("confined", [True, False])
+@pytest.mark.parametrize(
+    ("path", "problem"), [("loop", "Too many levels of symbolic links"), ("n" * 300, "File name too long")]
+)
+def test_worktree_names_what_cannot_be_reached(tmp_path: Path, path: str, problem: str, confined: bool) -> None:
+    """A link that leads to itself, and a name that no file can have, are mistakes, whatever is asked of them."""
+    (tmp_path / "loop").symlink_to("loop")
+    source = sources.WorkTree(tmp_path, confined=confined)
+    for asked in (source.read, source.directory, source.names, lambda name: [*source.lines(name)]):
+        with pytest.raises(UsageError, match=problem):
+            asked(path)
+
+
 def test_worktree(tmp_path: Path) -> None:
     """Without a revision the files are those on disk, no git needed."""
     (tmp_path / "notes").mkdir()
