@@ -56,6 +56,13 @@ def test_every_number_of_judging_is_told() -> None:
     ]
 
 
+def test_without_a_grade_none_is_said_to_have_stood_still() -> None:
+    """Where no answer has a grade, nothing is known of what moved, and nothing is said of it."""
+    nothing = {"groundedness": Coverage(expected=12, judged=0, reasons={"budget": 12})}
+    summary = replace(SUMMARY, scores=nothing, second_samples=SecondSamples(moved=0, graded=0, differed=0))
+    assert not [line for line in judging.sentences(judged(summary)) if "moved" in line]
+
+
 @each_row(
     ("samples", "line"),
     [

@@ -45,7 +45,7 @@ def _lines(run: Run, summary: JudgingSummary) -> Iterator[str]:
     )
     if (check := summary.spot_check) is not None:
         yield f"{spot_check(check)}."
-    if summary.second_samples is not None:
+    if summary.second_samples is not None and any(coverage.judged for coverage in summary.scores.values()):
         yield f"{second_samples(summary.second_samples)}."
     if run.judging is not None:
         yield _spent(run.judging.spending)
