@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from raggate.errors import CannotTell
 from raggate.models.service import ProcessExit
+from raggate.text.numbers import counted
 from raggate.text.quote import quoted
 
 _READ_ONLY = re.compile(r"read-only file ?system|\bEROFS\b", re.IGNORECASE)
@@ -54,7 +55,7 @@ def check_size(documents: int | None, *, expected: int, files: int) -> None:
     """
     if documents is not None and documents > max(expected, files):
         raise CannotTell(
-            f"the API's index has {documents} documents, but the vault has {expected} notes",
+            f"the API's index has {counted(documents, 'document')}, but the vault has {counted(expected, 'note')}",
             hint="It answers from another vault, or from an index that an earlier run has left. Give it the vault of "
             "raggate.yml ({vault.NAME}), and a fresh index or a store of its own ({run}) for every run.",
         )

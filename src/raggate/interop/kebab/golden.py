@@ -16,6 +16,7 @@ from raggate.models.golden import Case
 from raggate.text import yamlio
 from raggate.text.jsonio import dumps
 from raggate.text.nearest import nearest
+from raggate.text.numbers import counted
 from raggate.text.problems import Problems, problems_of
 from raggate.text.quote import cut, quoted
 
@@ -150,8 +151,10 @@ def to_cases(golden: GoldenFile, *, unlabelled: Unlabelled = "refuse-to-guess") 
     undecided = [query for query in golden.queries if query.answerable is None and not query.labelled]
     if undecided and unlabelled == "refuse-to-guess":
         names = ", ".join(cut(query.id, limit=60) for query in undecided[:SHOWN_PROBLEMS])
+        one, several = "has no labels and does not say", "have no labels and do not say"
+        which = f"{counted(len(undecided), 'query', 'queries')} {one if len(undecided) == 1 else several}"
         raise UsageError(
-            f"{golden.name}: {len(undecided)} queries have no labels and do not say whether to refuse them: {names}",
+            f"{golden.name}: {which} whether to refuse {'it' if len(undecided) == 1 else 'them'}: {names}",
             hint="Add `answerable: false` or labels to each; kebab itself ignores that key.",
         )
     skipped = {query.id for query in undecided} if unlabelled == "skip" else set()

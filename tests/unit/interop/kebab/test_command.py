@@ -180,7 +180,7 @@ def test_import_of_a_stored_run(folder: Path) -> None:
         (("import", "a", "--out", "a"), "a exists and is not empty"),
         (("import", "a", "--out", "in", "--k", "1"), "k is 1, but run a has a hit of rank 4"),
         (("import", "k.sqlite", "--out", "in", "--k", "5"), "k is 5, but run run_1 asked for 10"),
-        (("import", "a", "--out", "in", "--golden", "open.yaml"), "whether to refuse them: q1"),
+        (("import", "a", "--out", "in", "--golden", "open.yaml"), "whether to refuse it: q1"),
         (("import", "a", "--out", "in", "--golden", "open.yaml", "--unlabelled", "skip"), "no query is left"),
         (("export", "a", "--out", "out"), "config.json: No such file"),
     ],

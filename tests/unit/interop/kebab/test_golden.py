@@ -227,7 +227,7 @@ def test_unlabelled_queries_need_a_decision() -> None:
     content = read(
         "- {id: a, query: x}\n- {id: b, query: y, answerable: false}\n- {id: c, query: z, must_contain: [z]}\n"
     )
-    with pytest.raises(UsageError, match="1 queries have no labels and do not say whether to refuse them: a"):
+    with pytest.raises(UsageError, match="1 query has no labels and does not say whether to refuse it: a"):
         kebab_golden.to_cases(content)
     refused = kebab_golden.to_cases(content, unlabelled="refusal")
     assert [case.answerable for case in refused] == [False, False, True]

@@ -86,7 +86,7 @@ def test_golden_set() -> None:
         kebab_golden.read_golden(torn.encode(), "golden.yaml")
     with pytest.raises(UsageError, match=f"missing doc_ids: {D1}; missing chunk_ids: {C1}"):
         kebab_golden.check_ids(content.queries, {D2}, set())
-    with pytest.raises(UsageError, match="whether to refuse them: q3"):
+    with pytest.raises(UsageError, match="whether to refuse it: q3"):
         kebab_golden.to_cases(content)
     refusing = kebab_golden.read_golden(GOLDEN.encode() + b"  answerable: false\n", "golden.yaml")
     assert [case.answerable for case in kebab_golden.to_cases(refusing)] == [True, True, False]
