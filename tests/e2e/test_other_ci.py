@@ -74,9 +74,16 @@ def failures(at: Path) -> int:
     return int(root.attrib["failures"]) + int(root.attrib["errors"])
 
 
+def commit_a_text(change: Project) -> None:
+    """Have the change commit a text where the job has its report written."""
+    (change.root / "rag.md").write_text("All is well.\n")
+    change.commit()
+
+
 @pytest.mark.parametrize(("behaviour", "code"), [("ok", 0), ("worse", 1)])
 def test_gitlab(change: Project, behaviour: str, code: int) -> None:
     """The job ends with the verdict, leaves what its artifacts name, and its note tells the verdict."""
+    commit_a_text(change)
     job: Mapping[str, Any] = yaml.safe_load(block("gitlab.md", "yaml"))["rag-gate"]
     with FakeGitLab() as gitlab:
         variables = {**gitlab.variables(), "CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
@@ -92,12 +99,13 @@ def test_gitlab(change: Project, behaviour: str, code: int) -> None:
 @pytest.mark.parametrize(("behaviour", "code", "style"), [("ok", 0, "success"), ("worse", 1, "error")])
 def test_buildkite(change: Project, behaviour: str, code: int, style: str) -> None:
     """The step ends with the verdict, and the agent is given the report as an annotation of its style."""
+    commit_a_text(change)
     (step,) = yaml.safe_load(block("buildkite.md", "yaml"))["steps"]
     # uploading the pipeline makes one dollar of two
     commands = [command.replace("$$", "$") for command in step["commands"]]
     assert run(change, commands, behaviour, BUILDKITE_PULL_REQUEST_BASE_BRANCH="main") == code
     assert (change.root / "agent.args").read_text() == f"annotate --context rag-gate --style {style}\n"
-    assert (change.root / "agent.in").read_text() == (change.root / "rag.md").read_text()
+    assert (change.root / "agent.in").read_text() == (change.root / "rag.md").read_text() != "All is well.\n"
     assert all([*change.root.glob(pattern)] for pattern in step["artifact_paths"])
 
 
