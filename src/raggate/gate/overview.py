@@ -110,11 +110,11 @@ class Overview:
         outside = self.beyond.setdefault(result.mode, set())
         if result.response is not None and len(outside) < len(KINDS):
             outside.update(beyond(result.response))
-        if result.response is not None and result.response.chunks:
+        if result.chunks:
             self.filled.add(result.mode)
 
     def _retrieve(self, result: Result) -> None:
-        for chunk in result.response.chunks if result.response else ():
+        for chunk in result.chunks:
             self.retrieved.setdefault(chunk.rel_path, set()).add(chunk.heading_path)
 
     def _add_first(self, item: LabelledResult) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 
-from raggate.gate.causes.passages import Ranked, may_be, of_path, ranked, vaults_of
+from raggate.gate.causes.passages import Ranked, of_path, ranked
 from raggate.gate.heading_separators import unsplit
 from raggate.gate.heading_spellings import ends_alike
 from raggate.models.golden import Support
@@ -90,7 +90,7 @@ def _of_note(item: LabelledResult) -> Iterator[Stage]:
     chunks = ranked(item)
     for support in item.case.gold_supports:
         for place in of_path(support, chunks):
-            if may_be(support, place[2], item.case):
+            if item.case.may_be_in(place[2].vault, support):
                 yield item, support, place
 
 
@@ -138,7 +138,7 @@ def _other_vault(item: LabelledResult, _known: Collection[str]) -> Iterator[tupl
     """Give the vaults that a gold note may be in, and the one that a chunk of its path is said to be from."""
     for support in item.case.gold_supports:
         for _, _, chunk in of_path(support, ranked(item)):
-            yield " or ".join(vaults_of(support, item.case)), chunk.vault or ""
+            yield " or ".join(item.case.vaults_of(support)), chunk.vault or ""
 
 
 def _other_path(item: LabelledResult, known: Collection[str]) -> Iterator[tuple[str, str]]:
@@ -155,7 +155,7 @@ def _first_ids(left: Sequence[LabelledResult]) -> tuple[str, str]:
     support, chunk = item.case.gold_supports[0], ranked(item)[0][2]
     if support.chunk_id is not None:
         return support.chunk_id, chunk.chunk_id
-    return support.doc_id or "", chunk.doc_id if chunk.doc_id is not None else chunk.rel_path
+    return support.doc_id or "", chunk.document
 
 
 def _tails(gold: str, path: str) -> bool:

@@ -52,8 +52,7 @@ class Notes:
         A chunk of a note that is not in the vault is not looked up: what it tells cannot stand anywhere. One that tells
         a heading otherwise than the golden set, which could be another one of its note as well, matches nothing.
         """
-        response = item.result.response
-        chunks = response.chunks if response else ()
+        response, chunks = item.result.response, item.result.chunks
         gold = {support.rel_path for support in item.case.gold_supports}
         vague = [self._vague(chunk, item.case) if chunk.rel_path in gold else () for chunk in chunks]
         strange = self._strange_parts(chunks)
@@ -87,7 +86,7 @@ class Notes:
                 continue
             if _as_written(gold, citation.heading_path) or is_end_of(gold, citation.heading_path, eq):
                 continue
-            vaults = (support.vault,) if support.vault else case.vaults or tuple(self._vault.directories)
+            vaults = case.vaults_of(support) or tuple(self._vault.directories)
             notes = [(name, support.rel_path) for name in vaults if (name, support.rel_path) in self._vault.texts]
             if notes and not any(self._sections(note).may_be_cited(gold, citation.heading_path) for note in notes):
                 yield index
@@ -106,15 +105,14 @@ class Notes:
 
     def _told_apart(self, chunk: Chunk | Reference, support: Support, case: Case) -> bool:
         """Say whether the heading of a chunk can be of no other section of its note than that of a support."""
-        allowed = (support.vault,) if support.vault else case.vaults
+        allowed = case.vaults_of(support)
         notes = [note for note in self._notes_at(chunk.vault, chunk.rel_path) if not allowed or note[0] in allowed]
         gold = support.heading_path or ""
         return not notes or any(self._sections(note).is_inside(gold, chunk.heading_path) for note in notes)
 
     def label_probe(self, answer: ProbeAnswer) -> ProbeAnswer:
         """Note which chunks of what came of a probe tell a text that their note has not."""
-        response = answer.result.response
-        strange = self._strange_parts(response.chunks if response else ())
+        strange = self._strange_parts(answer.result.chunks)
         return replace(answer, strange_texts=tuple(position for position, (_, text) in enumerate(strange) if text))
 
     def _strange_parts(self, chunks: Sequence[Chunk]) -> list[tuple[bool, bool]]:

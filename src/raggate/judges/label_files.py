@@ -63,7 +63,7 @@ def _of_answer(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterato
 
 def _of_passages(item: LabelledResult, judgements: Sequence[Judgement]) -> Iterator[tuple[dict[str, str], list[bool]]]:
     """Give texts and labels of each chunk. One that stands higher up already has no rank of its own."""
-    chunks = item.result.response.chunks if item.result.response else ()
+    chunks = item.result.chunks
     distinct = [place for place in range(len(chunks)) if place not in item.labels.duplicates]
     for rank, place in enumerate(distinct, 1):
         texts = {

@@ -99,7 +99,7 @@ def _cut(text: str) -> str:
 
 
 def _by_id(chunk: Chunk, named: Support) -> Pooled | None:
-    document = chunk.doc_id if chunk.doc_id is not None else chunk.rel_path
+    document = chunk.document
     name = chunk.chunk_id if named.chunk_id is not None else document
     if not name:
         return None

@@ -65,6 +65,14 @@ class Case(Struct, frozen=True):
     hash: str = ""
     line: int = 0
 
+    def vaults_of(self, support: Support) -> tuple[str, ...]:
+        """Give the vaults that a support may be in; none stands for all."""
+        return (support.vault,) if support.vault else self.vaults
+
+    def may_be_in(self, vault: str | None, support: Support) -> bool:
+        """Say whether a vault may be that of a support; an API that tells none gets the benefit of the doubt."""
+        return vault is None or vault in (self.vaults_of(support) or (vault,))
+
 
 class Golden(Struct, frozen=True, kw_only=True):
     """A golden set: the cases in file order, the file's name for messages, and the hash of its content.

@@ -45,6 +45,11 @@ class Chunk(Stored, frozen=True):
         """What it is, whatever id an API makes up for it; of a text that was cut the hash is that of all of it."""
         return self.vault, self.rel_path, self.heading_path, self.text, self.text_hash
 
+    @property
+    def document(self) -> str:
+        """The id of its document; an API without such ids names documents by their paths."""
+        return self.rel_path if self.doc_id is None else self.doc_id
+
 
 class Reference(Stored, frozen=True):
     """One cited place of an answer."""
@@ -107,6 +112,11 @@ class Result(Stored, frozen=True):
     repeat: int = 1
     trace_id: str | None = None
     kept: bool = False
+
+    @property
+    def chunks(self) -> tuple[Chunk, ...]:
+        """The retrieved chunks; none for a failed call."""
+        return self.response.chunks if self.response is not None else ()
 
 
 LeakPart = Literal[

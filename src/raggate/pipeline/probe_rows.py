@@ -47,7 +47,7 @@ def _answer(line: bytes, place: str) -> ProbeAnswer:
     except ValidationError as error:
         raise UsageError(f"{place}: not a probe: {first_problem(error)}") from None
     check_result(answer.result, place)
-    chunks = answer.result.response.chunks if answer.result.response is not None else ()
+    chunks = answer.result.chunks
     if not labels_fit(len(chunks), answer.strange_texts, answer.leaks):
         raise UsageError(f"{place}: the labels do not fit the retrieved chunks")
     return answer

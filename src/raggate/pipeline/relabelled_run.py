@@ -70,7 +70,7 @@ def _relabelled(run: Run, cases: Golden) -> Run:
                 labels = replace(labels, matches=again.labels.matches, unclear_citations=())
                 # judges were told what was expected then
                 judgements = ()
-            chunks = item.result.response.chunks if item.result.response else ()
+            chunks = item.result.chunks
             judged = judged_places(chunks, labels.matches, case, rule(as_read=labels.as_read))
             labels = replace(labels, judged=judged)
             items.append(LabelledResult(case=case, result=item.result, labels=labels, judgements=judgements))

@@ -59,11 +59,10 @@ _JUDGEMENTS: Shape[tuple[Judgement, ...]] = Shape(tuple[Judgement, ...])
 
 def keeps_whole_texts(run: Run) -> bool:
     """Say whether a run that was read holds texts that would have been cut if it had not been told to keep them."""
-    responses = (item.result.response for item in run.answers)
     return any(
         len(chunk.text) > STORED_TEXT and chunk.text_hash is None
-        for response in responses
-        for chunk in (response.chunks if response else ())
+        for item in run.answers
+        for chunk in item.result.chunks
     )
 
 
@@ -125,7 +124,7 @@ def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int,
     except (KeyError, TypeError) as error:
         raise UsageError(f"{place}: not a result row: {cut(repr(error))}") from None
     check_result(result, place)
-    chunks = result.response.chunks if result.response else ()
+    chunks = result.chunks
     indices = [index for matches in labels.matches for index in matches]
     positions = (
         *(*labels.duplicates, *labels.empty, *labels.strange_headings, *labels.strange_texts),

@@ -30,7 +30,7 @@ def unasked_notes(cases: Iterable[Case], vault: Vault) -> tuple[str, ...]:
     asked = set()
     for case in cases:
         for support in case.gold_supports:
-            names = (support.vault,) if support.vault else case.vaults or tuple(vault.directories)
+            names = case.vaults_of(support) or tuple(vault.directories)
             asked |= {(name, support.rel_path) for name in names}
     return tuple(sorted("/".join(note) for note in vault.texts if note not in asked))
 

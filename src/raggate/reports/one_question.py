@@ -104,10 +104,10 @@ def _lists(item: LabelledResult, sides: Sides, passages: Passages) -> str:
     before, now = sides.before.get(key), sides.now.get(key)
     entries = before.entries if before else ()
     old = [_named(passages, passages.of_entry(entry), matches=bool(entry.supports)) for entry in entries]
-    response, labels = item.result.response, item.labels
+    labels = item.labels
     new = [
         _named(passages, passages.of_chunk(chunk), matches=any(labels.matches[position : position + 1]))
-        for position, chunk in enumerate(response.chunks if response else ())
+        for position, chunk in enumerate(item.result.chunks)
         # what stood above already has no rank
         if position not in labels.duplicates
     ]

@@ -46,7 +46,7 @@ def _line(item: LabelledResult, position: int, *, full_text: bool) -> dict[str, 
         "case_id": case.id,
         "mode": _SCHEMA_MODES.get(mode, mode),
         "rank": position + 1,
-        "doc_id": _document(chunk),
+        "doc_id": chunk.document,
         "node_id": chunk.chunk_id or None,
         "score_final": chunk.score_final,
         "score_components": {name: score for name, score in scores.items() if score is not None},
@@ -66,18 +66,12 @@ def _line(item: LabelledResult, position: int, *, full_text: bool) -> dict[str, 
     return line
 
 
-def _document(chunk: Chunk) -> str:
-    return chunk.rel_path if chunk.doc_id is None else chunk.doc_id
-
-
 def _is_expected(chunk: Chunk, case: Case) -> bool:
     """Say whether a chunk is from a document that the case names, whatever the section."""
     for support in case.gold_supports:
-        if support.doc_id is not None and support.doc_id == _document(chunk):
+        if support.doc_id is not None and support.doc_id == chunk.document:
             return True
-        allowed = (support.vault,) if support.vault else case.vaults
-        in_vault = chunk.vault is None or not allowed or chunk.vault in allowed
-        if support.rel_path and support.rel_path == chunk.rel_path and in_vault:
+        if support.rel_path and support.rel_path == chunk.rel_path and case.may_be_in(chunk.vault, support):
             return True
     return False
 

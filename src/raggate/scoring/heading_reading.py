@@ -42,7 +42,7 @@ def read_otherwise(before: Fingerprint, now: Fingerprint) -> int:
 
 def _differs(item: LabelledResult) -> bool:
     """Say whether an answer would be scored otherwise letter by letter."""
-    chunks = item.result.response.chunks if item.result.response else ()
+    chunks = item.result.chunks
     supports = item.case.gold_supports
     for chunk, matches in zip(chunks, item.labels.matches, strict=True):
         paths = [path for index in matches if (path := supports[index].heading_path) is not None]

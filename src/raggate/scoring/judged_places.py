@@ -40,6 +40,5 @@ def _is_of(chunk: Chunk, place: Support, case: Case) -> bool:
     if place.chunk_id is not None:
         return chunk.chunk_id == place.chunk_id
     if place.doc_id is not None:
-        return place.doc_id == (chunk.doc_id if chunk.doc_id is not None else chunk.rel_path)
-    allowed = (place.vault,) if place.vault else case.vaults
-    return chunk.rel_path == place.rel_path and (chunk.vault is None or not allowed or chunk.vault in allowed)
+        return place.doc_id == chunk.document
+    return chunk.rel_path == place.rel_path and case.may_be_in(chunk.vault, place)

@@ -56,8 +56,7 @@ def _holds_section(chunk: Chunk, support: Support, case: Case, same: Same) -> bo
     heading = support.heading_path
     if not support.rel_path or chunk.rel_path != support.rel_path or heading is None:
         return False
-    vaults = (support.vault,) if support.vault else case.vaults
-    if (chunk.vault is not None and vaults and chunk.vault not in vaults) or covers(heading, chunk.heading_path, same):
+    if not case.may_be_in(chunk.vault, support) or covers(heading, chunk.heading_path, same):
         return False
     if support.snippets:
         return contains_snippet(chunk.text, support.snippets)

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from raggate.models.metric_names import HIT, at_depth
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
-from raggate.scoring.metrics.ranking import chunks_of, first_hit, labelled, ranking
+from raggate.scoring.metrics.ranking import first_hit, labelled, ranking
 from raggate.scoring.noise import Bands, Noise, read_bands, stored_bands
 from raggate.scoring.overlap import rank_biased_overlap
 from raggate.text.lots import lot
@@ -229,11 +229,11 @@ def averaged(first: CaseScore, again: Sequence[CaseScore]) -> CaseScore:
 
 
 def _ids(item: LabelledResult) -> list[Hashable]:
-    return [chunk.chunk_id for chunk in chunks_of(item)]
+    return [chunk.chunk_id for chunk in item.result.chunks]
 
 
 def _contents(item: LabelledResult) -> list[Hashable]:
-    return [chunk.content for chunk in chunks_of(item)]
+    return [chunk.content for chunk in item.result.chunks]
 
 
 def _same(first: LabelledResult, second: LabelledResult) -> bool:

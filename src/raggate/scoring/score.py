@@ -44,7 +44,7 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
         truncated: whether chunk texts were cut, so that a missing snippet proves nothing.
         as_read: whether headings are compared as people read them, not letter by letter.
     """
-    chunks = result.response.chunks if result.response else ()
+    chunks = result.chunks
     same = rule(as_read=as_read)
     matches = tuple(_matches(chunk, case, same) for chunk in chunks)
     asked = _words(case.question)
@@ -247,13 +247,8 @@ def _is_match(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
     if support.chunk_id is not None:
         return chunk.chunk_id == support.chunk_id
     if support.doc_id is not None:
-        # an API without ids of documents names them by their paths
-        return support.doc_id == (chunk.doc_id if chunk.doc_id is not None else chunk.rel_path)
-    if chunk.rel_path != support.rel_path:
-        return False
-    allowed = (support.vault,) if support.vault else case.vaults
-    # an API that does not tell the vault gets the benefit of the doubt
-    if chunk.vault is not None and allowed and chunk.vault not in allowed:
+        return support.doc_id == chunk.document
+    if chunk.rel_path != support.rel_path or not case.may_be_in(chunk.vault, support):
         return False
     if support.heading_path is not None and not covers(support.heading_path, chunk.heading_path, same):
         return False

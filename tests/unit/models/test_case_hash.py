@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+from types import MethodType
 from typing import Any
 
 import pytest
@@ -43,7 +45,9 @@ class Watched:
         """Give the key's value, and note that it was read."""
         if name in {field.name for field in fields(Case)}:
             self._seen.add(name)
-        return getattr(self._case, name)
+        value = getattr(self._case, name)
+        # what a method of the case reads is read too
+        return partial(value.__func__, self) if isinstance(value, MethodType) else value
 
 
 def read_by_metrics() -> set[str]:

@@ -14,7 +14,7 @@ from raggate.gate.causes.asked import Asked, first_ranks
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder
 from raggate.gate.causes.note_causes import heading_cause, piece_cause, section_cause
 from raggate.gate.causes.note_places import vaults_by_path
-from raggate.gate.causes.passages import Ranked, note_of, of_chunk, place, ranked, unmatched, vaults_of
+from raggate.gate.causes.passages import Ranked, note_of, of_chunk, place, ranked, unmatched
 from raggate.gate.causes.score_causes import (
     answered_for_less,
     cut_off,
@@ -141,7 +141,7 @@ def _not_there(asked: Asked, missing: Sequence[Support]) -> Cause | None:
 
 
 def _in_no_vault(asked: Asked, support: Support) -> bool:
-    vaults = vaults_of(support, asked.item.case)
+    vaults = asked.item.case.vaults_of(support)
     same = vaults_by_path(asked.evidence.notes).get(support.rel_path, set())
     return support.rel_path != "" and not (same & set(vaults) if vaults else same)
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from raggate.gate.causes.note_places import vaults_with_notes
-from raggate.gate.causes.passages import vaults_of
 from raggate.models.cause import Cause, CauseEvidence, FolderKind
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult, Response
@@ -31,7 +30,7 @@ def folder_cause(item: LabelledResult, missing: Sequence[Support], evidence: Cau
         where = "asked for" if item.case.folders else "index"
         return Cause(code="folder-not-indexed", subject=_folder(item, missing[0]), folders=available, other=where)
     if _all_outside(item, missing, "selected", evidence):
-        there = any(_inside(support.rel_path, vaults_of(support, item.case), available) for support in missing)
+        there = any(_inside(support.rel_path, item.case.vaults_of(support), available) for support in missing)
         return Cause(code="folder-left-out", folders=selected, other="index" if there else "")
     return None
 
@@ -44,7 +43,7 @@ def unselected_folder(item: LabelledResult, evidence: CauseEvidence) -> Cause | 
     if limited is not None or not _comparable(selected, evidence):
         return limited
     outside = selected and not any(
-        _inside(support.rel_path, vaults_of(support, case), selected) for support in case.gold_supports
+        _inside(support.rel_path, case.vaults_of(support), selected) for support in case.gold_supports
     )
     return Cause(code="folder-left-out", folders=selected) if outside else None
 
@@ -68,7 +67,7 @@ def unsearched_folder(
     if response is None or len(selected) < 2:
         return None
     for support in missing:
-        vaults = vaults_of(support, item.case)
+        vaults = item.case.vaults_of(support)
         own = [name for name in selected if support.rel_path and _inside(support.rel_path, vaults, [name])]
         skipped = own == [selected[0]] and first_is_skipped(evidence, item.result.mode)
         if own and not any(_within(response.chunks, own)) and (outscored or skipped):
@@ -85,7 +84,7 @@ def first_is_skipped(evidence: CauseEvidence, mode: str) -> bool:
 
 
 def _folder(item: LabelledResult, support: Support) -> str:
-    vaults = vaults_of(support, item.case)
+    vaults = item.case.vaults_of(support)
     folder = support.rel_path.rpartition("/")[0]
     return f"{vaults[0]}/{folder}" if len(vaults) == 1 else folder or "the top of its vault"
 
@@ -112,7 +111,7 @@ def _all_outside(item: LabelledResult, supports: Sequence[Support], kind: Folder
     """Say whether the passages are all in other folders than an answer is limited to."""
     folders = _limit(item, kind, evidence)
     return folders != () and all(
-        support.rel_path and not _inside(support.rel_path, vaults_of(support, item.case), folders)
+        support.rel_path and not _inside(support.rel_path, item.case.vaults_of(support), folders)
         for support in supports
     )
 

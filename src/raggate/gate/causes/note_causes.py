@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 
 from raggate.gate.causes.note_places import vaults_by_path
-from raggate.gate.causes.passages import Ranked, may_be, of_path, vaults_of
+from raggate.gate.causes.passages import Ranked, of_path
 from raggate.gate.heading_spellings import written_otherwise
 from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
@@ -73,13 +73,13 @@ def section_cause(
             return Cause(code=code, subject=name, other=heading, rank=rank)
     for support in missing:
         for rank, _, chunk in of_path(support, retrieved):
-            wanted = " or ".join(vaults_of(support, item.case))
+            wanted = " or ".join(item.case.vaults_of(support))
             return Cause(code="other-vault", subject=wanted, other=chunk.vault or "", rank=rank)
     return None
 
 
 def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
-    return (place for place in of_path(support, retrieved) if may_be(support, place[2], item.case))
+    return (place for place in of_path(support, retrieved) if item.case.may_be_in(place[2].vault, support))
 
 
 def _without_snippet(item: LabelledResult, position: int, chunk: Chunk) -> CauseCode:

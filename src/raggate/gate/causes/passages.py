@@ -22,9 +22,8 @@ def unmatched(item: LabelledResult) -> tuple[Support, ...]:
 
 def ranked(item: LabelledResult) -> list[Ranked]:
     """Give the chunks that hold a rank, all but repeated ones."""
-    response, dropped = item.result.response, set(item.labels.duplicates)
-    chunks = response.chunks if response else ()
-    kept = [(position, chunk) for position, chunk in enumerate(chunks) if position not in dropped]
+    dropped = set(item.labels.duplicates)
+    kept = [(position, chunk) for position, chunk in enumerate(item.result.chunks) if position not in dropped]
     return [(rank, position, chunk) for rank, (position, chunk) in enumerate(kept, 1)]
 
 
@@ -32,7 +31,7 @@ def place(support: Support, case: Case) -> str:
     """Name a gold support by vault, note and section, as far as the golden set tells them."""
     if not support.rel_path:
         return f"chunk {support.chunk_id}" if support.chunk_id is not None else f"document {support.doc_id}"
-    vaults = vaults_of(support, case)
+    vaults = case.vaults_of(support)
     path = f"{vaults[0]}/{support.rel_path}" if len(vaults) == 1 else support.rel_path
     return as_read(path, support.heading_path)
 
@@ -48,19 +47,8 @@ def of_chunk(chunk: Chunk) -> str:
     return as_read(path, chunk.heading_path)
 
 
-def vaults_of(support: Support, case: Case) -> tuple[str, ...]:
-    """Give the vaults a support may be in; none stands for all."""
-    return (support.vault,) if support.vault else case.vaults
-
-
 def of_path(support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
     """Give all that is of a note of the same path."""
     for rank, position, chunk in retrieved:
         if support.rel_path and chunk.rel_path == support.rel_path:
             yield rank, position, chunk
-
-
-def may_be(support: Support, chunk: Chunk, case: Case) -> bool:
-    """Say whether a chunk may be of the vault that a support is in, as far as the API tells it."""
-    allowed = vaults_of(support, case)
-    return not allowed or chunk.vault is None or chunk.vault in allowed

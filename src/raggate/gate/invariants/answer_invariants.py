@@ -135,7 +135,7 @@ def _text_in_note(suite: Suite) -> Rule:
 
     def close() -> Iterator[str]:
         for answer in suite.run.probes.answers:
-            chunks = answer.result.response.chunks if answer.result.response is not None else ()
+            chunks = answer.result.chunks
             for position in answer.strange_texts[:1]:
                 place = isolation.place_of(answer)
                 yield f"{place}: the text at rank {position + 1} is not in {cut(chunks[position].rel_path)}"

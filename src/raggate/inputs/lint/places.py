@@ -66,7 +66,7 @@ def check_encoding(vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFin
 
 
 def _notes(case: Case, support: Support, vault: Vault) -> list[_Note]:
-    names = (support.vault,) if support.vault else case.vaults or tuple(vault.directories)
+    names = case.vaults_of(support) or tuple(vault.directories)
     return [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
 
 

@@ -55,7 +55,7 @@ def to_rows(run: Run, mode: str) -> tuple[dict[str, Any], ...]:
 
 def _row(item: LabelledResult, run: Run, mode: str) -> dict[str, Any]:
     response, failure = item.result.response, item.result.failure
-    chunks = response.chunks if response else ()
+    chunks = item.result.chunks
     recorded = {
         **{name: run.fingerprint.get(name) for name in VERSIONS},
         **((response.coverage if response else None) or {}),
@@ -79,8 +79,7 @@ def _hit(chunk: Chunk, rank: int, mode: str, indexed: dict[str, Any]) -> dict[st
     return {
         "rank": rank,
         "chunk_id": chunk.chunk_id,
-        # an API without ids of documents names them by their paths
-        "doc_id": chunk.doc_id if chunk.doc_id is not None else chunk.rel_path,
+        "doc_id": chunk.document,
         "doc_path": chunk.rel_path,
         "heading_path": titles,
         "section_label": None,

@@ -219,11 +219,10 @@ def _chunk(entry: Row, expected: Mapping[str, str], corpus: Mapping[str, Documen
 
 
 def _row(item: LabelledResult) -> dict[str, Any]:
-    response = item.result.response
     named = item.case.expected_doc_ids or tuple(
         dict.fromkeys(support.doc_id or support.rel_path for support in item.case.gold_supports)
     )
-    chunks = response.chunks if response else ()
+    chunks = item.result.chunks
     # an API that returns no text at all tells nothing about headings and bodies
     has_text = any(chunk.text for chunk in chunks)
     return {
@@ -242,7 +241,7 @@ def _entry(chunk: Chunk, rank: int) -> dict[str, Any]:
     scores = {"fts": chunk.score_lexical, "vector": chunk.score_vector}
     return {
         "rank": rank,
-        "doc_id": chunk.doc_id if chunk.doc_id is not None else chunk.rel_path,
+        "doc_id": chunk.document,
         "score": chunk.score_final if chunk.score_final is not None and isfinite(chunk.score_final) else 0.0,
         "scores": {name: score for name, score in scores.items() if score is not None and isfinite(score)},
         **({"node_id": chunk.chunk_id} if chunk.chunk_id else {}),

@@ -64,7 +64,7 @@ class Passages:
         """Give passages by the short hashes that a baseline keeps of them: of their ids, and of their notes."""
         named = {short_hash(path): Chunk(chunk_id="", rel_path=path, heading_path="", text="") for path in self._vaults}
         for item in items:
-            for chunk in item.result.response.chunks if item.result.response else ():
+            for chunk in item.result.chunks:
                 note = Chunk(chunk_id="", rel_path=chunk.rel_path, heading_path="", text="", vault=chunk.vault)
                 named.setdefault(short_hash(chunk.rel_path), note)
                 named[_key(short_hash(chunk.rel_path), short_hash(chunk.chunk_id))] = chunk

@@ -178,7 +178,7 @@ def _value(side: CaseScore | None, metric: str) -> float | None:
 
 def _support(support: Support, item: LabelledResult, passages: Passages) -> list[object]:
     """Give a gold support's note, its heading and the texts of which one must stand in a passage."""
-    vaults = (support.vault,) if support.vault else item.case.vaults
+    vaults = item.case.vaults_of(support)
     path = support.rel_path or support.chunk_id or support.doc_id or ""
     note = passages.of_note(vaults[0] if len(vaults) == 1 else None, path)
     snippets = [plain(snippet, limit=LONGEST_QUESTION) for snippet in support.snippets]
@@ -193,8 +193,8 @@ def _entry(entry: ListEntry, passages: Passages) -> list[object]:
 
 def _listed(item: LabelledResult, passages: Passages) -> Iterator[list[object]]:
     """Give the places of the new list likewise, and of each whether it repeats one above it, and so has no rank."""
-    response, labels = item.result.response, item.labels
-    for position, chunk in enumerate(response.chunks if response else ()):
+    labels = item.labels
+    for position, chunk in enumerate(item.result.chunks):
         scores = (rounded_or_none(score) for score in (chunk.score_final, chunk.score_vector, chunk.score_lexical))
         matches = list(labels.matches[position]) if position < len(labels.matches) else []
         yield [passages.of_chunk(chunk), *scores, matches, position in labels.duplicates]

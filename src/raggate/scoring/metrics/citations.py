@@ -48,9 +48,7 @@ def _is_of(reference: Reference, support: Support, case: Case, same: Same) -> bo
     """Say whether a reference of the API is of a support, as a retrieved chunk is: the note, and the section."""
     if not support.rel_path or reference.rel_path != support.rel_path:
         return False
-    allowed = (support.vault,) if support.vault else case.vaults
-    # an API that does not tell the vault gets the benefit of the doubt
-    if reference.vault and allowed and reference.vault not in allowed:
+    if not case.may_be_in(reference.vault or None, support):
         return False
     return support.heading_path is None or covers(support.heading_path, reference.heading_path, same)
 

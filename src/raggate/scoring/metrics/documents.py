@@ -6,7 +6,7 @@ import re
 
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, LabelledResult, Response
-from raggate.scoring.metrics.ranking import chunks_of, labelled, once
+from raggate.scoring.metrics.ranking import labelled, once
 
 Document = tuple[str | None, str]
 """A document: its vault, None where the API does not tell, and its id or path."""
@@ -69,13 +69,13 @@ def diversity_rate(item: LabelledResult, k: int) -> float | None:
 @once
 def _documents(item: LabelledResult) -> list[Document]:
     """Give the document of each chunk."""
-    return [document_of(chunk) for chunk in chunks_of(item)]
+    return [document_of(chunk) for chunk in item.result.chunks]
 
 
 @once
 def _relevant_documents(item: LabelledResult) -> list[bool]:
     """Say of each document, first kept, whether the case names it."""
-    chunks, documents = chunks_of(item), _documents(item)
+    chunks, documents = item.result.chunks, _documents(item)
     relevant = {
         document
         for document, chunk, supports in zip(documents, chunks, item.labels.matches, strict=True)
@@ -120,16 +120,14 @@ class DocumentTypes:
 
 def document_of(chunk: Chunk) -> Document:
     """Give the document of a chunk."""
-    return chunk.vault, chunk.rel_path if chunk.doc_id is None else chunk.doc_id
+    return chunk.vault, chunk.document
 
 
 def _is_named(chunk: Chunk, case: Case) -> bool:
     for support in case.gold_supports:
         if support.doc_id is not None:
-            if support.doc_id == document_of(chunk)[1]:
+            if support.doc_id == chunk.document:
                 return True
-        elif support.rel_path and support.rel_path == chunk.rel_path:
-            allowed = (support.vault,) if support.vault else case.vaults
-            if chunk.vault is None or not allowed or chunk.vault in allowed:
-                return True
+        elif support.rel_path and support.rel_path == chunk.rel_path and case.may_be_in(chunk.vault, support):
+            return True
     return False

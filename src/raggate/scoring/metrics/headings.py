@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.metrics.documents import Document, document_of
-from raggate.scoring.metrics.ranking import chunks_of, once
+from raggate.scoring.metrics.ranking import once
 
 LEXICAL_SHARE = 0.7
 """From this share of the final score on, the lexical score decides a chunk's place."""
@@ -37,7 +37,7 @@ def lexical_dominance(item: LabelledResult, k: int) -> float | None:
     """
     pairs = [
         (chunk.score_lexical, chunk.score_final)
-        for chunk in chunks_of(item)[:k]
+        for chunk in item.result.chunks[:k]
         if chunk.score_lexical is not None and chunk.score_final is not None
     ]
     dominated = sum(final > 0 and lexical / final >= LEXICAL_SHARE for lexical, final in pairs)
@@ -63,5 +63,5 @@ def heading_first(item: LabelledResult, k: int) -> float | None:
 @once
 def _bodiless_chunks(item: LabelledResult) -> tuple[tuple[Chunk, bool], ...]:
     """Give the chunks, and whether each is bodiless; none where the API returns no text at all."""
-    chunks = chunks_of(item)
+    chunks = item.result.chunks
     return tuple(zip(chunks, item.labels.bodiless, strict=True)) if any(chunk.text for chunk in chunks) else ()

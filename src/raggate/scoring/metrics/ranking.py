@@ -8,7 +8,7 @@ from math import log2
 from typing import TypeVar
 
 from raggate.models.golden import Case, Support
-from raggate.models.run import Chunk, LabelledResult
+from raggate.models.run import LabelledResult
 
 T = TypeVar("T")
 Ranking = list[tuple[int, ...]]
@@ -35,11 +35,6 @@ def ranking(item: LabelledResult) -> Ranking:
     """Give the ranking of one result; empty for a failed call."""
     dropped = set(item.labels.duplicates)
     return [supports for position, supports in enumerate(item.labels.matches) if position not in dropped]
-
-
-def chunks_of(item: LabelledResult) -> tuple[Chunk, ...]:
-    """Give the retrieved chunks; none for a failed call."""
-    return item.result.response.chunks if item.result.response else ()
 
 
 def labelled(case: Case) -> bool:

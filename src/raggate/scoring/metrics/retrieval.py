@@ -136,7 +136,7 @@ def scope_miss(item: LabelledResult) -> float | None:
     if not selected:
         return 0.0
     places = [
-        in_scope(support.rel_path, (support.vault,) if support.vault else item.case.vaults, selected)
+        in_scope(support.rel_path, item.case.vaults_of(support), selected)
         for support in item.case.gold_supports
         if support.rel_path
     ]
