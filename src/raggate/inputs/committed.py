@@ -21,7 +21,7 @@ from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
 from raggate.text import disk
 from raggate.text.files import below
-from raggate.text.quote import quoted
+from raggate.text.quote import cut, quoted
 
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
@@ -275,6 +275,8 @@ def refuse_name(name: str) -> None:
     # git has none of these but the backslash, which is a separator to some
     if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
         raise UsageError(f"{name}: this name of a file in the commit cannot be used")
+    if name.count("/") > working_files.MOST_LEVELS:
+        raise UsageError(f"{cut(name)}: folders lie more than {working_files.MOST_LEVELS} deep inside one another")
 
 
 def _joined(path: str, name: str) -> str:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from raggate.errors import UsageError
 from raggate.inputs.headings import line_of
+from raggate.inputs.working_files import MOST_LEVELS
 from raggate.models.golden import Malformed, Support, Vault
 from raggate.models.verdict import SourceLine
 
@@ -106,6 +107,8 @@ def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
     for walked, subfolders, files in os.walk(directory):
         subfolders[:] = sorted(set(subfolders) - SKIPPED_DIRECTORIES)
         folder = Path(walked)
+        if len(folder.parts) - len(directory.parts) > MOST_LEVELS:
+            raise UsageError(f"vault {name!r}: folders lie more than {MOST_LEVELS} deep inside one another")
         inside = folder.resolve().is_relative_to(root)
         start = "" if folder == directory else f"{folder.relative_to(directory).as_posix()}/"
         for file in sorted(files):

@@ -383,6 +383,19 @@ def test_link_is_not_followed(git: Git, tmp_path: Path) -> None:
         source.read("a.md")
 
 
+def test_folders_of_a_commit_without_end(git: Git, tmp_path: Path) -> None:
+    """Folders that lie inside one another are written out so far and no further."""
+    (tmp_path / "notes" / ("d/" * 200)).mkdir(parents=True)
+    (tmp_path / "notes" / ("d/" * 200) / "a.md").write_text("# A")
+    first = commit(git, tmp_path)
+    with sources.at(tmp_path, first) as source:
+        assert len([*source.directory("notes").rglob("*.md")]) == 1
+    (tmp_path / "notes" / ("d/" * 201)).mkdir(parents=True)
+    (tmp_path / "notes" / ("d/" * 201) / "b.md").write_text("# B")
+    with sources.at(tmp_path, commit(git, tmp_path)) as source, pytest.raises(UsageError, match="more than 200 deep"):
+        source.directory("notes")
+
+
 def test_entry_named_dots_stays_harmless(git: Git, tmp_path: Path) -> None:
     """A commit made by hand with an entry `..` writes nothing outside the directory that is unpacked."""
     blob = git("hash-object", "-w", "--stdin", stdin="bad")

@@ -86,6 +86,16 @@ def test_what_is_not_utf8_is_placed(tmp_path: Path, content: bytes, place: tuple
     assert lines == [f"note work/a.md is not UTF-8 at byte {place[0]}; what cannot be read became \ufffd"]
 
 
+@pytest.mark.parametrize(("levels", "refused"), [(200, False), (201, True)])
+def test_folders_without_end(tmp_path: Path, levels: int, refused: bool) -> None:
+    """Folders that lie inside one another are followed so far and no further."""
+    write(tmp_path, {f"{'d/' * levels}a.md": b"# A"})
+    if refused:
+        assert refusal(tmp_path) == "vault 'work': folders lie more than 200 deep inside one another"
+    else:
+        assert len(vault.load({"work": tmp_path}).texts) == 1
+
+
 def test_of_many_notes_the_first_are_named(tmp_path: Path) -> None:
     """A vault of another encoding makes six lines, and lint lists the rest."""
     lines: list[str] = []
