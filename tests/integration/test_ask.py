@@ -496,6 +496,13 @@ def test_no_more_are_asked_than_the_reason_to_stop_says() -> None:
     assert [r.failure.kind for r in outcome.results if r.failure].count("status") == 10
 
 
+def test_giving_up_after_one_failure() -> None:
+    """One failure is one, where that is enough to give up."""
+    with FakeAskApi(lambda _: Reply(status=500)) as api:
+        outcome = ask(api, 2, concurrency=1, give_up_after=1, retries=0)
+    assert (outcome.stopped or "").startswith("gave up after 1 failure in a row, after 1 of 2 calls")
+
+
 def test_failures_at_the_very_end_are_no_reason_to_stop() -> None:
     """When everything was asked there is nothing to give up."""
     with FakeAskApi(lambda question: (500, b"", 0)) as api:

@@ -236,7 +236,11 @@ def _cases(proposal: BaselineCandidate) -> Section:
     }
     lines = [f"- {len(names)} {kind}: {listed(names)}" for kind, names in kinds.items() if names]
     notes = [str(change) for change in proposal.comparison.vault_changes]
-    lines += [f"- {len(notes)} notes of the vault differ: {listed(notes)}"] if notes else []
+    lines += (
+        [f"- {counted(len(notes), 'note')} of the vault {'differs' if len(notes) == 1 else 'differ'}: {listed(notes)}"]
+        if notes
+        else []
+    )
     settings = proposal.comparison.config_changes
     lines += [f"- {safe(key, limit=80)}: {inert(old)} → {inert(new)}" for key, old, new in settings[:SHOWN]]
     text = "### Since the present baseline\n\n" + "\n".join(lines)

@@ -225,7 +225,7 @@ class _Suite:
         self._on_result(result, self._done, len(self._questions))
         if result.failure and self._streak >= self._settings.give_up_after and self._done < len(self._questions):
             self._stop(
-                f"gave up after {self._streak} failures in a row, after {self._done} of "
+                f"gave up after {counted(self._streak, 'failure')} in a row, after {self._done} of "
                 f"{counted(len(self._questions), 'call')}; the last one: {result.failure.message}"
             )
 

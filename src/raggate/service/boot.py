@@ -21,7 +21,7 @@ from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.index_growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
 from raggate.text.certificates import TRUST, checked_by, distrusted
-from raggate.text.numbers import fixed, setting
+from raggate.text.numbers import counted, fixed, setting
 from raggate.text.quote import cut
 
 Probe = Callable[[httpx.Client, Readiness], IndexState]
@@ -297,13 +297,10 @@ class _Wait:
         return "its index is incomplete" if known else "its index is not known to be complete"
 
     def _count(self, state: IndexState) -> str:
-        chunks = "" if state.chunks is None else f", {state.chunks} chunks"
-        counted = state.documents is not None
-        documents = (
-            f"{state.documents} of {self._expected.documents} documents"
-            if counted
-            else "the API does not report how many documents it has"
-        )
+        chunks = "" if state.chunks is None else f", {counted(state.chunks, 'chunk')}"
+        documents = "the API does not report how many documents it has"
+        if state.documents is not None:
+            documents = f"{state.documents} of {counted(self._expected.documents, 'document')}"
         return documents + chunks
 
     def _hint(self) -> str:

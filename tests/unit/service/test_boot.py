@@ -224,6 +224,11 @@ class TestReady:
             "4 of 5 documents, 9 chunks; the index is incomplete, but has not changed for 3 s"
         )
 
+    def test_an_index_of_one_note(self, bring_up):
+        """One document and one chunk are each one."""
+        outcome = bring_up(Script(state(1, 1)), expected=Expected(documents=1, chunks=1))
+        assert outcome.said[-1].endswith(" 1 of 1 document, 1 chunk")
+
     def test_a_complete_index_is_not_waited_for(self, bring_up):
         """An index that holds all notes, as large as that of the baseline, does not have to settle."""
         outcome = bring_up(Script(DONE))
