@@ -133,7 +133,10 @@ def test_buildkite(change: Project) -> None:
     # uploading the pipeline makes one dollar of two
     plan, ask, gate = ([command.replace("$$", "$") for command in step["commands"]] for step in steps)
     branch = {"BUILDKITE_PULL_REQUEST_BASE_BRANCH": "main"}
+    (change.root / "base").symlink_to("other")
     assert script(change, plan, **branch) == 0
+    # a link would be what the other jobs get, and lead to what the change has committed there
+    assert not (change.root / "base").is_symlink()
     count = {**branch, "BUILDKITE_PARALLEL_JOB_COUNT": str(steps[1]["parallelism"])}
     dying = {**count, "BUILDKITE_PARALLEL_JOB": "0", "FAKE_BEHAVIOUR": "die_at_start"}
     assert script(change, ask, **dying, BUILDKITE_RETRY_COUNT="0") == 3
@@ -150,7 +153,10 @@ def test_gitlab(change: Project) -> None:
     pipeline: Mapping[str, Any] = yaml.safe_load(block("GitLab"))
     fetch = [pipeline["default"]["before_script"][1]]  # before it raggate is installed
     branch = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    (change.root / "base").symlink_to("other")
     assert script(change, fetch + pipeline["rag-plan"]["script"], **branch) == 0
+    # a link would be what the other jobs get, and lead to what the change has committed there
+    assert not (change.root / "base").is_symlink()
     total = pipeline["rag-shard"]["parallel"]
     for number in range(1, total + 1):
         variables = {**branch, "CI_NODE_INDEX": str(number), "CI_NODE_TOTAL": str(total)}
