@@ -20,7 +20,7 @@ from project import Project
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.drawn_order import Drawn, seed_of
-from raggate.github import fork_comment
+from raggate.github import explain, fork_comment
 from raggate.github.publish import StepOutcome
 from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
@@ -29,7 +29,7 @@ from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
 from raggate.inputs import golden
 from raggate.interop.systems import SYSTEMS
-from raggate.models.publication import Publication
+from raggate.models.publication import Links, Publication
 from raggate.reports import failure
 from raggate.scoring import score
 from stored_rows import files_of
@@ -357,6 +357,11 @@ def test_a_run_that_stopped_early_is_red_by_its_answers(stage: Stage) -> None:
     assert (len(run.selection.asked), run.selection.of, run.probes.answers) == (8, 24, ())
     # which is told of whole runs alone, here as where the run was measured
     assert told.review.context.preview is None
+    left = next(case["id"] for case in stage.project.cases() if case["id"] not in run.selection.asked)
+    reply = explain.of_question(told.review, left, "there", Links(server="https://github.test", repository=NAME))
+    assert reply.text == (
+        f"there:\n\nPartial: stopped early, after 8 of 24 questions. Question {left} is not among these."
+    )
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, lin
     where = f"{head}, {name}"
     if outcome.review is None:
         return _without_review(outcome, where)
-    return _with_review(outcome.review, case_id, where, replace(links, prefix=gate.prefix))
+    return of_question(outcome.review, case_id, where, replace(links, prefix=gate.prefix))
 
 
 def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
@@ -77,7 +77,8 @@ def _without_review(outcome: StepOutcome, where: str) -> Reply:
     return Reply(text="\n\n".join(lines), done=False)
 
 
-def _with_review(review: Review, case_id: str, where: str, links: Links) -> Reply:
+def of_question(review: Review, case_id: str, where: str, links: Links) -> Reply:
+    """Explain a question of a review; `where` says which run that is of."""
     links = replace(links, commit=review.run.provenance.against)
     text = one_question.render(review, case_id, links)
     if text:
@@ -86,6 +87,10 @@ def _with_review(review: Review, case_id: str, where: str, links: Links) -> Repl
     ids = [case.id for case in golden.cases]
     if case_id in ids:
         sentence = f"The run has no answer to question {question}, which the base commit's golden set has."
+        return Reply(text=f"{where}:\n\n{sentence}", done=False)
+    if (part := review.run.selection) is not None:
+        # of the golden set the run has what it asked alone
+        sentence = f"{part.sentence[:1].upper()}{part.sentence[1:]}. Question {question} is not among these."
         return Reply(text=f"{where}:\n\n{sentence}", done=False)
     names = nearest_few(case_id, ids)
     advice = f" Like it: {listed(names)}." if names else ""
