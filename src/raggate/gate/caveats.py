@@ -73,7 +73,7 @@ def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
 
 def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
     """Say of cases, by mode where there are several, whether what they expect was found; those that miss it first."""
-    several = len(comparison.scorecard.slices) > 1
+    several = comparison.scorecard.several_modes
     outcomes: dict[str, list[str]] = {name: [] for name in names}
     missed = set()
     for case in comparison.scorecard.cases:

@@ -60,7 +60,7 @@ def _matched(case: CaseScore) -> bool | None:
 
 def reasons(comparison: Comparison) -> Iterator[Reason]:
     """Say of each mode without a match how far its answers come, and what stops them."""
-    several = len(comparison.scorecard.slices) > 1
+    several = comparison.scorecard.several_modes
     for reach in comparison.reach:
         if not reach.matches:
             where = f" in mode {cut(reach.mode, limit=60)}" if several else ""

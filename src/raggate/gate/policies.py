@@ -64,8 +64,7 @@ def classified(
 
 def _excuse(row: GatedMetric, gate: Gate, waived: Sequence[WaiverStatus]) -> GatedMetric:
     """Mark a row that would be red but for a waiver."""
-    counts = row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")
-    if not counts or row.status not in {"worse", "below floor"}:
+    if not row.decides(gate) or row.status not in {"worse", "below floor"}:
         return row
     return replace(row, waived=for_metric(waived, row.delta.metric, row.delta.mode) is not None)
 

@@ -154,14 +154,9 @@ def _unmarked(trusted: Inputs, vault: Vault) -> tuple[str, ...]:
     public = vault.notes.keys() - private_notes(vault, trusted.config.private)
     changed = [note for note in public if vault.notes[note] != before.notes.get(note)]
     moved = {vault.notes[note] for note in changed}
-    now = _texts(vault)
-    leaked = made_public(_texts(before), frozenset(private), (now[note] for note in changed))
+    now = vault.named_texts
+    leaked = made_public(before.named_texts, frozenset(private), (now[note] for note in changed))
     return tuple(note for note in private if note in public or note in leaked or before.notes[note] in moved)
-
-
-def _texts(vault: Vault) -> dict[str, str]:
-    """Give the text of each note by the name that `Vault.notes` has for it."""
-    return {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
 
 
 def _settings(before: Any, now: Any, path: str = "") -> Iterator[tuple[str, str, str]]:

@@ -28,7 +28,7 @@ from raggate.models.comparison import Comparison, Finding
 from raggate.models.fingerprint import modes_of
 from raggate.models.promotion import NOTES, BaselineCandidate, MetricChange
 from raggate.models.run import Run
-from raggate.models.scorecard import EPSILON, OVERALL, Scorecard, improvement
+from raggate.models.scorecard import EPSILON, Scorecard, improvement
 from raggate.models.verdict import Reason
 from raggate.scoring import figures
 from raggate.text.dates import day
@@ -183,8 +183,8 @@ def _worse(run: Run, down: Sequence[Reason], reasons: Sequence[Reason], terms: T
 def _passes(down: Sequence[Reason], comparison: Comparison, gate: Gate) -> bool:
     """Say whether all that is worse are single metrics, and a check without waivers is not red for them."""
     rows, evidence = policies.classified(comparison, gate, ())
-    counting = [row for row in rows if row.gated and (row.delta.slice == OVERALL or gate.slices == "fail")]
-    red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in counting)
+    deciding = [row for row in rows if row.decides(gate)]
+    red = any(row.status in {"worse", "below floor", "vanished"} and not row.unproven for row in deciding)
     red = red or any(policies.red(test, gate) for test in evidence.tests)
     return {reason.code for reason in down} == {"metric-down"} and not red
 
@@ -207,8 +207,7 @@ def table(proposed: BaselineCandidate) -> list[str]:
         change = "" if row.change.delta is None else f"  {figures.change(row.change)}{over}"
         before, after = (figures.value(row.change.metric, side) for side in (row.before, row.after))
         lines.append(f"{name:{width}}  {before:>7} → {after:>7}{change}".rstrip())
-    for kind, verb in (("broke", "lost"), ("fixed", "gained")):
-        flips = [flip for flip in proposed.comparison.flips if flip.kind == kind]
+    for flips, verb in ((proposed.comparison.broke, "lost"), (proposed.comparison.fixed, "gained")):
         if flips:
             # one in several modes is one question
             questions = counted(len({flip.case_id for flip in flips}), "question")

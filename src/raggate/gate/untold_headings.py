@@ -21,7 +21,7 @@ def untold_headings(overview: Overview) -> Iterator[UntoldHeadings]:
 def warnings(comparison: Comparison) -> Iterator[Reason]:
     """Say of how many questions nothing can match; where nothing matches at all, that is told with its cause."""
     silent = {reach.mode for reach in comparison.reach if not reach.matches}
-    several = len(comparison.scorecard.slices) > 1
+    several = comparison.scorecard.several_modes
     for untold in comparison.untold_headings:
         if untold.mode not in silent:
             where = f" in mode {cut(untold.mode, limit=60)}" if several else ""

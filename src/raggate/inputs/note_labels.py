@@ -36,7 +36,7 @@ class Notes:
     def __init__(self, vault: Vault) -> None:
         """Take the notes the API was given."""
         self._vault = vault
-        self.texts = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
+        self.texts = vault.named_texts
         # the same chunks come back for many questions
         remembered = lru_cache(maxsize=REMEMBERED_CHUNKS)
         self._has_text = remembered(has_text)

@@ -120,9 +120,9 @@ def _spelled(case: Case, mode: str, variants: Iterable[tuple[str, str]]) -> Iter
 def _of_headings(config: Config, vault: Vault, private: Sequence[str]) -> Iterator[Probe]:
     """Ask headings that no other section has, and whose words the question can be found by."""
     places = [
-        (f"{name}/{path}", heading)
-        for (name, path), text in vault.texts.items()
-        if f"{name}/{path}" not in private
+        (note, heading)
+        for note, text in vault.named_texts.items()
+        if note not in private
         for heading in headings_with_text(text)
     ]
     counts = Counter(_title(heading) for _, heading in places)
@@ -136,7 +136,7 @@ def _of_headings(config: Config, vault: Vault, private: Sequence[str]) -> Iterat
 
 def _of_private_notes(config: Config, vault: Vault, private: Sequence[str]) -> Iterator[Probe]:
     """Ask for private notes by a heading of theirs, or by their name."""
-    texts = {f"{name}/{path}": text for (name, path), text in vault.texts.items()}
+    texts = vault.named_texts
     for position, note in enumerate(sorted(private, key=lot)[: config.ask.probes.sample]):
         headings = [heading[-1] for heading in headings_with_text(texts[note]) if _askable(heading)]
         name = note.rpartition("/")[2].removesuffix(".md")

@@ -125,6 +125,11 @@ class Vault(Struct, frozen=True, kw_only=True):
     malformed: dict[tuple[str, str], Malformed] = field(default_factory=dict)
 
     @property
+    def named_texts(self) -> dict[str, str]:
+        """The text of each note by the name that `notes` has for it."""
+        return {f"{vault}/{path}": text for (vault, path), text in self.texts.items()}
+
+    @property
     def size(self) -> int:
         """How many characters the notes have together."""
         return sum(map(len, self.texts.values()))

@@ -132,6 +132,11 @@ class Scorecard(Struct, frozen=True, kw_only=True):
     operations: Operations | None
 
     @property
+    def several_modes(self) -> bool:
+        """Whether reports have to say which mode a number is of."""
+        return len(self.slices) > 1
+
+    @property
     def questions(self) -> int:
         """How many questions were asked, in whatever modes."""
         # in one mode each is there once: of a long run they need not be looked at

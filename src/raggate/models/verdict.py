@@ -7,6 +7,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
+from raggate.config.gate_settings import Gate
 from raggate.errors import ExitCode
 from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
@@ -14,7 +15,7 @@ from raggate.models.early_stop import EarlyStop
 from raggate.models.outcome import EXIT_CODES, VerdictKind
 from raggate.models.recheck import LatencyCheck, Recheck, RecheckOutcome
 from raggate.models.run import Run
-from raggate.models.scorecard import Scorecard
+from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.trend import TrendPoint
 from raggate.models.waiver import WaiverStatus
 from raggate.text.numbers import counted
@@ -45,6 +46,10 @@ class GatedMetric(Struct, frozen=True, kw_only=True):
     by_others: bool = False
     unproven: Unproven = ""
     own_p: float | None = None
+
+    def decides(self, gate: Gate) -> bool:
+        """Say whether the row can make a run red: a slice can where `gate.slices` says so."""
+        return self.gated and (self.delta.slice == OVERALL or gate.slices == "fail")
 
 
 class CompositeTest(Struct, frozen=True, kw_only=True):

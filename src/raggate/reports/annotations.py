@@ -102,7 +102,7 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
     # a question is among the causes when the verdict is red because of what got worse
     level: Level = "error" if review.verdict.outcome == "regression" else "warning"
     must = "Must-pass question" if flip.must_pass else "Question"
-    mode = f" ({flip.mode})" if len(review.scorecard.slices) > 1 else ""
+    mode = f" ({flip.mode})" if review.scorecard.several_modes else ""
     parts = [
         f"{plain(flip.question)} {ranks.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
         f"Expected: {plain(flip.gold)}.",

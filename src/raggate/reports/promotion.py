@@ -208,7 +208,7 @@ def _questions(proposal: BaselineCandidate, kind: str, name: str, *, rank: int) 
     flips = [flip for flip in proposal.comparison.flips if flip.kind == kind]
     if not flips:
         return Section(name=name.lower(), rank=rank, variants=())
-    several = len(proposal.comparison.scorecard.slices) > 1
+    several = proposal.comparison.scorecard.several_modes
     heading = f"{name} ({formatting.how_many(flips)})"
     texts = (
         bullets(flips, partial(_question, width=width, several=several), most)

@@ -93,7 +93,7 @@ def _head(review: Review, screen: Screen) -> None:
 
 
 def _metrics(review: Review, screen: Screen) -> None:
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     if not review.verdict.rows:
         measured = formatting.measured(review.scorecard) if reasons.greeted(review) else []
         rows = [
@@ -166,7 +166,7 @@ def _style(row: GatedMetric) -> str | None:
 
 def _slices(review: Review, screen: Screen) -> None:
     """Show each slice that got worse by its worst metric."""
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     groups: dict[tuple[str, str], list[GatedMetric]] = {}
     for row in formatting.slice_rows(review.verdict.rows):
         groups.setdefault((row.delta.mode, row.delta.slice), []).append(row)
@@ -223,7 +223,7 @@ def _questions(review: Review, screen: Screen, most: int = SHOWN_FLIPS) -> None:
             if len(flips) > count:
                 screen.line(f"… and {len(flips) - count} more in {place}", first="  ")
     if fixed and not formatting.undecided(review):
-        several = len(review.scorecard.slices) > 1
+        several = review.scorecard.several_modes
         shown = (f"{flip.case_id} ({flip.mode})" if several else flip.case_id for flip in fixed[:SHOWN_FLIPS])
         names = ", ".join(shown) + (", …" if len(fixed) > SHOWN_FLIPS else "")
         screen.line()
@@ -243,7 +243,7 @@ def _by_cause(flips: Sequence[Flip], review: Review, screen: Screen, most: int) 
 
 def _flip(flip: Flip, review: Review, screen: Screen) -> None:
     absent = flip.kind == "absent"
-    mode = f" ({flip.mode})" if len(review.scorecard.slices) > 1 else ""
+    mode = f" ({flip.mode})" if review.scorecard.several_modes else ""
     must = (", must pass" if flip.must_pass else "") + (", waived" if flip.waived else "")
     screen.line(f"{flip.case_id}{mode}{must}: {ranks.rank_change(flip)}", first="  - ", rest="      ")
     parts = (

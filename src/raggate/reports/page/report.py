@@ -69,7 +69,7 @@ def _values(review: Review) -> dict[str, object]:
         "others": metrics.others(review),
         "measured": metrics.measured(review),
         "evidence": [*evidence.sentences(review), *judging.sentences(review.run)],
-        "several": len(review.scorecard.slices) > 1,
+        "several": review.scorecard.several_modes,
         "grids": slices.grids(review),
         "trends": trends.trends(review),
         "trend_size": (trends.WIDTH, trends.HEIGHT),

@@ -16,7 +16,8 @@ from raggate.models.judging_bias import (
     Shift,
     Variant,
 )
-from raggate.text.numbers import counted, dollars, percent, written
+from raggate.reports.parts.judging import spent
+from raggate.text.numbers import counted, percent, written
 
 _SHOWN_NAMES = 8
 _VARIANTS: Mapping[Variant, str] = {
@@ -70,15 +71,10 @@ def _listed(names: Sequence[str]) -> str:
 
 def measured(bias: JudgeBias) -> str:
     """Say what was measured, and what it took."""
-    spending = bias.spending
-    cost = "cost not known" if spending.usd is None else dollars(spending.usd)
-    refused = f", {spending.refused} not made because of the budget" if spending.refused else ""
-    untold = f", usage not reported for {counted(spending.untold, 'call')}" if spending.untold else ""
     tokens = bias.usage.input_tokens + bias.usage.output_tokens
     replies = f", not counting {bias.usage.untold} whose server did not report it" if bias.usage.untold else ""
     return (
-        f"{bias.drawn} of {counted(bias.eligible, 'answer')}, mode {bias.mode}: {counted(spending.calls, 'call')}, "
-        f"{spending.retries} of them retries{refused}, {counted(spending.tokens, 'token')}{untold}, {cost}. "
+        f"{bias.drawn} of {counted(bias.eligible, 'answer')}, mode {bias.mode}: {spent(bias.spending)}. "
         f"All replies behind the numbers took {counted(tokens, 'token')}{replies}."
     )
 

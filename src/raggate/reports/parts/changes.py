@@ -90,7 +90,7 @@ def if_merged(review: Review) -> Section:
         _outdated(preview.outdated),
         _edited_lines("Replies of judges", *preview.replies),
         _edited_lines("Answers that people graded", *preview.graded),
-        _advisory(preview, several=len(review.scorecard.slices) > 1),
+        _advisory(preview, several=review.scorecard.several_modes),
     ]
     short = [*parts[:2], _group("Configuration", _settings(settings, preview, most=5, width=60))]
     number = len(preview.breaks) + len(preview.problems)

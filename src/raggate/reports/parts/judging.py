@@ -48,7 +48,7 @@ def _lines(run: Run, summary: JudgingSummary) -> Iterator[str]:
     if summary.second_samples is not None and any(coverage.judged for coverage in summary.scores.values()):
         yield f"{second_samples(summary.second_samples)}."
     if run.judging is not None:
-        yield _spent(run.judging.spending)
+        yield f"Spent on judges in this run: {spent(run.judging.spending)}."
     yield f"The replies behind the scores took {', '.join(_took(name, summary) for name in summary.scores)}."
 
 
@@ -96,14 +96,13 @@ def _agreement(agreement: CanaryAgreement) -> str:
     return f"{written(agreement.kappa)} {interval} on {agreement.judged} of {counted(agreement.cases, 'case')}"
 
 
-def _spent(spending: Spending) -> str:
+def spent(spending: Spending) -> str:
+    """Say what judges took: calls, tokens and money."""
     cost = "cost not known" if spending.usd is None else dollars(spending.usd)
     untold = f", usage not reported for {counted(spending.untold, 'call')}" if spending.untold else ""
     refused = f", {spending.refused} not made because of the budget" if spending.refused else ""
-    return (
-        f"Spent on judges in this run: {counted(spending.calls, 'call')}, {spending.retries} of them retries{refused}, "
-        f"{counted(spending.tokens, 'token')}{untold}, {cost}."
-    )
+    calls = f"{counted(spending.calls, 'call')}, {spending.retries} of them retries{refused}"
+    return f"{calls}, {counted(spending.tokens, 'token')}{untold}, {cost}"
 
 
 def _took(name: str, summary: JudgingSummary) -> str:

@@ -27,7 +27,7 @@ _NUMBERS = ("change", *_COURSES, "95%", "value", "questions")
 def deltas(review: Review, *, now: str) -> Section:
     """Write the table of the metrics that decide and moved; on a pass where none did, nothing."""
     rows = [row for row in formatting.main_rows(review.verdict.rows) if row.status != "same"]
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     worst = [row for row in rows if row.status in BAD]
     named = [f"<sub>{safe(text, limit=600, middle=True)}</sub>" for text in metric_words.sentences(review)]
     below = "".join(f"\n\n{text}" for text in named)
@@ -47,7 +47,7 @@ def _line(row: GatedMetric, *, several: bool) -> str:
 
 def unmoved(review: Review, *, now: str) -> Section:
     """Fold what decides and did not move, and what moved and does not decide."""
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     same = [row for row in formatting.main_rows(review.verdict.rows) if row.status == "same"]
     others = formatting.other_rows(review.verdict.rows)
     parts = []
@@ -131,7 +131,7 @@ def _name(delta: Delta, *, several: bool, width: int = 120) -> str:
 def measured(review: Review) -> Section:
     """Write what was measured where nothing is compared: open on a first run, else folded."""
     rows = [] if review.verdict.rows else formatting.measured(review.scorecard)
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     lines = [
         [
             f"{_title(metric)}{f' ({safe(mode, limit=60)})' if several else ''}",
@@ -175,7 +175,7 @@ def _slice_variants(
     for row in rows:
         whole.setdefault((row.delta.mode, row.delta.slice), []).append(row)
     titled = f"{title} ({len(whole)})"
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     first = [(group[0], len(group) - 1) for group in whole.values()]
     tables = [_slice_table([(row, 0) for row in rows], several=several, now=now)] if full else []
     tables += [_slice_table(first, several=several, now=now), _slice_table(first[:TOP], several=several, now=now)]
@@ -200,6 +200,6 @@ def _slice_table(rows: Sequence[tuple[GatedMetric, int]], *, several: bool, now:
 
 def in_words(review: Review, most: int) -> list[str]:
     """Write the worst rows in one line each, for a short message."""
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     worst = [row for row in formatting.main_rows(review.verdict.rows) if row.status in BAD]
     return [_line(row, several=several) for row in worst[:most]]

@@ -17,7 +17,7 @@ SHOWN = 10
 
 def sentences(review: Review) -> Iterator[str]:
     """Give them. Not escaped."""
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     rows = formatting.main_rows(review.verdict.rows)
     yield from _whole([row for row in rows if row.status != "same"], several=several)
     yield from (f"{name_of(row.delta, several=several)}: {text}." for row, text in _unlisted(review, rows))

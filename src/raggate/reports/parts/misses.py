@@ -31,7 +31,7 @@ def title(review: Review) -> str:
 
 def lines(review: Review) -> Iterator[str]:
     """Say of each mode with such questions how far its answers come, and what stops them."""
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     absent = {flip.mode for flip in review.misses}
     for reach in review.comparison.reach:
         if reach.mode in absent:

@@ -26,7 +26,7 @@ def lines(review: Review) -> list[str]:
     unsaid = first_cause(review) is not None and not greeted(review)
     if unsaid or undecided(review) or not review.scorecard.cases:
         return []
-    several = len(review.scorecard.slices) > 1
+    several = review.scorecard.several_modes
     modes = [*review.scorecard.slices][:MODES]
     texts = [(mode, [*_figures(review, mode)]) for mode in modes]
     rows = [f"{f'{mode}: ' if several else ''}{' · '.join(parts)}" for mode, parts in texts if parts]

@@ -120,7 +120,7 @@ def _asked(flip: Flip, width: int) -> str:
 
 def _filed(flip: Flip, review: Review, *, width: int = 120) -> str:
     """Write the case's id, and its mode where there are several."""
-    mode = f" · {safe(flip.mode, limit=width)}" if len(review.scorecard.slices) > 1 else ""
+    mode = f" · {safe(flip.mode, limit=width)}" if review.scorecard.several_modes else ""
     return f"<sub>{safe(flip.case_id, limit=width)}{mode}</sub>"
 
 

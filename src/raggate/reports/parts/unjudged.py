@@ -21,5 +21,5 @@ def _of_mode(scorecard: Scorecard, mode: str) -> str:
     shares = {k: share for k in depths if (share := values[at_depth(UNJUDGED, k)].value) is not None}
     if not any(shares.values()):
         return ""
-    several = f"{mode} " if len(scorecard.slices) > 1 else ""
+    several = f"{mode} " if scorecard.several_modes else ""
     return several + " · ".join(f"unjudged@{k} {percent(share)}" for k, share in shares.items())
