@@ -104,7 +104,14 @@ def _hash(content: bytes) -> str:
 def _notes(directory: Path, name: str) -> Iterator[tuple[Path, str]]:
     """Give every note of a vault, with its path there."""
     root = directory.resolve()
-    for walked, subfolders, files in os.walk(directory):
+
+    def refuse(error: OSError) -> None:
+        # of a folder that is gone by now, its notes are told as removed
+        if not isinstance(error, FileNotFoundError):
+            folder = os.path.relpath(error.filename, directory)
+            raise UsageError(f"vault {name!r}: folder {folder} cannot be read: {error.strerror}")
+
+    for walked, subfolders, files in os.walk(directory, onerror=refuse):
         subfolders[:] = sorted(set(subfolders) - SKIPPED_DIRECTORIES)
         folder = Path(walked)
         if len(folder.parts) - len(directory.parts) > MOST_LEVELS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from pathlib import Path
 
@@ -84,6 +85,20 @@ def test_what_is_not_utf8_is_placed(tmp_path: Path, content: bytes, place: tuple
         return
     assert loaded.malformed == {("work", "a.md"): place}
     assert lines == [f"note work/a.md is not UTF-8 at byte {place[0]}; what cannot be read became \ufffd"]
+
+
+def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Notes that nobody can look at are no notes that are not there."""
+    listed = os.scandir
+    write(tmp_path, {"a.md": b"# A", "private/b.md": b"# B"})
+
+    def closed(place: str) -> object:
+        if Path(place).name == "private":
+            raise PermissionError(errno.EACCES, "Permission denied", place)
+        return listed(place)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    assert refusal(tmp_path) == "vault 'work': folder private cannot be read: Permission denied"
 
 
 @pytest.mark.parametrize(("levels", "refused"), [(200, False), (201, True)])
