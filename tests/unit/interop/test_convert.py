@@ -338,7 +338,7 @@ def test_kebab_asks_for_a_decision_on_unlabelled_entries(tmp_path: Path) -> None
     """An entry without labels is refused, taken for one to abstain from, or left out and named."""
     source = tmp_path / "g.yaml"
     source.write_text("- {id: a, query: A, expected_doc_ids: [d]}\n- {id: b, query: B, typo: 1}\n")
-    with pytest.raises(UsageError, match="have no labels"):
+    with pytest.raises(UsageError, match="1 query has no labels"):
         go(source, tmp_path / "x", "kebab", "raggate")
     go(source, tmp_path / "refusal", "kebab", "raggate", unlabelled="refusal")
     assert [case.answerable for case in golden.load((tmp_path / "refusal").read_bytes(), "g").cases] == [True, False]
