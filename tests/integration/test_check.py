@@ -466,6 +466,29 @@ def test_the_change_is_previewed(promoted: Project) -> None:
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
 
 
+def test_a_baseline_that_is_named_by_hand_is_previewed(promoted: Project) -> None:
+    """A change that brings another baseline is told so where the workflow names the file, and no other change is."""
+    named = ("check", "--against", "HEAD", "--baseline", "other.json")
+    (promoted.root / "baselines" / "small.json").rename(promoted.root / "other.json")
+    promoted.commit()
+    settings = promoted.config.read_text()
+    promoted.config.write_text(settings + "gate: {tolerance: 0.2}\n")
+    assert promoted.command(*named).code == 0
+    assert promoted.verdict()["preview"]["baseline"] == "same"
+    promoted.config.write_text(settings)
+    lower = ("promote", "latest", "--baseline", "other.json", "--allow-regression", "--reason", "so")
+    assert promoted.command("run", FAKE_BEHAVIOUR="lose:anchovy").code == 0
+    assert promoted.command(*lower).code == 0
+    done = promoted.command(*named)
+    assert done.code == 0, done.out + done.err
+    (warning,) = (clause for clause in promoted.verdict()["warnings"] if clause["code"].startswith("baseline"))
+    assert "replaces the baseline" in warning["message"]
+    assert "hit_at_5" in warning["message"]
+    (promoted.root / "other.json").unlink()
+    assert promoted.command(*named).code == 3
+    assert "would break the gate" in promoted.verdict()["reasons"][0]["message"]
+
+
 def test_an_api_that_fails_with_the_change_s_own_notes_hides_nothing(promoted: Project) -> None:
     """What a change edits is named although its API ends where a note is there that the change brings."""
     promoted.edit("run: [", 'run: [/bin/sh, -c, \'test ! -e "$VAULT_WORK_PATH/new.md" && exec "$@"\', sh, ')

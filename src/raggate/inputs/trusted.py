@@ -105,6 +105,13 @@ class InputSource(Struct, frozen=True, kw_only=True):
     baseline_file: Path | None = None
     folder: str = ""
 
+    @property
+    def own_baseline(self) -> str | None:
+        """The path of `baseline_file` from `root`, where the checkout holds it."""
+        top = sources.top_of(self.root, self.remote) if self.baseline_file is not None else None
+        place = Path(os.path.normpath(Path.cwd() / (self.baseline_file or "")))
+        return Path(os.path.relpath(place, self.root)).as_posix() if top and place.is_relative_to(top) else None
+
 
 @contextmanager
 def load_trusted(where: InputSource, accept: Accept) -> Iterator[Inputs]:
@@ -147,12 +154,14 @@ def load_change(where: InputSource, accept: Accept, commit: sources.Source | Non
     return _read_all(commit or sources.WorkTree(where.root, confined=True, folder=where.folder), where, accept)
 
 
-def files_that_judge(config_name: str, settings: Config) -> tuple[str, ...]:
-    """Name the files and directories of the trusted inputs, as the configuration does."""
+def files_that_judge(where: InputSource, settings: Config) -> tuple[str, ...]:
+    """Name the files and directories of the trusted inputs, as the configuration does, and who named a baseline."""
+    baseline = settings.baseline_path if where.baseline_file is None else where.own_baseline
     judges = settings.judging
     judged = [] if judges is None else [judges.cassette]
     judged += [judges.canary.file] if judges is not None and judges.canary else []
-    return (config_name, settings.golden, settings.baseline_path, *settings.vault.values(), *judged)
+    judged += [] if baseline is None else [baseline]
+    return (where.config_name, settings.golden, *settings.vault.values(), *judged)
 
 
 def load_without_notes(source: sources.Source, where: InputSource, accept: Accept, trusted: Inputs) -> Inputs:
@@ -202,7 +211,7 @@ def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_
         vault=notes,
         baseline=None if first_run_at else _chosen_baseline(source, where) or _find_baseline(source, settings),
         against=first_run_at or source.commit,
-        ignored=source.differing(files_that_judge(where.config_name, settings)),
+        ignored=source.differing(files_that_judge(where, settings)),
         first_run=first_run_at is not None,
         # what a change brings of replies, nobody has reviewed
         cassette=None if first_run_at else _find_cassette(source, settings),
@@ -292,14 +301,12 @@ def _stored(source: sources.Source, path: str, hint: str) -> StoredFile | None:
 
 def _chosen_baseline(source: sources.Source, where: InputSource) -> LongFile | None:
     """Read a baseline that was named by hand: from the commit that judges, where the checkout holds it."""
-    given = where.baseline_file
-    if given is None:
+    if where.baseline_file is None:
         return None
-    place = Path(os.path.normpath(Path.cwd() / given))
-    top = None if source.commit is None else sources.top_of(where.root, where.remote)
-    if top is None or not place.is_relative_to(top):
-        return LongFile(name=str(given), content=long_file(given, most_bytes=MOST_BYTES))
-    path = Path(os.path.relpath(place, where.root)).as_posix()
+    on_disk = isinstance(source, sources.WorkTree) and not source.confined
+    path = None if on_disk else where.own_baseline
+    if path is None:
+        return LongFile(name=str(where.baseline_file), content=long_file(where.baseline_file, most_bytes=MOST_BYTES))
     try:
         return _long(source, path)
     except FileNotFoundError:

@@ -97,7 +97,7 @@ def _committed(
         # a job may have the files without the repository
         return None, (), ()
     own = _own_files(request, head) if head.identity(request.config_name) != base.identity(request.config_name) else ()
-    paths = dict.fromkeys((*files_that_judge(request.config_name, inputs.config), *own))
+    paths = dict.fromkeys((*files_that_judge(source_of(request), inputs.config), *own))
     new = {path for path in own if head.identity(path) is None}
     changed = [path for path in paths if head.identity(path) != base.identity(path) or path in new]
     for path in changed:
@@ -118,7 +118,7 @@ def _own_files(request: Request, head: sources.Source) -> Sequence[str]:
         settings = request.overrides.apply(schema.load(head.read(name), head.place(name)))
     except (UsageError, FileNotFoundError):
         return ()
-    return files_that_judge(name, settings)
+    return files_that_judge(source_of(request), settings)
 
 
 def _in_no_commit(root: Path, head: sources.Source, paths: Sequence[str]) -> Iterator[str]:
@@ -145,7 +145,7 @@ def _changes(
 ) -> Preview:
     """Hold the files of the change against those that counted: those of a commit, else of the working tree."""
     change = load_change(
-        replace(source_of(request), baseline_file=None),
+        source_of(request),
         lambda settings, name: check_names(request.overrides.apply(settings), name),
         merged,
     )
