@@ -96,3 +96,14 @@ def test_a_part_that_no_chunk_has() -> None:
     """A misspelt part is named with the nearest."""
     with pytest.raises(UsageError, match="did you mean 'rel_path'"):
         check_fields(Wanted(url="", question="q", fields={"relpath": "x"}))
+
+
+def test_what_stands_around_a_chunk_can_name_its_note() -> None:
+    """Where nothing is recognised as the path of a note, the texts of what the chunks stand in are named too."""
+    root = {"docs": [{"file": {"stem": "Keys"}, "hits": [{"text": "a"}]}]}
+    shape = shape_of(root, wanted := Wanted(url="", question="q", notes={"Keys.md": ()}))
+    assert shape is not None
+    with pytest.raises(UsageError, match=r"its texts are text and docs\[\*\]\.file\.stem"):
+        chunks_of(shape, root, wanted)
+    said = Wanted(url="", question="q", fields={"rel_path": "docs[*].file.stem"})
+    assert chunks_of(shape, root, said)["rel_path"] == "docs[*].file.stem"

@@ -16,10 +16,11 @@ from raggate.service.discovery.names import ANSWERS, FIELDS, LISTS, plain_name, 
 from raggate.text.field_paths import find, find_all, parse
 from raggate.text.numbers import number_in
 
-MAX_DEPTH = 6
+MAX_DEPTH = 8
 MAX_VALUES = 2_000
 MAX_ENTRIES = 50
 _WORTH = {"rel_path": 4, "text": 3, "score": 2, "heading_path": 2, "id": 1}
+_WHOLE = 3  # more where note and text are there: what lacks one of them may be something around the chunks
 _BARE = re.compile(r"[A-Za-z0-9_@:/-]+")
 _CELL = re.compile(r"\[([0-9]+)\]")
 _LEVEL = re.compile(r"(?:header|heading|h)[ _-]?([1-6])", re.IGNORECASE)
@@ -35,7 +36,7 @@ class Shape(Struct, frozen=True, kw_only=True):
         list: the path of its chunks.
         entries: how many there are.
         fields: part of a chunk -> its path from the chunk.
-        texts: every path of a chunk that leads to a text, for whoever is asked which it is.
+        texts: every path of a chunk, or of what it stands in, that leads to a text, for whoever is asked which it is.
         answer: the path of the answer in words, if there is one.
     """
 
@@ -67,7 +68,12 @@ def recognise(root: Any, notes: AbstractSet[str], at: str | None = None) -> Shap
         list=path,
         entries=len(entries),
         fields=fields,
-        texts=[leaf for leaf, values in _leaves(entries).items() if all(isinstance(value, str) for value in values)],
+        texts=[
+            leaf
+            for leaves in (_leaves(entries), *_around(path, root))
+            for leaf, values in leaves.items()
+            if all(isinstance(value, str) for value in values)
+        ],
         answer=_answer(root),
     )
 
@@ -138,8 +144,9 @@ def _lists(root: Any) -> Iterator[tuple[str, int | None, list[Any]]]:
 
 def _worth(fields: Mapping[str, str]) -> int:
     """Weigh what the entries of a list have. A part of the first item of an inner list leaves the other items out."""
+    whole = _WHOLE if fields.keys() >= {"rel_path", "text"} else 0
     less = {path: 2 if "[0]" in path[1:] else 1 if "[*]" in path else 0 for path in fields.values()}
-    return sum(_WORTH[name] - less[path] for name, path in fields.items())
+    return whole + sum(_WORTH[name] - less[path] for name, path in fields.items())
 
 
 def _list_at(root: Any, path: str) -> Iterator[tuple[str, int | None, list[Any]]]:

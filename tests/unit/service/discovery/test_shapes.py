@@ -76,6 +76,23 @@ HIT = {"path": "a.md", "text": "x"}
             "groups[*].hits[*]",
             {"rel_path": "groups[*].doc.path", "text": "text"},
         ),
+        # a list of notes whose texts stand in lists of theirs, as Elasticsearch has its inner hits
+        (
+            {
+                "hits": {
+                    "hits": [
+                        {
+                            "_id": "7",
+                            "_score": 2.0,
+                            "_source": {"path": "a.md"},
+                            "inner_hits": {"parts": {"hits": {"hits": [{"_source": {"text": "x"}}]}}},
+                        }
+                    ]
+                }
+            },
+            "hits.hits[*].inner_hits.parts.hits.hits[*]",
+            {"rel_path": "hits.hits[*]._source.path", "text": "_source.text"},
+        ),
         # but a part of a chunk is none
         (
             {"hits": [{**HIT, "marks": [{"text": "x"}]}, {**HIT, "marks": [{"text": "y"}]}]},
