@@ -259,7 +259,9 @@ def _supports(
         return tuple(of_anchor(anchor, bench.vault) for anchor in anchors)
     known = passages(bench.vault)
     asked = authoring.ask(request, bench, scope) if not search else ()
-    rows = picking.matching(search, known) if search else picking.retrieved(asked, known, bench.vault)
+    by_heading = bench.settings.ask.reads_headings
+    found = picking.retrieved(asked, known, bench.vault, by_heading=by_heading)
+    rows = picking.matching(search, known) if search else found
     if picks:
         return picking.supports(rows, picks, bench.vault)
     picking.show(rows)

@@ -37,15 +37,16 @@ def matching(words: str, known: Sequence[Passage]) -> list[Row]:
     return [_row(passage) for passage in WordSearch(known).find(words)]
 
 
-def retrieved(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault) -> list[Row]:
-    """Look up what an API retrieved."""
-    from raggate.inputs.authoring.places import of_chunk
+def retrieved(chunks: Iterable[Chunk], known: Sequence[Passage], vault: Vault, *, by_heading: bool) -> list[Row]:
+    """Look up what an API retrieved; where no headings are read from its answers, the note of a passage is enough."""
+    from raggate.inputs.authoring.places import of_chunk, whole_note
 
     rows = []
     for chunk in chunks:
         prefix = f"{chunk.vault}/" if chunk.vault else ""
         place = f"{prefix}{chunk.rel_path}  {chunk.heading_path}"
-        rows.append(Row(place, chunk.text, of_chunk(chunk, known, vault)))
+        passage = of_chunk(chunk, known, vault) or (None if by_heading else whole_note(chunk, vault))
+        rows.append(Row(place, chunk.text, passage))
     return rows
 
 

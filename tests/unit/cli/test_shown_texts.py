@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import io
+from pathlib import Path
 
 import pytest
 from hypothesis import given, strategies as st
 
-from builders import make_case, make_support
+from builders import make_case, make_chunk, make_support
 from raggate.cli import lint, picking, proposing
 from raggate.errors import UsageError
-from raggate.inputs.authoring.passages import Passage
+from raggate.inputs.authoring.passages import Passage, passages
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.models.golden import Vault
 from raggate.models.lint import LintFinding, LintReport
@@ -77,3 +78,17 @@ def test_a_passage_that_cannot_be_named() -> None:
     for number, message in ((1, "under no heading of the vault"), (2, "no passage 2; there are 1")):
         with pytest.raises(UsageError, match=message):
             picking.supports(rows, [number], NOWHERE)
+
+
+def test_a_passage_of_an_api_without_headings() -> None:
+    """Where no headings are read from answers a passage can be picked by its note alone, as long as there is one."""
+    text = "# A\nOne.\n\n# B\nTwo.\n"
+    chunks = [make_chunk(rel_path=path, heading_path="", text=text) for path in ("n.md", "m.md", "x.md")]
+    notes = {("a", "n.md"): text, ("a", "m.md"): text, ("b", "m.md"): text}
+    vault = Vault(directories={name: Path(name) for name in "ab"}, texts=notes, notes={}, hash="")
+    known = passages(vault)
+    asked = [picking.retrieved(chunks, known, vault, by_heading=by_heading) for by_heading in (True, False)]
+    assert [[row.passage and row.passage.support(vault) for row in rows] for rows in asked] == [
+        [None, None, None],
+        [make_support("n.md", None), None, None],
+    ]
