@@ -92,9 +92,7 @@ def init(
     written = write_example(directory, action, owners, config=config, own_notes=own_notes, force=force)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
-    _advise(
-        directory, written, action, own_notes=own_notes, configured=config is not None, started=api.stdio is not None
-    )
+    _advise(directory, action, own_notes=own_notes, configured=config is not None, started=api.stdio is not None)
     for name in first_config.sent_variables(config) if config is not None else ():
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
@@ -112,11 +110,13 @@ def _choose(asked: str, among: Sequence[str]) -> str:
     return among[int(number) - 1]
 
 
-def _advise(
-    directory: Path, written: Sequence[Path], action: str, *, own_notes: bool, configured: bool, started: bool
-) -> None:
-    if directory / IGNORED not in written:
-        click.echo(f"Add to {IGNORED}: golden, baselines and .raggate, which the API's image must not carry.")
+def _advise(directory: Path, action: str, *, own_notes: bool, configured: bool, started: bool) -> None:
+    from raggate.service import dockerignore
+    from raggate.text.quote import enumerated
+
+    ignored = {pattern.strip("/") for pattern in dockerignore.patterns(directory)}
+    if missing := [name for name in ("golden", "baselines", ".raggate") if name not in ignored]:
+        click.echo(f"Add to {IGNORED}: {enumerated(missing)}, which the API's image must not carry.")
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")

@@ -7,8 +7,10 @@ from importlib.resources import files
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from raggate.cli.init import write_example
+from raggate.cli.main import cli
 from raggate.config.json_schema import FILE, json_schema
 from raggate.errors import UsageError
 
@@ -64,6 +66,24 @@ def test_editors_know_the_schema(tmp_path: Path) -> None:
     line = (tmp_path / "raggate.yml").read_text().splitlines()[0]
     place = f"me/raggate/{'a' * 40}/src/raggate/config/raggate.schema.json"
     assert line == f"# yaml-language-server: $schema=https://raw.githubusercontent.com/{place}"
+
+
+@pytest.mark.parametrize(
+    ("there", "advice"),
+    [
+        (None, ""),
+        ("*.log\n", "Add to .dockerignore: golden, baselines and .raggate, which"),
+        ("/golden/\n.raggate\n", "Add to .dockerignore: baselines, which"),
+        ("golden\nbaselines\n.raggate\n", ""),
+    ],
+)
+def test_what_the_image_must_not_carry_is_named(tmp_path: Path, there: str | None, advice: str) -> None:
+    """Of a .dockerignore that is there is told what it lacks, and nothing of one that lacks nothing."""
+    if there is not None:
+        (tmp_path / ".dockerignore").write_text(there)
+    said = CliRunner().invoke(cli, ["init", str(tmp_path)], obj={}).output
+    assert advice in said
+    assert ("Add to" in said) is bool(advice)
 
 
 def test_the_schema_ships_with_the_package() -> None:
