@@ -574,6 +574,27 @@ def test_a_change_that_would_break_the_gate_is_told_so(
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
 
 
+WAIVED = "waivers: [{case: anchovy-first, owner: me, reason: because, expires: 2099-01-01}]\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "problem"),
+    [
+        pytest.param(WAIVED, WAIVED, "waivers[0].case: no case 'anchovy-first'", id="waived-and-removed"),
+        pytest.param("", WAIVED.replace("-first", "-third"), "waivers[0].case: no case 'anchovy-third'", id="unknown"),
+    ],
+)
+def test_a_waiver_of_no_question_would_break_the_gate(promoted: Project, before: str, after: str, problem: str) -> None:
+    """A change after which a waiver names a question that is not there is no pass, as every run would end so."""
+    settings = promoted.config.read_text()
+    promoted.config.write_text(settings + before)
+    promoted.commit()
+    promoted.config.write_text(settings + after)
+    promoted.write_cases([case for case in promoted.cases() if case["id"] != "anchovy-first"])
+    done = promoted.command("check", "--against", "HEAD")
+    assert (done.code, problem in done.out) == (3, True), done.out + done.err
+
+
 def test_a_note_without_its_golden_passage_would_break_the_gate(promoted: Project) -> None:
     """A change of notes alone, after which a question's passage stands nowhere, is told before it is merged."""
     promoted.commit()

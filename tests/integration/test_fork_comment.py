@@ -661,6 +661,17 @@ def test_a_note_of_a_name_that_no_commit_is_read_with_is_no_pass(stage: Stage) -
     assert told.code == 3
 
 
+def test_a_waiver_of_no_question_is_no_pass(stage: Stage) -> None:
+    """A fork's waiver of a question that is not there would end every run after the merge, which is told before."""
+    waiver = "waivers: [{case: nobody, owner: me, reason: because, expires: 2099-01-01}]\n"
+    stage.change({"raggate.yml": stage.project.config.read_text() + waiver})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.context.preview is not None
+    assert "waivers[0].case: no case 'nobody'" in " ".join(told.review.context.preview.breaks)
+    assert told.code == 3
+
+
 POINTER = "version https://git-lfs.github.com/spec/v1\noid sha256:" + "0" * 64 + "\nsize 9\n"
 
 

@@ -320,6 +320,7 @@ def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource,
         return Preview(retired=True)
     after = load_without_notes(change, base, check_names, inputs)
     judging.check_files(after)
+    waivers.check_cases(after.config, after.golden, fork.config_file.name)
     directions = score.directions(inputs.config.score.k)
     try:
         with within(_NOTES_S, CannotTell(f"they could not be read within {fixed(_NOTES_S, 0)} s")):

@@ -10,12 +10,13 @@ from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.gate import merge_effects, preview, wording
+from raggate.gate import merge_effects, preview, waivers, wording
 from raggate.gate.invariants import invariants
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
 from raggate.models.verdict import Preview, Review
-from raggate.pipeline import judging, measure
+from raggate.pipeline import judging, measure, stopping
+from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names, source_of
 from raggate.scoring import score
@@ -150,6 +151,9 @@ def _changes(
         merged,
     )
     judging.check_files(change)
+    waivers.check_cases(change.config, change.golden, request.config_place)
+    stopping.refuse_flags(request, change.config)
+    answer_cache.check(request, change.config)
     changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)
     same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
     if same or review.run.stopped is not None:

@@ -52,8 +52,8 @@ def commit(root: Path, name: str, content: str) -> None:
     git(root, "commit", "-qm", "change")
 
 
-def previewed(root: Path, *, job: bool) -> Review:
-    """Preview what is checked out beside a pass by the commit before it."""
+def previewed(root: Path, *, job: bool, answers: Path | None = None) -> Review:
+    """Preview what is checked out beside a pass by the commit before it; kept `answers` are taken from a directory."""
     asked = Request(
         config_file=root / "raggate.yml",
         environment={},
@@ -61,6 +61,7 @@ def previewed(root: Path, *, job: bool) -> Review:
         systems=(),
         against=git(root, "rev-parse", "HEAD~1"),
         remote=Remote(workspace=root) if job else None,
+        answers=answers,
     )
     passing = reviews.passing()
     with load_trusted(source_of(asked), lambda settings, _: settings) as inputs:
@@ -167,6 +168,25 @@ def test_other_line_ends_of_a_note_are_a_change(repository: Path) -> None:
     preview = previewed(repository, job=True).context.preview
     assert preview is not None
     assert [change.note for change in preview.vault] == ["notes/n.md"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "problem"),
+    [
+        pytest.param("ask: {repeat: 3}", "with `ask.repeat` every question is asked again", id="asked again"),
+        pytest.param("gate: {early_stop: certain}", "--answers: with gate.early_stop one process asks", id="stops"),
+    ],
+)
+def test_settings_that_the_job_cannot_run_with(repository: Path, settings: str, problem: str) -> None:
+    """Settings that the step refuses beside its own inputs would end every run after the merge, and are no pass."""
+    config = FILES["raggate.yml"].replace("url: 'http://127.0.0.1:1'", "container: {image: api, port: 1}")
+    for content in (config, f"{config}{settings}\n"):
+        (repository / "raggate.yml").write_text(content)
+        git(repository, "commit", "-qam", "change")
+    assert previewed(repository, job=True).verdict.outcome == "pass"
+    review = previewed(repository, job=True, answers=repository / "kept")
+    assert review.verdict.outcome == "cannot tell"
+    assert problem in review.verdict.reasons[0].message
 
 
 def becomes_a_submodule(root: Path, folder: str) -> None:

@@ -235,9 +235,7 @@ def of_run(
     """
     if request.answers is None or below is not None or boots > 1:
         return None
-    if why := refusal(inputs.config, request):
-        name = "the input 'answers'" if request.action else "--answers"
-        raise UsageError(f"{name}: {why}", hint="Leave it out: everything is asked then.")
+    check(request, inputs.config)
     keeps = request.keeps_answers and selection is None and not seal.judges_change(request.environment)
     secret = seal.key(request.environment)
     if secret is None:
@@ -248,6 +246,17 @@ def of_run(
     return AnswerCache(
         directory=request.answers, secret=secret, inputs=inputs, request=request, vaults=vaults, keeps=keeps
     )
+
+
+def check(request: Request, settings: Config) -> None:
+    """Refuse kept answers where nothing names what those of the API depend on.
+
+    Raises:
+        UsageError: saying why.
+    """
+    if request.answers is not None and (why := refusal(settings, request)):
+        name = "the input 'answers'" if request.action else "--answers"
+        raise UsageError(f"{name}: {why}", hint="Leave it out: everything is asked then.")
 
 
 def refusal(settings: Config, request: Request) -> str:
