@@ -41,6 +41,10 @@ ALSO_AMBIENT = {"CI", "TERM", "NO_COLOR", "FORCE_COLOR", "GIT_DIR", "GIT_WORK_TR
 for ambient in [name for name in os.environ if name.startswith(AMBIENT) or name in ALSO_AMBIENT]:
     del os.environ[ambient]
 
+# nor do the settings of a person's own git count, such as that every commit is signed
+os.environ["GIT_CONFIG_GLOBAL"] = str(Path(__file__).with_name("data") / "gitconfig")
+os.environ["GIT_CONFIG_NOSYSTEM"] = "1"
+
 
 IN_MEMORY = Path("/dev/shm")
 ROOM = 4 << 30

@@ -113,8 +113,7 @@ class Project(Struct, frozen=True):
 
     def commit(self) -> None:
         """Make the directory a git repository and commit everything."""
-        identity = ("-c", "user.name=Test", "-c", "user.email=test@example.invalid", "-c", "commit.gpgsign=false")
-        for words in (["init", "-q", "-b", "main"], ["add", "."], [*identity, "commit", "-q", "-m", "state"]):
+        for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "state"]):
             subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
 
 

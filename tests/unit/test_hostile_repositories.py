@@ -130,6 +130,7 @@ def test_a_folder_that_is_ignored_and_a_line_end(hostile: Hostile) -> None:
     hostile.git("checkout", "--quiet", hostile.base)
     (hostile.sub / "notes" / "a.md").write_bytes(b"# A\r\n")
     (hostile.sub / "notes" / "scratch.log").write_text("x")
+    (hostile.root / ".git" / "info").mkdir()
     (hostile.root / ".git" / "info" / "exclude").write_text("*.log\n")
     (hostile.sub / "notes" / "new.md").write_text("x")
     with sources.at(hostile.sub, hostile.base) as source:
@@ -188,6 +189,7 @@ def test_no_repository_says_something_else(template: Hostile, chosen: set[str], 
         hostile.__dict__.update(template.__dict__)
         hostile.root, hostile.mark = Path(name) / "repository", Path(name) / "ran"
         hostile.sub = hostile.root / "sub"
+        (hostile.root / ".git" / "info").mkdir(exist_ok=True)
         (hostile.root / ".git" / "info" / "attributes").write_bytes(noise)
         for tamper in TAMPERS:
             if tamper in chosen:
