@@ -29,6 +29,7 @@ from raggate.service import boot
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, processes
 from raggate.service.index_growth import Expected
+from raggate.text.certificates import checked_by
 
 FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
 ENV = {
@@ -37,6 +38,8 @@ ENV = {
     "VAULT_WORK_PATH": "{vault.work}",
     "FAKE_PID_FILE": "{out}/child.pid",
 }
+# reading the usual authorities takes longer than a whole test
+PLAIN = checked_by("http://127.0.0.1")
 SLEEP = "import time; time.sleep(600)"
 FORGETFUL = (
     "import subprocess; print(subprocess.Popen(['sleep', '600'], env={'PATH': '/usr/bin:/bin'}).pid, flush=True)"
@@ -154,12 +157,13 @@ class TestBoot:
         with context as api:
             assert time.monotonic() - begun < 5
             body = {"question": "How many jumpers in winter?"}
-            answer = httpx.post(f"{api.base_url}/api/v1/ask?debug=true&retrieval_only=true", json=body).json()
+            address = f"{api.base_url}/api/v1/ask?debug=true&retrieval_only=true"
+            answer = httpx.post(address, json=body, verify=PLAIN).json()
             assert answer["debug"]["retrieved_chunks"][0]["heading_path"] == "# Packing > ## Winter"
             assert api.died() is None
         assert "3 of 3 documents, 4 chunks" in said[-1]
         with pytest.raises(httpx.ConnectError):
-            httpx.get(f"{api.base_url}/api/health")
+            httpx.get(f"{api.base_url}/api/health", verify=PLAIN)
 
     def test_death_at_the_start(self, bring_up, settings):
         """An API that dies at once is reported within two seconds, with its exit code and its last words."""
@@ -234,7 +238,7 @@ class TestBoot:
         """An API that dies during the questions says how."""
         context, _ = bring_up(settings("die_after:40"))
         with context as api:
-            with httpx.Client(base_url=api.base_url) as client, contextlib.suppress(httpx.HTTPError):
+            with httpx.Client(base_url=api.base_url, verify=PLAIN) as client, contextlib.suppress(httpx.HTTPError):
                 for _ in range(60):
                     client.post("/api/v1/ask", json={"question": "towel"})
             assert eventually(api.died)
@@ -253,7 +257,7 @@ class TestPort:
             context, _ = bring_up(settings())
             with context as api:
                 assert api.base_url != f"http://127.0.0.1:{taken.getsockname()[1]}"
-                assert httpx.get(f"{api.base_url}/api/health").status_code == 200
+                assert httpx.get(f"{api.base_url}/api/health", verify=PLAIN).status_code == 200
 
     def test_not_for_ever(self, bring_up, settings, monkeypatch):
         """When the second port is taken, too, the API counts as dead, with its log."""
@@ -485,7 +489,7 @@ class TestLog:
         """Huge lines, escape codes, workflow commands and invalid UTF-8 neither stop the API nor grow the memory."""
         context, _ = bring_up(settings("noisy_log"))
         with context as api:
-            assert httpx.get(f"{api.base_url}/api/health").status_code == 200
+            assert httpx.get(f"{api.base_url}/api/health", verify=PLAIN).status_code == 200
             tail = api.log_tail()
         assert tail[:2] == ("\x1b[31mred\x1b[0m", "::error::pwned")
         assert tail[2] == "x" * processes.LINE_CHARACTERS
@@ -596,7 +600,7 @@ PARENT = """
         import httpx
         while True:
             try:
-                httpx.get(api.base_url + "/api/health", trust_env=False)
+                httpx.get(api.base_url + "/api/health", trust_env=False, verify=False)
                 break
             except httpx.HTTPError:
                 time.sleep(0.01)

@@ -21,6 +21,7 @@ from raggate.models.service import IndexState
 from raggate.scoring.score import label
 from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import questions_of
+from raggate.text.certificates import checked_by
 from raggate.text.escape import log_line
 
 NOTES = [
@@ -162,7 +163,7 @@ def test_hostile_text_stays_text() -> None:
 
 def state(api: OtherApi, **changes: Any) -> IndexState:
     """Ask how the index stands."""
-    with httpx.Client(base_url=api.base_url) as client:
+    with httpx.Client(base_url=api.base_url, verify=checked_by(api.base_url)) as client:
         return adapter(mapped(**changes)).index_state(client, Readiness(health_path="/live"))
 
 

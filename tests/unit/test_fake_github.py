@@ -32,6 +32,7 @@ from fakes.github_api import (
     slow,
     status,
 )
+from raggate.text.certificates import checked_by
 
 EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"
 ALL = dict.fromkeys(("contents", "pull-requests", "actions", "checks"), "write")
@@ -133,7 +134,7 @@ def client_of(github: FakeGitHub, permissions: dict[str, str]) -> httpx.Client:
     token = github.token(permissions)
     headers = {"Authorization": f"Bearer {token}"}
     # plain HTTP: no certificates are loaded for every client
-    return httpx.Client(base_url=github.api_url, headers=headers, trust_env=False, verify=False)  # noqa: S501
+    return httpx.Client(base_url=github.api_url, headers=headers, trust_env=False, verify=checked_by(github.api_url))
 
 
 def git(*arguments: str, given: bytes) -> str:
@@ -439,8 +440,8 @@ def test_downloads_go_elsewhere_and_want_no_token(
     assert client.get(f"{R}/actions/artifacts/{gone.id}/zip").status_code == 410
     place = client.get(f"{R}/actions/artifacts/{artifact.id}/zip").headers["location"]
     assert place.startswith(github.storage_url)
-    assert httpx.get(place, trust_env=False).content == b"PK"
-    assert httpx.get(place + "0", trust_env=False).status_code == 403
+    assert httpx.get(place, trust_env=False, verify=checked_by(place)).content == b"PK"
+    assert httpx.get(place + "0", trust_env=False, verify=checked_by(place)).status_code == 403
     github.assert_clean()
     assert client.get(place).status_code == 400
     assert [one.operation for one in github.violations] == ["storage"]

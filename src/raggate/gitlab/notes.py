@@ -10,7 +10,7 @@ import httpx
 from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
-from raggate.text.certificates import authorities
+from raggate.text.certificates import authorities, checked_by
 from raggate.text.guarded import Guarded
 from raggate.text.jsonio import dumps, fields, loads
 from raggate.text.quote import cut
@@ -85,7 +85,7 @@ def write(request: MergeRequest, marker: str, body: str) -> tuple[int, bool]:
     Raises:
         CannotTell: when GitLab cannot be reached or refuses.
     """
-    verify = authorities(request.ca_file)
+    verify = authorities(request.ca_file) if request.ca_file else checked_by(request.api)
     headers = {"PRIVATE-TOKEN": request.token, "User-Agent": "raggate"}
     try:
         with httpx.Client(headers=headers, timeout=_SECONDS, verify=verify) as client:

@@ -17,6 +17,7 @@ from raggate.models.service import ProcessExit
 from raggate.prove.wire import FAULTS, Damage, Proxy, WireFault, proxy
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.over_http import OverHttp
+from raggate.text.certificates import checked_by
 
 QUESTIONS = [(Case(id=f"c{number}", question=f"q{number}", answerable=True), "hybrid") for number in range(20)]
 SETTINGS = Ask(concurrency=8, give_up_after=100)
@@ -119,7 +120,8 @@ def test_status_and_headers_of_the_api_are_passed_on() -> None:
         FakeAskApi(lambda _: moved) as api,
         proxy(FakeStarted(api.base_url), timeout=5, max_body_bytes=SETTINGS.max_body_bytes) as running,
     ):
-        reply = httpx.post(f"{running.base_url}/api/v1/ask?debug=true", json={"question": "q"})
+        verify = checked_by(running.base_url)
+        reply = httpx.post(f"{running.base_url}/api/v1/ask?debug=true", json={"question": "q"}, verify=verify)
         assert (reply.status_code, reply.headers["x-own"], reply.content) == (307, "1", b"elsewhere")
         assert reply.headers["location"] == "http://127.0.0.1:1/"
 
