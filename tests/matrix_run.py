@@ -25,10 +25,10 @@ from here import called
 from raggate.action import main
 
 FILE = Path(__file__).parents[1] / ".github" / "workflows" / "rag-gate-sharded.yml"
-WORKFLOW: dict[Any, Any] = yaml.safe_load(FILE.read_text())
+WORKFLOW: dict[Any, Any] = yaml.load(FILE.read_text(), yaml.CSafeLoader)
 CALL: dict[str, Any] = WORKFLOW[True]["workflow_call"]
 JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
-ACTION: dict[str, Any] = yaml.safe_load((FILE.parents[2] / "action.yml").read_text())
+ACTION: dict[str, Any] = yaml.load((FILE.parents[2] / "action.yml").read_text(), yaml.CSafeLoader)
 
 IMAGE = f"sha256:{'a' * 64}"
 DOCKER = f"""#!/bin/sh

@@ -10,9 +10,9 @@ import yaml
 
 ROOT = Path(__file__).parents[2]
 TEXT = (ROOT / ".github" / "workflows" / "rag-gate-sharded.yml").read_text()
-WORKFLOW: dict[Any, Any] = yaml.safe_load(TEXT)
+WORKFLOW: dict[Any, Any] = yaml.load(TEXT, yaml.CSafeLoader)
 JOBS: dict[str, dict[str, Any]] = WORKFLOW["jobs"]
-ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text())
+ACTION: dict[str, Any] = yaml.load((ROOT / "action.yml").read_text(), yaml.CSafeLoader)
 OWN = "./.raggate-action"
 LAST = [*JOBS][-1]
 

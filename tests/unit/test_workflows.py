@@ -47,7 +47,7 @@ def examples() -> dict[str, str]:
     found = {}
     for page in PAGES:
         for number, block in enumerate(BLOCK.findall(page.read_text(encoding="utf-8")), 1):
-            if isinstance(loaded := yaml.safe_load(block), dict) and "jobs" in loaded:
+            if isinstance(loaded := yaml.load(block, yaml.CSafeLoader), dict) and "jobs" in loaded:
                 found[f"{page.name} {number}"] = filled(block)
     return found
 
@@ -98,7 +98,7 @@ def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
     """Every workflow that gates pull requests names their base, is run again when it changes, and skips no job."""
     gates = 0
     for text in (*(filled(path.read_text()) for path in WORKFLOWS), *examples().values()):
-        loaded: dict[Any, Any] = yaml.safe_load(text)
+        loaded: dict[Any, Any] = yaml.load(text, yaml.CSafeLoader)
         events = loaded.get("on", loaded.get(True))
         if loaded["name"] != "rag-gate":
             continue
@@ -111,7 +111,7 @@ def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
 
 def steps_of(text: str) -> list[dict[str, Any]]:
     """Give the steps of every job of a workflow."""
-    return [step for job in yaml.safe_load(text)["jobs"].values() for step in job.get("steps", ())]
+    return [step for job in yaml.load(text, yaml.CSafeLoader)["jobs"].values() for step in job.get("steps", ())]
 
 
 def test_the_run_directory_is_kept_on_every_server() -> None:
@@ -130,7 +130,7 @@ def test_the_second_stage_does_not_start_on_gitea() -> None:
     """There no run tells whose code it measured, so that a condition which compares that would hold for every run."""
     stages = 0
     for text in (*(filled(path.read_text()) for path in WORKFLOWS), *examples().values()):
-        loaded = yaml.safe_load(text)
+        loaded = yaml.load(text, yaml.CSafeLoader)
         if "workflow_run" in loaded.get("on", loaded.get(True)):
             stages += 1
             conditions = [job["if"] for job in loaded["jobs"].values()]
@@ -172,7 +172,7 @@ def test_dockerfile_relies_on_nothing_the_runner_overrides() -> None:
     final = (ROOT / "Dockerfile").read_text().rpartition("\nFROM ")[2]
     assert not re.search(r"^(USER|WORKDIR|VOLUME)\b", final, re.MULTILINE)
     (entry,) = re.findall(r"^ENTRYPOINT (.*)$", final, re.MULTILINE)
-    assert yaml.safe_load(entry)[1:] == ["-I", "-u", "-X", "utf8", "-m", "raggate.action.main"]
+    assert yaml.load(entry, yaml.CSafeLoader)[1:] == ["-I", "-u", "-X", "utf8", "-m", "raggate.action.main"]
 
 
 def test_actions_are_pinned_and_tokens_small() -> None:
@@ -180,7 +180,7 @@ def test_actions_are_pinned_and_tokens_small() -> None:
     for text in (*(filled(path.read_text()) for path in WORKFLOWS), *examples().values()):
         for name in re.findall(r"uses: (\S+)", text):
             assert name in {"./", "./.raggate-action"} or re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", name), name
-        loaded: dict[str, Any] = yaml.safe_load(text)
+        loaded: dict[str, Any] = yaml.load(text, yaml.CSafeLoader)
         assert loaded["permissions"] in ({}, {"contents": "read"})
         for job in loaded["jobs"].values():
             written = {scope for scope, level in job.get("permissions", {}).items() if level != "read"}
@@ -194,7 +194,7 @@ def test_a_comment_starts_one_job() -> None:
     """The job that may write to the repository is started by `/raggate waive` alone, and no other is."""
     shown = next(text for text in examples().values() if "command: respond" in text)
     for text in (shown, (ROOT / ".github" / "workflows" / "rag-gate-command.yml").read_text()):
-        jobs = yaml.safe_load(text)["jobs"]
+        jobs = yaml.load(text, yaml.CSafeLoader)["jobs"]
         writers = {name for name, job in jobs.items() if job["permissions"].get("contents") == "write"}
         assert (writers, set(jobs)) == ({"waive"}, {"respond", "waive"})
         begins = "startsWith(github.event.comment.body, '/raggate waive ')"
@@ -206,7 +206,9 @@ def test_a_comment_starts_one_job() -> None:
 
 def test_nothing_is_tagged_that_did_not_run() -> None:
     """A release is tagged only after the joined, signed image has gated the example by digest on every architecture."""
-    jobs: dict[str, Any] = yaml.safe_load((ROOT / ".github" / "workflows" / "release.yml").read_text())["jobs"]
+    jobs: dict[str, Any] = yaml.load((ROOT / ".github" / "workflows" / "release.yml").read_text(), yaml.CSafeLoader)[
+        "jobs"
+    ]
     built = [place["runner"] for place in jobs["build"]["strategy"]["matrix"]["include"]]
     assert jobs["try"]["strategy"]["matrix"]["runner"] == built
     assert {"contents", "packages"} == {scope for scope, level in jobs["try"]["permissions"].items() if level == "read"}

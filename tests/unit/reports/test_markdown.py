@@ -47,22 +47,26 @@ def test_nothing_is_live(name: str) -> None:
     assert list(problems(markdown.render(review(name)))) == []
 
 
+@pytest.fixture(scope="module")
+def hostile_page() -> str:
+    """Render foreign text wherever it can stand."""
+    return markdown.render(hostile())
+
+
 class TestHostileText:
     """Foreign text wherever foreign text can stand."""
 
-    PAGE = markdown.render(hostile())
-
-    def test_nothing_is_live(self) -> None:
+    def test_nothing_is_live(self, hostile_page: str) -> None:
         """Nothing of it becomes a link, image, mention, HTML, emphasis, code, list, or another cell of a table."""
-        assert list(problems(self.PAGE)) == []
+        assert list(problems(hostile_page)) == []
 
-    def test_it_is_shown_as_it_is(self) -> None:
+    def test_it_is_shown_as_it_is(self, hostile_page: str) -> None:
         """It reads as itself, on one line."""
-        assert plain(HOSTILE)[:100] in visible(self.PAGE)
+        assert plain(HOSTILE)[:100] in visible(hostile_page)
 
-    def test_headings_are_the_reports_own(self) -> None:
+    def test_headings_are_the_reports_own(self, hostile_page: str) -> None:
         """It adds no heading to those of the report."""
-        parsed = tokens(self.PAGE)
+        parsed = tokens(hostile_page)
         headings = [parsed[place + 1].content for place, token in enumerate(parsed) if token.type == "heading_open"]
         assert [heading.split(" (")[0] for heading in headings] == [
             "⛔ raggate: invariant broken",
@@ -72,16 +76,16 @@ class TestHostileText:
             "⚠️ Warnings",
         ]
 
-    def test_folded_parts_stay_balanced(self) -> None:
+    def test_folded_parts_stay_balanced(self, hostile_page: str) -> None:
         """It closes no folded part of the report and opens none."""
-        html = "".join(token.content for token in tokens(self.PAGE) if token.type in {"html_block", "html_inline"})
+        html = "".join(token.content for token in tokens(hostile_page) if token.type in {"html_block", "html_inline"})
         for tag in ("details", "summary", "sub"):
             assert html.count(f"<{tag}") == html.count(f"</{tag}>")
 
-    def test_command_with_a_backtick(self) -> None:
+    def test_command_with_a_backtick(self, hostile_page: str) -> None:
         """A command with backticks stays inside its code block, whole but for what could be a hidden marker."""
         command = f"raggate check --against '{HOSTILE}'"
-        assert [token.content for token in tokens(self.PAGE) if token.type == "fence"] == [
+        assert [token.content for token in tokens(hostile_page) if token.type == "fence"] == [
             plain(command, limit=1000).replace("<!--", "<\u2060!--").replace("##[", "##\u2060[") + "\n"
         ]
 

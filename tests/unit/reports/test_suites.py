@@ -26,18 +26,21 @@ def failed(suite: str, failure: RunFailure = NOT_READY) -> SuiteOutcome:
     return SuiteOutcome(config=f"services/{suite}/raggate.yml", suite=suite, code=failure.exit_code, failure=failure)
 
 
-FEW = (
-    outcome("search", "pass"),
-    outcome("payments", "placed"),
-    failed("billing"),
-    outcome("docs", "slightly-worse"),
-    SuiteOutcome(
-        config="services/mail/raggate.yml",
-        suite="mail",
-        code=0,
-        not_run="nothing under services/mail, libs differs from 0123456789ab",
-    ),
-)
+@pytest.fixture(scope="module")
+def few() -> tuple[SuiteOutcome, ...]:
+    """Give a suite of each ending."""
+    return (
+        outcome("search", "pass"),
+        outcome("payments", "placed"),
+        failed("billing"),
+        outcome("docs", "slightly-worse"),
+        SuiteOutcome(
+            config="services/mail/raggate.yml",
+            suite="mail",
+            code=0,
+            not_run="nothing under services/mail, libs differs from 0123456789ab",
+        ),
+    )
 
 
 def links_of(_: SuiteOutcome) -> Links:
@@ -50,26 +53,26 @@ def forty(kind: str) -> list[SuiteOutcome]:
     return [outcome(f"service-{number:02}", kind) for number in range(40)]
 
 
-def test_comment(page: SnapshotAssertion) -> None:
+def test_comment(page: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     """The comment: counts, a line for each suite, and what each has to say, folded."""
-    assert suites.render(FEW, PUSHED, links_of) == page
+    assert suites.render(few, PUSHED, links_of) == page
 
 
-def test_screen(screen: SnapshotAssertion) -> None:
+def test_screen(screen: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     """The last lines of the command: a line for each suite, worst first, and the verdict of the worst."""
-    assert suites_terminal.render(FEW) == screen
+    assert suites_terminal.render(few) == screen
 
 
-def test_what_was_not_run_is_no_pass() -> None:
+def test_what_was_not_run_is_no_pass(few: tuple[SuiteOutcome, ...]) -> None:
     """Where nothing was measured the page and the screen say so, and neither speaks of a pass."""
-    for text in (suites.render(FEW[-1:], LINKED, links_of), suites_terminal.render(FEW[-1:])):
+    for text in (suites.render(few[-1:], LINKED, links_of), suites_terminal.render(few[-1:])):
         assert "1 suite: 1 not run" in visible(text)
         assert "pass" not in visible(text)
 
 
-def test_alert(page: SnapshotAssertion) -> None:
+def test_alert(page: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     """The loud comment names the suites that do not pass."""
-    assert suites.render_alert(FEW, LINKED, sticky=STICKY, rerun=False) == page
+    assert suites.render_alert(few, LINKED, sticky=STICKY, rerun=False) == page
 
 
 @pytest.mark.parametrize("kind", ["pass", "placed"])
@@ -129,7 +132,7 @@ def test_what_is_left_of_a_comment_of_one_suite() -> None:
     assert [*problems(hostile, links=(OURS,))] == []
 
 
-def test_nothing_is_live() -> None:
+def test_nothing_is_live(few: tuple[SuiteOutcome, ...]) -> None:
     """No link leads anywhere but into the repository."""
-    for text in (suites.render(FEW, PUSHED, links_of), suites.render_alert(FEW, LINKED, sticky=STICKY, rerun=True)):
+    for text in (suites.render(few, PUSHED, links_of), suites.render_alert(few, LINKED, sticky=STICKY, rerun=True)):
         assert [found for found in problems(text, links=(OURS,)) if found != "more than the one fence"] == []
