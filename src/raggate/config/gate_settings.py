@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
@@ -61,6 +62,12 @@ class Rule(SettingsModel):
         return self.floor if direction == "higher" else self.ceiling
 
 
+@lru_cache(maxsize=64)
+def _allowing(tolerance: float) -> Rule:
+    """Give the rule of a tolerance alone, which is looked up for every row of a comparison."""
+    return Rule(tolerance=tolerance)
+
+
 class Gate(SettingsModel):
     """What makes the verdict red."""
 
@@ -109,10 +116,10 @@ class Gate(SettingsModel):
 
     def rule(self, name: str) -> Rule | None:
         """Give the rule of one metric, defaults filled in; None when it is not gated."""
-        given = self.metrics.get(name, Rule() if name in DEFAULT_GATED else "off")
+        given = self.metrics.get(name, None if name in DEFAULT_GATED else "off")
         if given is False or given == "off":
             return None
-        rule = given if isinstance(given, Rule) else Rule(tolerance=float(given))
-        if rule.tolerance is not None:
-            return rule
-        return rule.model_copy(update={"tolerance": POINTS_TOLERANCE if name in IN_POINTS else self.tolerance})
+        tolerance = POINTS_TOLERANCE if name in IN_POINTS else self.tolerance
+        if not isinstance(given, Rule):
+            return _allowing(tolerance if given is None else float(given))
+        return given if given.tolerance is not None else given.model_copy(update={"tolerance": tolerance})
