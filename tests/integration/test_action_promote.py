@@ -23,6 +23,7 @@ from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.step_context import StepState
 from raggate.pipeline.result import RunFailed
 from rendered import problems, visible
+from tables import each_row
 
 BASELINE = "baselines/small.json"
 
@@ -314,7 +315,7 @@ def test_a_baseline_that_changed_while_measuring(stage: Stage) -> None:
 GOOD = {"reason": "why not", "suite": "", "run-id": "", "max-age-days": "14"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("name", "value"),
     [
         ("reason", ""),

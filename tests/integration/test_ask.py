@@ -24,6 +24,7 @@ from raggate.models.service import ProcessExit
 from raggate.service import ask as service_ask
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.over_http import OverHttp
+from tables import each_row
 
 KILLED = ProcessExit(message="was killed by SIGKILL", signal="SIGKILL")
 EXITED = ProcessExit(message="exited with code 3", code=3)
@@ -112,7 +113,7 @@ def nothing_left(caplog: pytest.LogCaptureFixture) -> Iterator[None]:
 # --- order and bounds
 
 
-@pytest.mark.parametrize("concurrency", [1, 16])
+@each_row("concurrency", [1, 16])
 def test_results_are_in_question_order_whatever_the_order_of_answers(concurrency: int) -> None:
     """Results come by mode as configured, then by case as in the golden set, at any concurrency and any delays."""
     rng = random.Random(7)  # noqa: S311 - delays, not secrets
@@ -247,7 +248,7 @@ class Flaky:
             return self.reply if self.seen[question] <= self.fails else Reply(body=ask_body(question))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "reply",
     [Reply(status=502), Reply(status=503), Reply(drop="reset"), Reply(body=ask_body("q"), drop="half")],
     ids=["502", "503", "no answer", "half an answer"],
@@ -267,7 +268,7 @@ def test_retries_are_bounded() -> None:
     assert (result.retries, api.total) == (2, 3)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("reply", "kind"),
     [
         (Reply(status=500, body=b"bug"), "status"),
@@ -345,7 +346,7 @@ def test_total_time_covers_the_retries() -> None:
     assert 1 <= result.retries < 10
 
 
-@pytest.mark.parametrize("declared", [True, False])
+@each_row("declared", [True, False])
 def test_huge_body_is_refused_unread(declared: bool) -> None:
     """A body beyond the bound is a failure, whether or not the API says beforehand how long it is."""
     reply = Reply(body=b" " * 5000) if declared else Reply(pieces=[(0, b" " * 5000)])
@@ -410,7 +411,7 @@ def test_proxies_of_the_environment_are_ignored(monkeypatch: pytest.MonkeyPatch)
 # --- stopping
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("how", "sentence"),
     [
         (KILLED, "the API was killed by SIGKILL after"),
@@ -475,7 +476,7 @@ def test_giving_up_after_failures_in_a_row() -> None:
     assert kinds == ["status", "status", "", *["status"] * 4, *["aborted"] * 23]
 
 
-@pytest.mark.parametrize("count", [3, 30])
+@each_row("count", [3, 30])
 def test_results_that_are_not_collected_are_heard(count: int) -> None:
     """Whoever takes results as they come is given no second copy, but the failures of what was left over."""
     heard = Heard()
@@ -511,7 +512,7 @@ def test_failures_at_the_very_end_are_no_reason_to_stop() -> None:
     assert {r.failure.kind for r in outcome.results if r.failure} == {"status"}
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt, SystemExit, OSError])
+@each_row("error", [KeyboardInterrupt, SystemExit, OSError])
 def test_interrupt_keeps_what_was_handed_out_and_leaves_nothing_running(error: type[BaseException]) -> None:
     """An exception in the middle comes through as it is; results so far were handed out, and no task goes on."""
     with FakeAskApi(lambda question: (200, ask_body(question), 0 if int(question[1:]) < 5 else 30)) as api:
@@ -558,7 +559,7 @@ def terminate(number: int, frame: object) -> None:
     raise SystemExit
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("number", "handle", "error"),
     [(signal.SIGINT, signal.default_int_handler, KeyboardInterrupt), (signal.SIGTERM, terminate, SystemExit)],
 )
@@ -576,7 +577,7 @@ def test_signal_while_waiting_for_answers(number: int, handle: Any, error: type[
         signal.signal(number, before)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("how", "told"),
     [
         (None, None),
@@ -589,7 +590,7 @@ def test_how_an_api_ended_after_the_last_question(how: ProcessExit | None, told:
     assert service_ask.ended_early(FakeStarted("http://127.0.0.1:1", how)) == told
 
 
-@pytest.mark.parametrize("status", [200, 500])
+@each_row("status", [200, 500])
 def test_a_second_answer_is_nobody_s(status: int) -> None:
     """What comes behind an answer fails the question it was sent for, and is not taken for the answer to the next."""
     body = ask_body("unasked")

@@ -14,6 +14,7 @@ from raggate.github.rest import checks
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.reports.annotations import Annotation
+from tables import each_row
 
 NAME = "octo/notes"
 ADDRESS = "https://ci.example/0"
@@ -160,7 +161,7 @@ def test_a_token_that_can_only_read(stage: Stage) -> None:
     assert "`checks: write`" in error.value.hint
 
 
-@pytest.mark.parametrize("code", [*ExitCode, 125, 137, -1])
+@each_row("code", [*ExitCode, 125, 137, -1])
 def test_only_a_pass_is_a_success(code: int) -> None:
     """Every way to end but a pass is a failure, and an interruption is a cancellation."""
     expected = {ExitCode.PASS: "success", ExitCode.INTERRUPTED: "cancelled"}.get(code, "failure")  # type: ignore[call-overload]

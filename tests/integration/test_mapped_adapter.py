@@ -23,6 +23,7 @@ from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import questions_of
 from raggate.text.certificates import checked_by
 from raggate.text.escape import log_line
+from tables import each_row
 
 NOTES = [
     ("work/Keys.md", ["Keys", "Spare"], "the spare key is under the mat"),
@@ -106,7 +107,7 @@ def test_headers_reach_the_api() -> None:
     assert api.heard[0].headers["accept-encoding"] == "identity"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("body", "expected"),
     [
         (b"<html>", "the body: expected JSON, found '<html>'"),
@@ -203,7 +204,7 @@ def test_an_index_that_is_counted_by_a_request_with_a_body() -> None:
     assert api.heard[-1].headers["authorization"] == "Bearer s3cret"
 
 
-@pytest.mark.parametrize("page", [{}, {"index": {"files": "2"}}, {"index": {"files": -1}}, {"index": {}}])
+@each_row("page", [{}, {"index": {"files": "2"}}, {"index": {"files": -1}}, {"index": {}}])
 def test_an_index_that_cannot_be_read_breaks_the_protocol(page: object) -> None:
     """A count that is missing, negative or no number is an error with its path, not an index without documents."""
     with OtherApi(pages={"/stats": (200, page)}) as api, pytest.raises(ValueError, match=r"index\.files: expected"):

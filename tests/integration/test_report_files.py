@@ -15,6 +15,7 @@ from raggate.cli import main
 from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import UsageError
 from raggate.pipeline.report_files import parsed
+from tables import each_row
 
 ALL = tuple(f"{form}=o/rag.{form}" for form in FORMAT_NAMES)
 FLAGS = tuple(word for item in ALL for word in ("--report", item))
@@ -130,7 +131,7 @@ def test_places_of_a_stored_run(project: Project, tmp_path: Path) -> None:
     assert uris == ["golden.jsonl", f"{root.name}/golden.jsonl", "../golden.jsonl", "golden.jsonl"]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("wanted", "said"),
     [
         (["junit"], "expected FORMAT=FILE"),

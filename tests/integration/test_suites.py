@@ -30,6 +30,7 @@ from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from rendered import visible
 from reviews import review
+from tables import each_row
 
 PATTERN = "services/*/raggate.yml"
 HEAD = "1" * 40
@@ -481,7 +482,7 @@ def test_inputs_for_one_suite_are_refused(step: Step, name: str) -> None:
         step.gate(**{name: "x"})
 
 
-@pytest.mark.parametrize("command", ["plan", "shard", "merge"])
+@each_row("command", ["plan", "shard", "merge"])
 def test_commands_for_one_suite_are_refused(command: str) -> None:
     """They work on one suite, and say so; with its configuration alone they are as they were."""
     with pytest.raises(UsageError, match=f"command: {command} is for one suite"):

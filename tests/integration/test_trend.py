@@ -18,6 +18,7 @@ from raggate.models.verdict import Review
 from raggate.pipeline import context_file, trend
 from raggate.reports.page import report, trends
 from reviews import cannot_tell, regression
+from tables import each_row
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ class TestPlots:
         assert [dot.other for dot in same.dots] == [False, False]
         assert other.dots[0].words == "2026-01-01 00:00 · baseline commit1 · 100.0% · other questions"
 
-    @pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+    @each_row("value", [float("nan"), float("inf"), -float("inf")])
     def test_what_is_no_number_is_left_out(self, value: float) -> None:
         """A value from a file that is no number draws nothing."""
         assert trends.trends(self.shown(value)) == []

@@ -33,6 +33,7 @@ from fakes.github_api import (
     status,
 )
 from raggate.text.certificates import checked_by
+from tables import each_row
 
 EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"
 ALL = dict.fromkeys(("contents", "pull-requests", "actions", "checks"), "write")
@@ -42,7 +43,7 @@ MINIMIZE = """mutation($id: ID!, $why: ReportedContentClassifiers!) {
 }"""
 
 
-@pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
+@each_row("flavour", ["api.github.com", "ghes-3.17"])
 def test_the_descriptions_are_valid(flavour: str) -> None:
     """What the fake is held to is itself a valid OpenAPI description, as it is served."""
     description = json.loads((EVENTS.parent / f"{flavour}.json").read_text(encoding="utf-8"))
@@ -50,7 +51,7 @@ def test_the_descriptions_are_valid(flavour: str) -> None:
     assert OpenAPI.from_dict({**description, "servers": [{"url": contract.HOST}]}).spec["paths"]
 
 
-@pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
+@each_row("flavour", ["api.github.com", "ghes-3.17"])
 def test_answers_of_one_shape_are_checked_once(flavour: str) -> None:
     """What the fake leaves out of a shape no schema looks at: text between its two lengths, and how great a number is.
 

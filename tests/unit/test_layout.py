@@ -11,8 +11,6 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from own_source import MODULES, PACKAGE, source, tree
 from tables import each_row
 
@@ -322,7 +320,7 @@ def loaded_by(modules: str, libraries: set[str]) -> list[str]:
     return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout.split()
 
 
-@pytest.mark.parametrize("entry", ["cli", "action"])
+@each_row("entry", ["cli", "action"])
 def test_an_entry_point_is_light(entry: str) -> None:
     """What every command and step imports has no heavy library: `raggate --help` and a post step answer at once."""
     assert loaded_by(f"raggate.{entry}.main", {"pydantic", "httpx", "yaml", "docker"}) == []

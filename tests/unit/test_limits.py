@@ -69,7 +69,7 @@ def test_no_bound_in_bytes_is_missing() -> None:
     assert not bounds - {(module, name) for module, name, _, _ in NUMBER.findall(PAGE)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "row"),
     [(local_objects.LIMITS, "objects of git, locally"), (Objects.limits, "objects of git, by GitHub's API")],
 )

@@ -17,6 +17,7 @@ from raggate.models.run import Run
 from raggate.models.verdict import Reason, Review
 from raggate.reports import markdown, terminal
 from raggate.scoring.score import score
+from tables import each_row
 
 SETTINGS = make_config(score={"k": [1, 5]}, invariants={"notes_exist": "off", "list_deep_enough": "off"})
 GOLD, LOST = make_chunk("c1"), make_chunk("c2", rel_path="b.md", heading_path="# B")
@@ -69,7 +70,7 @@ def test_a_pass_that_can_be_promoted_says_nothing() -> None:
     assert not any("--allow-regression" in page for page in shown(review))
 
 
-@pytest.mark.parametrize("known", [True, False], ids=["failed-before", "added"])
+@each_row("known", [True, False], ids=["failed-before", "added"])
 def test_a_must_pass_question_stands_in_full(known: bool) -> None:
     """A must-pass question that fails without having broken is told with what was asked, expected and came instead."""
     must = make_case("must", question="Where is it?", must_pass=True)

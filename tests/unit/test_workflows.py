@@ -161,7 +161,7 @@ def test_no_audit_finds_anything(repository: Path) -> None:
     run("zizmor", "--offline", "--no-config", "--persona=auditor", "--quiet", ".", cwd=repository)
 
 
-@pytest.mark.parametrize("path", DOCKERFILES, ids=lambda path: str(path.relative_to(ROOT)))
+@each_row("path", DOCKERFILES, ids=lambda path: str(path.relative_to(ROOT)))
 def test_dockerfiles(path: Path) -> None:
     """The linter of Dockerfiles has nothing to say."""
     run("hadolint", "--no-color", path)

@@ -52,7 +52,7 @@ def test_the_code_of_the_work_is_the_code_of_the_process(code: int) -> None:
     assert ended(started(f"def work():\n    ready()\n    return {code}")) == code
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@each_row("number", [signal.SIGINT, signal.SIGTERM])
 def test_either_signal_interrupts_the_work(number: signal.Signals) -> None:
     """SIGINT alone and SIGTERM alone reach the work, which ends as it likes."""
     body = """

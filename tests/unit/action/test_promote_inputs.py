@@ -34,7 +34,7 @@ def test_which_run(typed: str, run: int | None, attempt: int | None) -> None:
     assert (read_inputs.run, read_inputs.attempt) == (run, attempt)
 
 
-@pytest.mark.parametrize("name", ["allow_regression", "dry_run"])
+@each_row("name", ["allow_regression", "dry_run"])
 def test_switches(name: str) -> None:
     """A switch is on for `true` alone."""
     assert [getattr(read(**{name: text}), name) for text in ("true", "false", "TRUE", "")] == [

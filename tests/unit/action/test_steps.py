@@ -17,6 +17,7 @@ from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import check as pipeline, stored_check
 from raggate.pipeline.request import Request
+from tables import each_row
 
 BASE, HEAD = "a" * 40, "b" * 40
 PULL = {"name": "pull_request", "number": 7, "base": BASE, "base_ref": "main"}
@@ -248,9 +249,7 @@ def test_the_run_directory_is_left_where_another_action_cannot(
     )
 
 
-@pytest.mark.parametrize(
-    ("api_url", "kind"), [("https://forge.example/api/v3", GitHub), ("https://forge.example/api/v1", Gitea)]
-)
+@each_row(("api_url", "kind"), [("https://forge.example/api/v3", GitHub), ("https://forge.example/api/v1", Gitea)])
 def test_a_server_is_spoken_to_in_its_own_words(api_url: str, kind: type[GitHub]) -> None:
     """Gitea and Forgejo are asked by their own client, and every other server by GitHub's; without a token none is."""
     event = event_of(**PUSH, api_url=api_url)

@@ -72,14 +72,14 @@ def test_a_bare_name_needs_an_address() -> None:
         section({"model": "qwen2.5-14b", "build": "b1"})
 
 
-@pytest.mark.parametrize("extra", [{"base_url": "http://elsewhere.example"}, {"api_key_env": "MY_KEY"}])
+@each_row("extra", [{"base_url": "http://elsewhere.example"}, {"api_key_env": "MY_KEY"}])
 def test_the_token_of_a_job_goes_to_github_alone(extra: dict[str, str]) -> None:
     """A model of GitHub's has no other address and no other key."""
     with pytest.raises(ValidationError, match="the job's token goes to GitHub alone"):
         section({"model": "github:openai/gpt-4o-2024-11-20", **extra})
 
 
-@pytest.mark.parametrize("name", ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN"])
+@each_row("name", ["GITHUB_TOKEN", "ACTIONS_RUNTIME_TOKEN", "INPUT_GITHUB-TOKEN"])
 def test_no_judge_is_given_a_token_of_the_runner(name: str) -> None:
     """The key of a judge is a variable of the user's, never one of the runner's."""
     with pytest.raises(ValidationError, match="expected a variable that is not the runner's, Docker's or raggate's"):

@@ -65,7 +65,7 @@ def test_what_is_refused(keys: dict[str, Any], words: str) -> None:
     assert words in caught.value.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("keys", "words"),
     [
         ({"invariants": {"nonsense_abstains": "warn"}}, "nonsense_abstains: expected off with api.program"),

@@ -49,7 +49,7 @@ def test_defaults() -> None:
     assert {"abstention_accuracy", "false_abstention_rate"} < set(DEFAULT_GATED)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("suite: notes", "baselines/notes.json", id="named after the suite"),
@@ -217,7 +217,7 @@ def test_not_utf8() -> None:
         config.load(b"suite: \xff", "raggate.yml")
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         pytest.param("waivers: [" + "x," * 20_000 + "]", id="a list of them"),
@@ -296,7 +296,7 @@ def test_hint_names_the_documentation() -> None:
     assert "docs/configuration.md" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("url", "expected"),
     [
         pytest.param("http://127.0.0.1:9000/", "http://127.0.0.1:9000", id="final slash"),
@@ -442,7 +442,7 @@ def test_schema_covers_every_key() -> None:
 WAIVER = "owner: ada, reason: reindexing, expires: 2026-12-31"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expires"),
     [
         pytest.param(f"waivers: [{{metric: hit_at_5, {WAIVER}}}]", "2026-12-31", id="a date"),

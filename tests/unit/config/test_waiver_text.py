@@ -86,7 +86,7 @@ def test_where_it_goes(before: str, after: str) -> None:
     assert with_waivers(marked.encode(), "raggate.yml", [NEW]).decode() == f"\ufeff{after}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     "text",
     [
         f"{HEAD}score: {{compat: &e []}}\nwaivers: *e\n",

@@ -236,7 +236,7 @@ class TestAccepted:
         with pytest.raises(UsageError, match=rf"damaged at accepted\.hybrid\.hit_at_5\.{key}"):
             read(whole)
 
-    @pytest.mark.parametrize(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
+    @each_row(("key", "value"), [("from", "0.1"), ("on", "now"), ("extra", 1)])
     def test_damaged_lowering(self, key: str, value: object) -> None:
         """So is what was lowered."""
         whole = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())

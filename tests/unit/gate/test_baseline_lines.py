@@ -112,7 +112,7 @@ EDITS: dict[str, Callable[[str], str]] = {
 }
 
 
-@pytest.mark.parametrize("edit", EDITS.values(), ids=EDITS)
+@each_row("edit", EDITS.values(), ids=EDITS)
 def test_anything_else_is_left_to_the_whole(edit: Callable[[str], str]) -> None:
     """A file that stands otherwise or contradicts itself gives nothing here, even with a digest that is its own."""
     unedited = signed(lambda text: text)
@@ -150,7 +150,7 @@ TWICE = {
 }
 
 
-@pytest.mark.parametrize("edit", TWICE.values(), ids=TWICE)
+@each_row("edit", TWICE.values(), ids=TWICE)
 def test_a_key_that_stands_twice_is_refused(edit: tuple[str, str]) -> None:
     """Of two values people may see one in a diff and the gate count the other: neither does, whatever the digest."""
     text = file_of(*[{"hit_at_5": 1.0, "wrong_rate": 0.5}] * 4).decode()
@@ -177,7 +177,7 @@ def test_a_case_that_is_written_otherwise_is_read_with_the_whole() -> None:
         )
 
 
-@pytest.mark.parametrize("depth", [300, 900, 5000])
+@each_row("depth", [300, 900, 5000])
 def test_what_is_nested_too_deeply_is_refused(depth: int) -> None:
     """A baseline is refused with a message at any depth."""
     text = file_of({"hit_at_5": 1.0, "wrong_rate": 0.5}).decode()

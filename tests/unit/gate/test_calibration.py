@@ -9,6 +9,7 @@ from builders import make_case, make_chunk, make_config, make_labelled, make_res
 from raggate.config.gate_settings import DEFAULT_GATED, Gate
 from raggate.gate.calibration import alarms, alarms_by_policy, separate
 from raggate.models.run import LabelledResult, Run
+from tables import each_row
 
 HIT, MISS = make_chunk(), make_chunk("c2", rel_path="b.md")
 
@@ -38,7 +39,7 @@ def test_a_run_is_taken_apart_into_runs_that_ask_once() -> None:
     assert runs[0].fingerprint == {"k": 10, "modes": ["hybrid"]}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("tolerance", "red"),
     [
         # hit_at_1 is 3/4, 2/4 and 1/4: three of the six ordered pairs fall, two by 1/4 and one by 2/4

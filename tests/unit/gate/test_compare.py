@@ -54,7 +54,7 @@ def scores(*values: float | None, metric: str = "hit_at_5", **fields: Any) -> Sc
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "expected"),
     # two of ten lost, none gained: Tango's interval of the change, which is a rise where less is better
     [("hit_at_5", (-0.5098, 0.1330)), ("wrong_rate", (-0.1330, 0.5098))],
@@ -86,7 +86,7 @@ def test_mean_over_the_same_cases() -> None:
     assert comparison.golden == GoldenChanges(added=("added",), removed=("removed",), relabelled=("relabelled",))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "lost", "gained"),
     [
         pytest.param("hit_at_5", 1, 2, id="higher-is-better"),
@@ -142,7 +142,7 @@ def test_metric_that_applies_to_no_case_any_more() -> None:
     assert (row.current, row.delta) == (make_metric(None, 0, unscored=2), None)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "now", "binary"),
     [
         pytest.param((0.0, 1.0), (1.0, None), True, id="only-0-and-1"),
@@ -233,7 +233,7 @@ def test_cases_that_were_not_asked() -> None:
     assert comparison.compared == 1
 
 
-@pytest.mark.parametrize("held", [None, make_baseline(make_scorecard(make_case_score("q1")))])
+@each_row("held", [None, make_baseline(make_scorecard(make_case_score("q1")))])
 def test_questions_without_a_result(held: Baseline | None) -> None:
     """A comparison tells which questions of the golden set the run has no result for, with a baseline or without."""
     cases = (make_case("q1"), make_case("q2"), make_case("q3", modes=("bm25",)), make_case("q4", modes=("dense",)))
@@ -314,7 +314,7 @@ def test_config_changes() -> None:
     assert comparison.config_changes == (("k", "5", "10"), ("old", "1", "not known"))
 
 
-@pytest.mark.parametrize("incomparable", [(), ("other suite",)])
+@each_row("incomparable", [(), ("other suite",)])
 def test_incomparable(incomparable: tuple[str, ...]) -> None:
     """What must not be compared is not: no deltas, no flips, no changes, only why."""
     before, now = scores(1.0), replace(scores(0.0), fingerprint={"k": 5})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from builders import (
@@ -54,7 +53,7 @@ def incomplete(comparison: Comparison, gate: Gate = GATE) -> list[str]:
     return [reason.code for reason in completeness.incomplete(comparison, rows, gate)]
 
 
-@pytest.mark.parametrize(("failed", "too_often"), [(0, False), (2, False), (3, True)])
+@each_row(("failed", "too_often"), [(0, False), (2, False), (3, True)])
 def test_how_many_calls_may_fail(failed: int, *, too_often: bool) -> None:
     """Exactly the allowed share of failed calls is still a measurement, and one more is none."""
     operations = make_operations(100, failed)
@@ -67,7 +66,7 @@ def test_questions_without_a_result() -> None:
     assert completeness.not_asked(asked_of(("hybrid", "q1"), ("hybrid", "q2"), ("vector", "q1"))) == ()
 
 
-@pytest.mark.parametrize("times", [2, 10**9, "3"])
+@each_row("times", [2, 10**9, "3"])
 def test_every_answer_of_a_question_is_expected(times: object) -> None:
     """A run that says that it asked twice lacks a question of which one answer is there; a wild number says nothing."""
     first, again = (make_labelled(result=make_result(repeat=repeat)) for repeat in (1, 2))
@@ -104,7 +103,7 @@ def test_nothing_that_decides() -> None:
     assert incomplete(make_comparison(make_delta(None, 0.8))) == ["nothing-gated"]
 
 
-@pytest.mark.parametrize(("gate", "red", "warned"), [(REFUSING, True, False), (WARNING, False, True)])
+@each_row(("gate", "red", "warned"), [(REFUSING, True, False), (WARNING, False, True)])
 def test_the_policy_decides_on_removed_cases_and_changed_notes(gate: Gate, *, red: bool, warned: bool) -> None:
     """Cases that are gone and notes that changed keep from green, or are warnings, never both."""
     changed = make_comparison(

@@ -136,7 +136,7 @@ def test_a_question_is_lost_again_in_any_metric_that_is_red() -> None:
     assert judged.cleared == frozenset()
 
 
-@pytest.mark.parametrize("order", [(LOST, WON), (WON, LOST)])
+@each_row("order", [(LOST, WON), (WON, LOST)])
 def test_answering_well_only_once_gains_nothing(order: tuple[dict[str, float], ...]) -> None:
     """Attack: an API that answers well the first or the second time it is asked again has lost all the same."""
     _, judged = judge(scores(LOST), [scores(values) for values in order])
@@ -149,7 +149,7 @@ def test_a_call_that_fails_when_asked_again_is_lost() -> None:
     assert judge(scores(LOST), (scores(WON), failed))[1].outcome == "regression"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("stored", "outcome"),
     [pytest.param(0.0, "regression", id="answered-then"), pytest.param(1.0, "pass", id="not-then")],
 )
@@ -219,7 +219,7 @@ def test_more_flips_than_the_known_noise_explains_make_no_pass() -> None:
     assert "where 2 of 10 questions asked twice differed, explains at most 3" in judged.headline
 
 
-@pytest.mark.parametrize(("flips", "outcome"), [(6, "pass"), (0, "cannot tell")])
+@each_row(("flips", "outcome"), [(6, "pass"), (0, "cannot tell")])
 def test_a_calibration_tells_more_than_a_sample(flips: int, outcome: str) -> None:
     """Where the baseline was calibrated, that noise counts, whatever the sample of its run shows."""
     band = Band(low=0.4, high=1.0, differ=flips, cases=10, moved=flips)
@@ -298,7 +298,7 @@ def test_no_answers_make_a_pass_without_known_noise(now: list[float], rounds: li
     assert judged.outcome in {"regression", "cannot tell"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lost_again", "outcome", "told", "red"),
     [
         pytest.param({"q0": 0.0}, "cannot tell", "1 of 3", None, id="only-what-the-base-fails"),

@@ -351,7 +351,7 @@ def test_it_is_shown_by_the_answers_alone() -> None:
     )
 
 
-@pytest.mark.parametrize("seed", ["first", "second", "third"])
+@each_row("seed", ["first", "second", "third"])
 def test_no_order_makes_a_pass(seed: str) -> None:
     """Bad questions that come last are asked, and end no run before: what is red in the end is red in any order."""
     side = replace(suite(), seed=seed)

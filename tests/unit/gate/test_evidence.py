@@ -113,7 +113,7 @@ def test_what_can_be_seen() -> None:
     assert composite_test([1] * 400, [1] * 400).visible_drop < still.visible_drop / 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("cases", "fewest", "supports"),
     [(3, None, False), (4, None, True), (5, 4, True)],
 )
@@ -255,7 +255,7 @@ def test_a_group_that_holds_many_questions_hides_a_large_loss() -> None:
     assert large(test)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("after", "groups"),
     [
         pytest.param([None] * 36 + [1] * 167, None, id="shown-by-the-test"),
@@ -268,7 +268,7 @@ def test_a_loss_that_is_small_or_shown_is_not_called_large(after: Ranks, groups:
     assert not large(composite_test([1] * 203, after, **({"groups": groups} if groups else {})))
 
 
-@pytest.mark.parametrize("policy", ["either", "evidence"])
+@each_row("policy", ["either", "evidence"])
 def test_a_large_loss_that_is_not_red_is_in_the_first_sentence(policy: str) -> None:
     """A group lost whole is not red by evidence, and the first sentence names the loss and why no test shows it."""
     comparison = compared([1] * 203, [None] * 36 + [1] * 167, groups=BIG)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_config, make_failure, make_labelled, make_response, make_result
@@ -113,7 +112,7 @@ def test_what_the_notes_say_against_it_breaks_the_gate(chunk: dict[str, Any], sa
     assert not any(said in text for text in by_level["off"].hints)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("test", "said"),
     [
         (examined(), "the list of chunks is empty"),

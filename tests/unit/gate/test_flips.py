@@ -84,7 +84,7 @@ def test_rank_crosses_the_cut_off(before: int, after: int, kind: str | None) -> 
     assert found is None or (found.metric, found.before, found.after) == ("hit_at_5", before, after)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "stopped", "flips"),
     [
         pytest.param("aborted", "the API exited", 0, id="never-asked"),
@@ -216,7 +216,7 @@ class TestDisplacedBy:
         found = broke(now, before)
         assert (found.displaced_by, found.why) == ("other2.md › A", "not among the 2 chunks returned")
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("now", "risen"),
         [
             pytest.param([OTHERS[5], *OTHERS[:5]], "other6.md › A", id="new-at-the-top"),

@@ -13,6 +13,7 @@ from raggate.gate.statistics.intervals import t_interval, tango
 from raggate.labels.intervals import wilson
 from raggate.models.judging import Judgement, NotJudgedReason
 from raggate.models.judging_bias import AnswerGrades, Shift, Variant
+from tables import each_row
 
 
 def grade(value: float | None, reason: NotJudgedReason | None = None) -> Judgement:
@@ -69,7 +70,7 @@ def test_grades_that_do_not_move_have_no_interval_and_no_bias() -> None:
     assert made.finding == "not shown"
 
 
-@pytest.mark.parametrize(("questions", "finding"), [(19, "too few"), (20, "shown")])
+@each_row(("questions", "finding"), [(19, "too few"), (20, "shown")])
 def test_below_twenty_questions_nothing_is_said(questions: int, finding: str) -> None:
     """A point more for each of 19 answers is too little to tell; of 20 it is a bias."""
     assert row(graded([1.0] * questions)).finding == finding

@@ -90,7 +90,7 @@ def test_a_regression_stays_one() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("timed", "cause"),
     [
         (
@@ -107,7 +107,7 @@ def test_what_could_not_be_compared_is_no_pass(timed: LatencyCheck, cause: str) 
     assert cause in judgement.headline
 
 
-@pytest.mark.parametrize("outcome", ["cannot tell", "invariant broken", "interrupted"])
+@each_row("outcome", ["cannot tell", "invariant broken", "interrupted"])
 def test_other_verdicts_are_not_about_latency(outcome: VerdictKind) -> None:
     """Where nothing was decided, or an invariant is broken, latency has no say."""
     assert with_latency(verdict(outcome), check(BASE, change=(900.0,) * 20)) == verdict(outcome)

@@ -18,6 +18,7 @@ from raggate.models.selection import Selection
 from raggate.models.verdict import Review
 from raggate.scoring.score import score
 from reviews import CHECKED, CUTOFFS, QUESTIONS, answer, baseline_of, case_of, gold_of, good, others, run_of
+from tables import each_row
 
 BASELINE = baseline_of(run_of(good()))
 WHOLE = make_golden(*(item.case for item in good()))
@@ -139,7 +140,7 @@ def test_a_chosen_question_without_an_answer() -> None:
     assert "1 question of the golden set lacks results: q04 (hybrid)" in verdict.headline
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("baseline", "code"),
     [(None, "no-baseline"), (replace(BASELINE, scorecard=replace(BASELINE.scorecard, cases=())), "incomparable")],
 )

@@ -125,7 +125,7 @@ def test_a_loss_without_evidence_is_said_at_once() -> None:
     assert decided.fell == {}
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_floors_and_must_pass_stand_beside_every_policy(policy: Policy) -> None:
     """A floor and a question that must pass need no evidence."""
     one_lost = ([1] * 100, [None] + [1] * 99)
@@ -180,7 +180,7 @@ def test_metric_of_few_questions_warns() -> None:
     assert decided.sentences == ("No regression, but 1 gated metric is worse than allowed, of too few questions.",)
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_a_metric_beside_the_composite_cannot_collapse(policy: Policy) -> None:
     """An API that refuses what it used to answer is red under every policy, though its lists are as before."""
     cases = [make_case(f"q{n:02}") for n in range(40)]
@@ -194,14 +194,14 @@ def test_a_metric_beside_the_composite_cannot_collapse(policy: Policy) -> None:
     assert decided.reasons[0].message.endswith(own) == (policy == "evidence")
 
 
-@pytest.mark.parametrize(("lost", "reasons"), [(2, []), (9, ["worse"])])
+@each_row(("lost", "reasons"), [(2, []), (9, ["worse"])])
 def test_a_small_metric_cannot_be_lost_whole(lost: int, reasons: list[str]) -> None:
     """Of nine questions two lost are a warning; all of them are red, though they are few of the whole suite."""
     sides = [answered([1] * 500, [False] * n + [True] * (9 - n)) for n in (0, lost)]
     assert codes(judged(*sides, Gate()))[0] == reasons
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("policy", "settings"),
     [pytest.param("either", {"min_cases": 9}, id="enough"), pytest.param("threshold", {}, id="the-seeds-rule-alone")],
 )
@@ -263,7 +263,7 @@ class TestAttacks:
         decided = judged(make_ranked_run(*[1] * 100), make_run(*items), Gate(max_error_rate=0.1))
         assert codes(decided)[0] == ["composite-worse"]
 
-    @pytest.mark.parametrize("policy", POLICIES)
+    @each_row("policy", POLICIES)
     def test_a_loss_in_one_mode_of_three(self, policy: Policy) -> None:
         """What the other modes win does not excuse a mode that loses 6 of 40 questions."""
         sides = []
@@ -275,13 +275,13 @@ class TestAttacks:
         assert decided.outcome == "regression"
         assert {reason.mode for reason in decided.reasons} == {"hybrid"}
 
-    @pytest.mark.parametrize("policy", POLICIES)
+    @each_row("policy", POLICIES)
     def test_all_questions_moved_to_one_group(self, policy: Policy) -> None:
         """Where no unit is left to show anything by, tolerances decide."""
         sides = (make_ranked_run(*ranks, groups=["all"] * 40) for ranks in ([1] * 40, [None] * 4 + [1] * 36))
         assert "worse" in codes(judged(*sides, Gate(policy=policy)))[0]
 
-    @pytest.mark.parametrize("policy", POLICIES)
+    @each_row("policy", POLICIES)
     def test_questions_under_other_names(self, policy: Policy) -> None:
         """Questions that are not there any more under their names make no verdict green, whatever replaces them."""
         old, new = make_ranked_run(*[1] * 40), make_ranked_run(*[1] * 40)
@@ -289,7 +289,7 @@ class TestAttacks:
         renamed = make_run(*items, *new.results[10:])
         assert judged(old, renamed, Gate(policy=policy)).outcome == "cannot tell"
 
-    @pytest.mark.parametrize("policy", POLICIES)
+    @each_row("policy", POLICIES)
     def test_easy_questions_beside_a_loss(self, policy: Policy) -> None:
         """Questions that are added and answered right do not dilute what the others lost."""
         old, lost = make_ranked_run(*[1] * 40), make_ranked_run(*[None] * 6, *[1] * 34)
@@ -297,7 +297,7 @@ class TestAttacks:
         assert judged(old, make_run(*lost.results, *easy), Gate(policy=policy)).outcome == "regression"
 
 
-@pytest.mark.parametrize("policy", POLICIES)
+@each_row("policy", POLICIES)
 def test_as_many_gains_as_losses_are_no_loss_on_the_whole(policy: Policy) -> None:
     """Means and tests weigh gains against losses under every policy; must-pass is what lets nothing be made up for."""
     before, after = [None] * 5 + [1] * 35, [1] * 35 + [None] * 5

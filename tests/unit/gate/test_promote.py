@@ -287,7 +287,7 @@ def together(*runs: Run) -> Run:
     return make_run(*(item for run in runs for item in run.results), run_id="both", started=runs[0].started)
 
 
-@pytest.mark.parametrize("same", [0, 9])
+@each_row("same", [0, 9])
 def test_loss_behind_other_questions_is_refused(same: int) -> None:
     """Where too few questions are the same, a mean that is lower counts as a loss like any other."""
     present = kept(proposed(run_of(0), None))
@@ -332,7 +332,7 @@ def test_other_questions_that_are_no_worse() -> None:
     assert kept(found).accepted["hybrid"]["hit_at_5"] == RatchetEntry(best=0.95, drops=0.0, since="2026-01-02")
 
 
-@pytest.mark.parametrize(("floor", "told"), [(0.95, False), (0.96, True)])
+@each_row(("floor", "told"), [(0.95, False), (0.96, True)])
 def test_a_floor_that_is_not_kept_is_told(floor: float, *, told: bool) -> None:
     """A value beyond its floor can be promoted, with a note that the next check fails for it."""
     gate = Gate(metrics={"hit_at_5": Rule(tolerance=0.05, floor=floor)})
@@ -357,7 +357,7 @@ def test_metric_without_a_shared_question() -> None:
     )
 
 
-@pytest.mark.parametrize(("same", "shared"), [(4, False), (5, True)])
+@each_row(("same", "shared"), [(4, False), (5, True)])
 def test_metric_with_few_shared_questions(same: int, *, shared: bool) -> None:
     """A metric of which less than half of its questions are the same is judged by its means, whatever others share."""
     abstained, answered = {"response": make_response(abstained=True)}, {"response": make_response(make_chunk())}
@@ -393,7 +393,7 @@ def test_lower_value_is_refused(terms: Terms, advice: str) -> None:
     assert caught.value.hint == f"{advice}: {way}"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "after", "asked"),
     [
         pytest.param(0, 2, 20, id="beyond-the-tolerance"),
@@ -534,7 +534,7 @@ def test_promoting_twice_changes_nothing(lost: int) -> None:
 OTHER = ("the adapter changed",)
 
 
-@pytest.mark.parametrize("terms", [Terms(), Terms(reason="because"), Terms(allow_regression=True)])
+@each_row("terms", [Terms(), Terms(reason="because"), Terms(allow_regression=True)])
 def test_starting_over_with_lower_values_is_refused(terms: Terms) -> None:
     """A baseline that must not be compared is not replaced by lower means without permission and reason."""
     with pytest.raises(UsageError) as caught:

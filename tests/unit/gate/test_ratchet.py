@@ -243,7 +243,7 @@ def test_creeping(drops: float, now: float, total: float | None) -> None:
     assert [creep.total for creep in found] == ([] if total is None else [pytest.approx(total)])
 
 
-@pytest.mark.parametrize(("drops", "now", "total"), [(0.0, 0.66, None), (0.03, 0.66, None), (0.03, 0.76, 0.07)])
+@each_row(("drops", "now", "total"), [(0.0, 0.66, None), (0.03, 0.66, None), (0.03, 0.76, 0.07)])
 def test_what_falls_beyond_its_floor_at_once_did_not_creep(drops: float, now: float, total: float | None) -> None:
     """A value beyond its floor has crept there only if none of its steps was larger than the tolerance."""
     row = classify_row(make_delta(0.8, now), Gate(metrics={"hit_at_5": Rule(floor=0.78)}))
@@ -333,7 +333,7 @@ def promoted(run: Run, present: Baseline | None) -> Baseline:
 ONLY = {f"{name}_at_{k}": False for name in ("hit", "mrr", "ndcg", "recall_all") for k in (1, 3, 10)}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ratchet", "outcomes", "first"),
     [
         pytest.param("warn", ["pass"] * 10, 3, id="warned-from-the-third"),

@@ -19,6 +19,7 @@ from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.scorecard import CaseScore, Scorecard
 from raggate.models.verdict import Verdict
 from raggate.scoring.repeats import KEY, Repeated
+from tables import each_row
 
 HIT = Gate(tolerance=0.05, metrics={"hit_at_5": 0.05})
 NAMES = tuple(f"q{number}" for number in range(10))
@@ -178,7 +179,7 @@ def test_noise_can_be_why_the_base_fails_too() -> None:
     assert judged.headline.endswith("the baseline is stale or the environment changed, or it is the API's noise.")
 
 
-@pytest.mark.parametrize(("shared", "outcome"), [(0, "regression"), (1, "regression"), (2, "cannot tell")])
+@each_row(("shared", "outcome"), [(0, "regression"), (1, "regression"), (2, "cannot tell")])
 def test_what_is_left_decides(shared: int, outcome: str) -> None:
     """Three of ten questions are lost at a tolerance of 0.15: of a loss of 0.3, 0.2 is left with one shared, red.
 
@@ -209,7 +210,7 @@ def test_a_must_pass_question_that_the_base_misses_too() -> None:
     assert judged.outcome == "regression"
 
 
-@pytest.mark.parametrize(("answer", "outcome"), [(0, "cannot tell"), (1, "regression")])
+@each_row(("answer", "outcome"), [(0, "cannot tell"), (1, "regression")])
 def test_a_floor_that_the_base_is_below_too(answer: int, outcome: str) -> None:
     """A floor of 0.9 that the change is below at 0.8: no fault of the change where the base is at 0.8 today as well."""
     lost = {"q0": 0, "q1": 0}

@@ -10,15 +10,16 @@ from raggate.cli.main import promote
 from raggate.errors import UsageError
 from raggate.gate.run_origin import OTHERS, refuse_other_origin
 from raggate.models.provenance import Provenance, RunCommand
+from tables import each_row
 
 
-@pytest.mark.parametrize("command", [None, "check", "run"])
+@each_row("command", [None, "check", "run"])
 def test_a_run_of_the_suite(command: RunCommand | None) -> None:
     """A run of `check` or `run`, and one that does not say what made it, needs nothing more."""
     refuse_other_origin(make_run(provenance=Provenance(command=command)), ())
 
 
-@pytest.mark.parametrize("command", OTHERS)
+@each_row("command", OTHERS)
 def test_a_run_of_another_command(command: RunCommand) -> None:
     """It is refused by name, with the flag that accepts it; another command's flag does not."""
     run = make_run(provenance=Provenance(command=command, build="revision v1"))

@@ -74,7 +74,7 @@ def concluded(rows: list[AnswerGrades]) -> tuple[SelfPreference, ...]:
     return conclusions((), preferences(rows))[1]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("points", "own", "others", "finding"),
     [(strict, 0.0, 0.0, "not shown"), (lenient, 1.0, 1.0, "not shown"), (partial, 1.0, 0.0, "shown")],
 )

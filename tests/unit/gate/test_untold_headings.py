@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from builders import make_case, make_chunk, make_labelled, make_result, make_run, make_support
 from raggate.config.gate_settings import Gate
 from raggate.gate.compare import compare
@@ -13,6 +11,7 @@ from raggate.gate.verdict import decide
 from raggate.models.comparison import UntoldHeadings
 from raggate.models.run import Run
 from raggate.scoring.score import score
+from tables import each_row
 
 WHOLE = make_case("whole", gold_supports=(make_support("a.md", None),))
 HEADED = make_case("headed", gold_supports=(make_support("b.md", "# B"),))
@@ -30,7 +29,7 @@ def told(run: Run) -> list[str]:
     return [reason.message for reason in warnings(compare(run, score(run, (5,)), None, flip_at=5, min_slice=5))]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("heading", "cases", "expected"),
     [
         (" ", (WHOLE, HEADED, EITHER), [UntoldHeadings(mode="hybrid", questions=1, of=3)]),

@@ -68,14 +68,14 @@ OPERATIONS = [
 ]
 
 
-@pytest.mark.parametrize(("operations", "expected"), OPERATIONS)
+@each_row(("operations", "expected"), OPERATIONS)
 def test_failed_calls(operations: Any, expected: list[str]) -> None:
     """A run counts as not measured when more than the allowed share of its calls failed."""
     comparison = with_gated(scorecard=make_scorecard(make_case_score(), operations=operations))
     assert codes(comparison) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("failures", "stopped", "expected"),
     [
         pytest.param(

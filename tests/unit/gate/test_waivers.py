@@ -67,7 +67,7 @@ def codes(verdict: Verdict) -> tuple[str, list[str], list[str]]:
     )
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("expires", "state", "left"),
     [
         pytest.param("2026-06-11", "active", 1, id="a-day-left"),
@@ -340,7 +340,7 @@ def config_of(*given: Waiver) -> Config:
     return Config(**BASE, waivers=list(given))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("given", "message"),
     [
         pytest.param(

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
-
 from raggate.errors import CannotTell, UsageError
 from raggate.github.step_context import StepState
 from raggate.models.waiver import WaiverStatus
 from raggate.pipeline.result import RunFailed
 from reviews import passing
+from tables import each_row
 
 WAIVER = WaiverStatus(
     metric="hit_at_5",
@@ -51,7 +50,7 @@ def test_an_error_before_the_pipeline() -> None:
     assert (failure.exit_code, failure.lines, failure.suite, failure.waivers) == (2, ("bases",), "notes", ())
 
 
-@pytest.mark.parametrize(("code", "words"), [(130, "was cancelled"), (70, "is a bug"), (3, "log of the step")])
+@each_row(("code", "words"), [(130, "was cancelled"), (70, "is a bug"), (3, "log of the step")])
 def test_an_end_without_a_word(code: int, words: str) -> None:
     """Where nothing was said, the exit code says what there is to say."""
     assert words in " ".join(StepState().outcome(code).reason.lines)

@@ -104,13 +104,13 @@ def test_nothing_in_a_list(key: str, field: str, nothing: object, expected: obje
     assert getattr(load_one(**{key: nothing}), field) == expected
 
 
-@pytest.mark.parametrize("nothing", [None, [], ...], ids=["null", "empty", "missing"])
+@each_row("nothing", [None, [], ...], ids=["null", "empty", "missing"])
 def test_nothing_in_gold_supports(nothing: object) -> None:
     """An unanswerable case may write its lack of gold supports in any way."""
     assert load_one(answerable=False, gold_supports=nothing).gold_supports == ()
 
 
-@pytest.mark.parametrize("nothing", [None, [], ...], ids=["null", "empty", "missing"])
+@each_row("nothing", [None, [], ...], ids=["null", "empty", "missing"])
 def test_nothing_in_snippets(nothing: object) -> None:
     """A support may write its lack of snippets in any way."""
     support = {key: value for key, value in {**GOLD, "snippets": nothing}.items() if value is not ...}
@@ -324,7 +324,7 @@ def test_order_of_cases_is_that_of_the_file_and_not_hashed() -> None:
     assert forward.hash == backward.hash
 
 
-@pytest.mark.parametrize(
+@each_row(
     "change",
     [{"id": "q9"}, {"question": "What?"}],
     ids=["another id", "another question"],

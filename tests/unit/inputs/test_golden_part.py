@@ -85,7 +85,7 @@ def test_what_it_says_of_itself() -> None:
     assert [case.line for case in part.cases] == [1, 2, 3]
 
 
-@pytest.mark.parametrize("questions", [None, QuestionChoice(sample=0.9999999)])
+@each_row("questions", [None, QuestionChoice(sample=0.9999999)])
 def test_all_of_them(questions: QuestionChoice | None) -> None:
     """Without a choice, and with one that leaves nothing out, the set is the whole one and says so."""
     whole = make_golden(*CASES)
@@ -99,7 +99,7 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("keys", "message"), REFUSED)
+@each_row(("keys", "message"), REFUSED)
 def test_what_is_refused(keys: dict[str, object], message: str) -> None:
     """A tag that no question has is refused though others are, and so is a choice that no question fits."""
     with pytest.raises(UsageError, match=message):

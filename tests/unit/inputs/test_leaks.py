@@ -136,7 +136,7 @@ def test_words_of_the_question_are_no_leak() -> None:
     assert item.labels.leaks == ()
 
 
-@pytest.mark.parametrize(("path", "leaks_there"), [("x.md", True), ("diary.md", False)])
+@each_row(("path", "leaks_there"), [("x.md", True), ("diary.md", False)])
 def test_a_path_of_no_note_and_one_of_two_vaults(path: str, *, leaks_there: bool) -> None:
     """Text of a note under a path that no vault holds leaks; under one of its own, whichever vault, the place tells."""
     (item,) = noted(make_chunk(rel_path=path, text=KEPT)).results

@@ -46,7 +46,7 @@ def test_what_does_not_stand_is_told_by_position() -> None:
     assert (judged.empty, judged.strange_headings, judged.strange_texts) == ((3,), (1, 4), (2, 4))
 
 
-@pytest.mark.parametrize("chunk", [make_chunk(rel_path="x.md", text="x"), make_chunk(vault="other", text="x")])
+@each_row("chunk", [make_chunk(rel_path="x.md", text="x"), make_chunk(vault="other", text="x")])
 def test_a_note_that_is_not_there_is_not_looked_up(chunk: Chunk) -> None:
     """Where there is no such note, that is told by notes_exist alone."""
     judged = labels(chunk)

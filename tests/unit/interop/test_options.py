@@ -44,7 +44,7 @@ def test_not_a_number_is_refused(words: tuple[str, ...], text: str) -> None:
     assert "Invalid value" in done.output
 
 
-@pytest.mark.parametrize(("bounds", "text"), [((None, None), "inf"), ((0, None), "nan"), ((0, None), "inf")])
+@each_row(("bounds", "text"), [((None, None), "inf"), ((0, None), "nan"), ((0, None), "inf")])
 def test_ranges_without_bounds(bounds: tuple[float | None, float | None], text: str) -> None:
     """What is not finite is refused also where the range has no bounds; a number is taken as it is."""
     kind = FiniteRange(*bounds)

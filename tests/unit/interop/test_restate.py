@@ -61,7 +61,7 @@ def judged(run: Run, held: Baseline) -> tuple[Verdict, Delta | None]:
     return verdict.decide(comparison, (), GATE), rows[0] if rows else None
 
 
-@pytest.mark.parametrize(
+@each_row(
     "held",
     [
         pytest.param(notes(), id="helloworld"),
@@ -78,7 +78,7 @@ def test_loss_against_means_that_count_unanswerable_questions(held: Baseline) ->
     assert (verdict.outcome, [reason.code for reason in verdict.reasons]) == ("regression", ["worse"])
 
 
-@pytest.mark.parametrize("held", [pytest.param(notes(), id="helloworld"), pytest.param(buckets(50), id="substrate")])
+@each_row("held", [pytest.param(notes(), id="helloworld"), pytest.param(buckets(50), id="substrate")])
 def test_unchanged_run_passes(held: Baseline) -> None:
     """35 of 35 found are 0.70 of all 50: the same."""
     verdict, row = judged(measured(35), held)
@@ -196,7 +196,7 @@ def test_answers_that_were_not_asked_for_are_no_loss() -> None:
     assert (row.current.value, row.current.n) == (None, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     "held",
     [
         pytest.param(notes(answerable_tests=34, unanswerable_tests=15), id="helloworld"),

@@ -96,7 +96,7 @@ def test_a_set_without_cases_or_with_one_twice() -> None:
         make_canary(canary_line(1), canary_line(1))
 
 
-@pytest.mark.parametrize("again", ['"value": 5', '"v\\u0061lue": 1', '"passages": [{"text": "a", "text": "b"}]'])
+@each_row("again", ['"value": 5', '"v\\u0061lue": 1', '"passages": [{"text": "a", "text": "b"}]'])
 def test_a_key_that_stands_twice(again: str) -> None:
     """Of two grades one would be lost, and a reader may have seen the other: the line is named."""
     line = json.dumps(canary_line(2))

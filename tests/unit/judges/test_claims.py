@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, get_args
 
-import pytest
 from hypothesis import given, strategies as st
 
 from judging import ScriptedAsker, graded, make_grader, make_material, make_panel, material_in
@@ -104,7 +103,7 @@ def test_one_claim_that_is_not_judged_leaves_no_score() -> None:
     assert scores["groundedness"].usage.replies == 3
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("ask", "reason"),
     [
         (ScriptedAsker(claims=NotJudged(reason="timeout")), "timeout"),

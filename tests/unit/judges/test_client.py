@@ -17,6 +17,7 @@ from raggate.judges import client
 from raggate.judges.budget import Budget, upper_bound
 from raggate.judges.client import Client
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Spending, TokenPrice
+from tables import each_row
 
 MODEL = {"model": "small", "base_url": "http://127.0.0.1:1", "build": "b1"}
 Outcomes = list[Reply | NotJudged]
@@ -92,8 +93,8 @@ KEY = "sk-judge-ABCDEFGHIJKLMNOPQRSTUVWXYZ-0123456789"
 ESCAPED = KEY.replace("G", "\\u0047")
 
 
-@pytest.mark.parametrize("key", [KEY, ESCAPED])
-@pytest.mark.parametrize("before", [0, 140, 150, 165, 185, 195])
+@each_row("key", [KEY, ESCAPED])
+@each_row("before", [0, 140, 150, 165, 185, 195])
 def test_a_key_at_the_end_of_an_excerpt_is_hidden(key: str, before: int) -> None:
     """No part of the key is shown, wherever the excerpt of an error ends, and however JSON spells it."""
     with over_connections(lambda _: Answer(status=401, text="x" * before + key + " tail" * 50)) as server:
@@ -111,7 +112,7 @@ def test_the_key_in_a_refusal_that_was_cut_is_hidden() -> None:
     assert "sk-jud" not in told.detail
 
 
-@pytest.mark.parametrize("around", ['{{"score": "{}"}}', '```json\n{{"score": "{}"}}\n```', "no JSON: {}"])
+@each_row("around", ['{{"score": "{}"}}', '```json\n{{"score": "{}"}}\n```', "no JSON: {}"])
 def test_a_reply_that_spells_the_key_with_escapes_is_none(around: str) -> None:
     """The reader of JSON would make the key of it, so nothing of such a reply reaches a file."""
     with over_connections(lambda _: Answer(text=around.format(ESCAPED))) as server:
@@ -120,7 +121,7 @@ def test_a_reply_that_spells_the_key_with_escapes_is_none(around: str) -> None:
     assert "sk-jud" not in told.detail
 
 
-@pytest.mark.parametrize("status", [429, 503, 529])
+@each_row("status", [429, 503, 529])
 def test_what_may_pass_is_tried_again_and_counted(status: int) -> None:
     """A server that is busy twice and then answers costs three calls."""
     with in_turn(Answer(status=status), Answer(status=status), Answer(text="x")) as server:
@@ -129,8 +130,8 @@ def test_what_may_pass_is_tried_again_and_counted(status: int) -> None:
     assert (spending.calls, spending.retries, spending.tokens) == (3, 2, 110)
 
 
-@pytest.mark.parametrize("headers", [{}, {"Retry-After": "3600"}])
-@pytest.mark.parametrize("status", [408, 500, 502, 504, 520])
+@each_row("headers", [{}, {"Retry-After": "3600"}])
+@each_row("status", [408, 500, 502, 504, 520])
 def test_what_a_server_gave_up_is_charged(status: int, headers: dict[str, str]) -> None:
     """A gateway may give up after the reply was made and paid for: the most that the call can have taken counts."""
     with over_connections(lambda _: Answer(status=status, headers=headers)) as server:
@@ -142,7 +143,7 @@ def test_what_a_server_gave_up_is_charged(status: int, headers: dict[str, str]) 
     assert spending.usd is None
 
 
-@pytest.mark.parametrize("status", [408, 500, 502, 504])
+@each_row("status", [408, 500, 502, 504])
 def test_what_a_server_gave_up_is_tried_again(status: int) -> None:
     """A server that gives up twice and then answers is asked three times."""
     with in_turn(Answer(status=status), Answer(status=status), Answer(text="x")) as server:
@@ -151,7 +152,7 @@ def test_what_a_server_gave_up_is_tried_again(status: int) -> None:
     assert (spending.calls, spending.retries, spending.untold) == (3, 2, 2)
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 403, 404, 422])
+@each_row("status", [301, 400, 401, 403, 404, 422])
 def test_what_does_not_pass_is_not_tried_again(status: int) -> None:
     """A request that the server refuses is made once, a redirect is not followed, and the status is told."""
     with over_connections(lambda _: Answer(status=status, text="no", headers={"Location": "/elsewhere"})) as server:
@@ -186,9 +187,7 @@ def test_a_wait_of_hours_is_not_waited_for() -> None:
     assert told.detail == "the server answers 429; it asks to wait 3600 s"
 
 
-@pytest.mark.parametrize(
-    ("value", "calls"), [("Thu, 01 Jan 1970 00:16:40 GMT", 3), ("Thu, 01 Jan 1970 02:00:00 GMT", 1), ("soon", 3)]
-)
+@each_row(("value", "calls"), [("Thu, 01 Jan 1970 00:16:40 GMT", 3), ("Thu, 01 Jan 1970 02:00:00 GMT", 1), ("soon", 3)])
 def test_a_retry_after_header_may_be_a_date(value: str, calls: int) -> None:
     """A date that is past is no wait, one in an hour is not waited for, and nonsense is as good as none."""
     with over_connections(lambda _: Answer(status=503, headers={"Retry-After": value})) as server:
@@ -264,7 +263,7 @@ def test_an_environment_that_lets_nobody_connect_is_told(
     assert spending.calls == 0
 
 
-@pytest.mark.parametrize(
+@each_row(
     "url",
     [
         "http://127.0.0.1:99999",
@@ -295,7 +294,7 @@ def test_half_an_answer_is_none() -> None:
     assert outcome.text == "whole"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "reason"),
     [
         (Answer(raw=b""), "invalid_reply"),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from judging import ScriptedAsker, graded, grounded, make_grader, make_panel
@@ -43,7 +42,7 @@ def test_points_of_a_panel(values: tuple[float | None, ...], how: Any, expected:
     assert [item.value for item in together.votes] == [*values]
 
 
-@pytest.mark.parametrize(("values", "expected"), [((1, 1, 0), 1), ((1, 0, 0), 0), ((1, 0), None)])
+@each_row(("values", "expected"), [((1, 1, 0), 1), ((1, 0, 0), 0), ((1, 0), None)])
 def test_yes_and_no_take_a_majority(values: tuple[float, ...], expected: float | None) -> None:
     """A label is what more than half say, also where points take the median; half of them is no answer."""
     together = combined([vote(value, "helpful") for value in values], "median")

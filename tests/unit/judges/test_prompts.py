@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 
-import pytest
 from hypothesis import example, given, strategies as st
 
 from judging import ScriptedAsker, make_grader, make_material
@@ -33,7 +32,7 @@ def test_a_rubric_explains_every_key_of_its_reply(rubric: str) -> None:
     assert prompt.schema["required"] == explained
 
 
-@pytest.mark.parametrize("rubric", ["groundedness", "correctness"])
+@each_row("rubric", ["groundedness", "correctness"])
 def test_a_rubric_holds_the_whole_scale(rubric: str) -> None:
     """The scale of the two scores has a line for every point from 5 to 0."""
     text = render(rubric, {}, RUBRICS[rubric]).messages[0].text
@@ -52,7 +51,7 @@ def test_the_material_stands_between_two_lines_with_its_own_hash() -> None:
     assert match[1] not in other.messages[1].text
 
 
-@pytest.mark.parametrize("frame", ["first", "second", "question"])
+@each_row("frame", ["first", "second", "question"])
 def test_what_is_the_same_for_every_answer_comes_first(frame: Frame) -> None:
     """What tells that the material gives no orders stands before the mark, and so is the same for every answer."""
     prompts = [render("correctness", {"answer": answer}, CorrectnessReply, frame=frame) for answer in "ab"]

@@ -42,7 +42,7 @@ def test_a_reply_that_was_brought_is_no_score(material: dict[str, Any]) -> None:
     assert judgement.usage.replies == 1
 
 
-@pytest.mark.parametrize("answer", ["It says so. [1]", 'The note says "it" [1]. It says so.'])
+@each_row("answer", ["It says so. [1]", 'The note says "it" [1]. It says so.'])
 def test_reasons_that_quote_the_answer_are_reasons(answer: str) -> None:
     """A judge may repeat words of the answer; only a whole quoted text is a reply that was put there."""
     panel = make_panel(make_grader(ScriptedAsker(groundedness=grounded(5))))

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
-
 from judging import ScriptedAsker, graded, grounded, make_grader, make_material, make_panel, material_in
 from raggate.judges.material import Passage
 from raggate.judges.replies import (
@@ -134,7 +132,7 @@ def test_context_relevancy_does_not_see_the_answer() -> None:
     assert {*material_in(ask.requests[0])} == {"question", "passages"}
 
 
-@pytest.mark.parametrize("yes", [True, False])
+@each_row("yes", [True, False])
 def test_yes_and_no_are_one_and_nought(yes: bool) -> None:
     """Abstention and the rule of a recency case are 1 for yes and 0 for no."""
     assert score_of("abstention", AbstentionReply(reasoning="Because.", abstained=yes)).value == float(yes)

@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from judging import ScriptedAsker, as_written, canary_line, grounded, make_canary, make_judge
 from raggate.judges.canary import CanarySet
@@ -211,7 +209,7 @@ def canary() -> CanarySet:
     return CanarySet(cases=make_canary(canary_line(1, 4), canary_line(2, 1)).cases, hash="h", floor=0.6)
 
 
-@pytest.mark.parametrize(("calls_from", "asked_anew"), [(1, 2), (4, 2), (99, 0)])
+@each_row(("calls_from", "asked_anew"), [(1, 2), (4, 2), (99, 0)])
 def test_a_second_sample_that_calls_has_the_canary_asked_anew(calls_from: int, asked_anew: int) -> None:
     """Whichever call is the first of a run, its canary set is asked of the server of today; without one it is replayed.
 

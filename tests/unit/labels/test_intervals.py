@@ -14,9 +14,7 @@ from raggate.labels.models import Interval
 from tables import each_row
 
 
-@pytest.mark.parametrize(
-    ("successes", "n", "lower", "upper"), [(8, 10, 0.490162, 0.943318), (0, 5, 0, 0.434482), (5, 5, 0.565518, 1)]
-)
+@each_row(("successes", "n", "lower", "upper"), [(8, 10, 0.490162, 0.943318), (0, 5, 0, 0.434482), (5, 5, 0.565518, 1)])
 def test_wilson_reference(successes: int, n: int, lower: float, upper: float) -> None:
     """The reference's numbers come out to all their digits, clamped at 0 and 1."""
     interval = wilson(successes, n)

@@ -51,7 +51,7 @@ def test_nothing_to_divide_by() -> None:
     assert retrieval_values([], None) == dict.fromkeys(NAMES)
 
 
-@pytest.mark.parametrize("k", [0, -1])
+@each_row("k", [0, -1])
 def test_cut_off_out_of_range(k: int) -> None:
     """A cut-off below 1 is refused."""
     with pytest.raises(ValueError, match="at least 1"):

@@ -45,7 +45,7 @@ def test_majority(rows: list[str], expected: str) -> None:
     assert judgment.votes == len(rows)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("rows", "expected"),
     [(["nyyyy", "ynyyy", "yynyn", "yyynn"], "yyyyy"), (["yyynn", "nyyyy", "ynyyy", "yynyn"], "yyyyn")],
 )
@@ -222,7 +222,7 @@ def test_join_without_any_judged_chunk() -> None:
     assert values(lists, unjudged="skip") == [None] * 6
 
 
-@pytest.mark.parametrize("unjudged", ["irrelevant", "skip"])
+@each_row("unjudged", ["irrelevant", "skip"])
 def test_empty_list_is_a_miss(unjudged: str) -> None:
     """Nothing retrieved is measured: every metric is 0, whatever is done with unjudged chunks."""
     assert values({"q a": []}, unjudged=unjudged) == [0] * 6

@@ -6,7 +6,6 @@ from functools import partial
 from types import MethodType
 from typing import Any
 
-import pytest
 from msgspec.structs import fields, replace
 
 from builders import (
@@ -116,7 +115,7 @@ def test_hash_changes_with(key: str) -> None:
     assert set(CHANGED) == {*SCORED_KEYS, "gold_supports", "expected_key_facts"}
 
 
-@pytest.mark.parametrize("early", [True, False])
+@each_row("early", [True, False])
 def test_baseline_from_before_facts_were_hashed(*, early: bool) -> None:
     """A file from then is compared with as ever, and a warning says what it does not know; a newer one is not."""
     case = make_case(expected_key_facts=("fact",))
@@ -129,7 +128,7 @@ def test_baseline_from_before_facts_were_hashed(*, early: bool) -> None:
     assert ("early-baseline" in codes) is early
 
 
-@pytest.mark.parametrize("same", [True, False])
+@each_row("same", [True, False])
 def test_baseline_from_before_slices_were_stored(*, same: bool) -> None:
     """What it does not say is no change of a question, and one with another hash need not have been relabelled."""
     case = make_case()

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from raggate.models.fingerprint import Fingerprint, cutoffs_of, modes_of, notes_of
+from tables import each_row
 
 
 def test_known_keys() -> None:
@@ -15,9 +14,7 @@ def test_known_keys() -> None:
     assert notes_of(fingerprint) == {"work/a.md": "1"}
 
 
-@pytest.mark.parametrize(
-    "fingerprint", [{}, {"modes": None, "cutoffs": 5, "notes": []}, {"modes": [1], "cutoffs": "5"}]
-)
+@each_row("fingerprint", [{}, {"modes": None, "cutoffs": 5, "notes": []}, {"modes": [1], "cutoffs": "5"}])
 def test_what_is_not_known_is_empty(fingerprint: Fingerprint) -> None:
     """A key that is not there, or that holds something else, is as good as not known."""
     assert (modes_of(fingerprint), cutoffs_of(fingerprint), notes_of(fingerprint)) == ((), (), {})

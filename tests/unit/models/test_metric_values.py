@@ -7,6 +7,7 @@ from math import inf, nan
 import pytest
 
 from raggate.models.metric_values import CompactValues, columns, compact
+from tables import each_row
 
 VALUES: dict[str, float | None] = {"mrr": 1 / 3, "hit": None, "ndcg": 0.0}
 
@@ -25,7 +26,7 @@ def test_reads_as_the_dict() -> None:
         values["other"]
 
 
-@pytest.mark.parametrize("value", [nan, inf, 1, True, 1 << 2000], ids=["nan", "inf", "int", "bool", "huge"])
+@each_row("value", [nan, inf, 1, True, 1 << 2000], ids=["nan", "inf", "int", "bool", "huge"])
 def test_what_a_float_does_not_hold_stays_a_dict(value: float) -> None:
     """A value that would become none, or another one, is left as it is."""
     values = {**VALUES, "hit": value}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec import Struct
 from msgspec.structs import fields, replace
 
@@ -13,6 +12,7 @@ from raggate.models.judging import Judgement
 from raggate.models.probe import Probe
 from raggate.models.run import Chunk, Failure, LabelledResult, Labels, Leak, ProbeAnswer, Reference, Response, Result
 from raggate.models.run_packing import LABELLED, PROBE_ANSWERS, RESULTS
+from tables import each_row
 
 CHUNK = Chunk(
     chunk_id="c\ud800",
@@ -85,8 +85,8 @@ PROBED = ProbeAnswer(probe=PROBE, result=RESULT, strange_texts=(0, 1), leaks=LAB
 JUDGEMENT = Judgement(score="groundedness", value=2.0, reason=None, judge="small")
 
 
-@pytest.mark.parametrize("judgements", [(), (JUDGEMENT,)], ids=["unjudged", "judged"])
-@pytest.mark.parametrize("failed", [False, True])
+@each_row("judgements", [(), (JUDGEMENT,)], ids=["unjudged", "judged"])
+@each_row("failed", [False, True])
 def test_comes_back_equal(judgements: tuple[Judgement, ...], *, failed: bool) -> None:
     """A result, its labels and its question come back equal, and of the same types all the way down."""
     answer: dict[str, Any] = {"response": None, "failure": FAILED} if failed else {"response": RESPONSE}
@@ -102,9 +102,7 @@ def test_comes_back_equal(judgements: tuple[Judgement, ...], *, failed: bool) ->
     assert types(again) == types(probed)
 
 
-@pytest.mark.parametrize(
-    "noun", [CHUNK, RESPONSE, LABELS, FAILED, RESULT, PROBE, PROBED], ids=lambda noun: type(noun).__name__
-)
+@each_row("noun", [CHUNK, RESPONSE, LABELS, FAILED, RESULT, PROBE, PROBED], ids=lambda noun: type(noun).__name__)
 def test_every_field_is_tried(noun: Any) -> None:
     """What is packed above has nothing left at its default, so that a further field cannot be forgotten."""
     left = {field.name for field in fields(noun) if getattr(noun, field.name) == field.default}

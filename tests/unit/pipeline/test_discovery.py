@@ -374,7 +374,7 @@ def graph(body: dict[str, Any]) -> Any:
     return {"data": {"search": [{"file": "Keys.md", "text": "a key"}, {"file": "Food.md", "text": "bread"}]}}
 
 
-@pytest.mark.parametrize("url", [f"{URL}/graphql", URL])
+@each_row("url", [f"{URL}/graphql", URL])
 def test_a_graphql_api_tells_its_types(url: str) -> None:
     """Its search is asked for what is read, and its smallest query tells that it is up."""
     pages = {"/graphql": {"data": {}}}

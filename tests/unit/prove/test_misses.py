@@ -190,7 +190,7 @@ def test_the_watched_metric_is_told_in_its_worst_mode() -> None:
     assert watch("hit_at_5", {}, 0.05, []) is None
 
 
-@pytest.mark.parametrize("shown", [evidence("threshold"), evidence(fewest_losses=None), None])
+@each_row("shown", [evidence("threshold"), evidence(fewest_losses=None), None])
 def test_where_no_test_decides_no_drop_is_promised(shown: CompositeEvidence | None) -> None:
     """Nothing is said of what a test sees where the policy asks for none, or none could see anything."""
     watched = watch("hit_at_5", {"hybrid": make_metric(0.9, 100)}, 0.05, [missed(evidence=shown)])

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 import httpx
-import pytest
 
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.config.ask_settings import Ask
@@ -18,6 +17,7 @@ from raggate.prove.wire import FAULTS, Damage, Proxy, WireFault, proxy
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.over_http import OverHttp
 from raggate.text.certificates import checked_by
+from tables import each_row
 
 QUESTIONS = [(Case(id=f"c{number}", question=f"q{number}", answerable=True), "hybrid") for number in range(20)]
 SETTINGS = Ask(concurrency=8, give_up_after=100)
@@ -71,7 +71,7 @@ def test_nothing_is_spoilt_without_a_fault() -> None:
         assert running.log_tail() == ("a line",)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("damage", "kind", "status"), [("status", "status", 500), ("half", "schema", 200), ("reset", "connection", None)]
 )
 def test_so_many_calls_fail_and_always_the_same(damage: Damage, kind: str, status: int | None) -> None:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from xml.etree import ElementTree
 
-import pytest
-
 from histories import history, revision
 from raggate.models.history import History, Revision
 from raggate.reports import badge, history_table
+from tables import each_row
 
 
 def shown(*revisions: Revision, suite: str = "notes") -> badge.Badge:
@@ -18,9 +17,7 @@ def shown(*revisions: Revision, suite: str = "notes") -> badge.Badge:
     return badge.badge_of(past, history_table.columns(past, lambda _: True), suite)
 
 
-@pytest.mark.parametrize(
-    ("before", "now", "color"), [(0.8, 0.8, "#1f6feb"), (0.8, 0.9, "#1a7f37"), (0.9, 0.8, "#bc4c00")]
-)
+@each_row(("before", "now", "color"), [(0.8, 0.8, "#1f6feb"), (0.8, 0.9, "#1a7f37"), (0.9, 0.8, "#bc4c00")])
 def test_the_newest_version_and_how_it_moved(before: float, now: float, color: str) -> None:
     """The badge has the first metric that ranks, over how many questions, in the colour of its change."""
     made = shown(revision(2, {"a": 1.0, "hit_at_5": now}), revision(1, {"a": 0.5, "hit_at_5": before}))

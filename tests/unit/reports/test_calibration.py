@@ -15,6 +15,7 @@ from raggate.models.outlook import PolicyOdds
 from raggate.reports.calibration import render
 from raggate.scoring import repeats
 from raggate.scoring.score import score
+from tables import each_row
 
 HIT, OTHER = make_chunk(), make_chunk("c2", rel_path="b.md")
 
@@ -75,7 +76,7 @@ def test_what_would_help_is_computed() -> None:
     )
 
 
-@pytest.mark.parametrize(("tolerance", "inside"), [(0.25, False), (0.24, True), (0, True)])
+@each_row(("tolerance", "inside"), [(0.25, False), (0.24, True), (0, True)])
 def test_what_is_inside_the_noise(tolerance: float, inside: bool) -> None:
     """A tolerance as large as the noise is not inside it; one of nothing always is, and no repeat helps it."""
     text = render(calibration([True] * 2, [True] * 2, [True] * 2, [True, False], tolerance=tolerance))

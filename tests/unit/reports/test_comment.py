@@ -73,7 +73,7 @@ class TestQuestions:
         page = comment.render(review("placed"), LINKED)
         assert f"]({OURS}blob/{COMMIT}/golden/vault/team/n07.md?plain=1#L7)" in page
 
-    @pytest.mark.parametrize(
+    @each_row(
         "links",
         [
             pytest.param(None, id="no-forge"),
@@ -232,7 +232,7 @@ def test_foreign_text_is_only_text(text: str) -> None:
         assert set(headings[1:]) <= {"h3"}
 
 
-@pytest.mark.parametrize("make", [hostile, hostile_everywhere])
+@each_row("make", [hostile, hostile_everywhere])
 def test_hostile_review(make: object) -> None:
     """A review that is hostile from the API's answer on is rendered inert, and its text reads as it is."""
     page = comment.render(make(), LINKED)  # type: ignore[operator]

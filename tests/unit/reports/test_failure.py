@@ -14,6 +14,7 @@ from raggate.reports import failure, verdict_file
 from raggate.text.escape import plain
 from rendered import problems, tokens, visible
 from reviews import HOSTILE, passing
+from tables import each_row
 
 ERRORS = {
     "never-ready": CannotTell(
@@ -50,7 +51,7 @@ def test_every_problem_has_its_line() -> None:
     assert "missing**<br>\n> golden" in page
 
 
-@pytest.mark.parametrize("kind", [CannotTell, Interrupted, UsageError])
+@each_row("kind", [CannotTell, Interrupted, UsageError])
 def test_file_has_the_outcome_of_the_error(kind: type[RaggateError]) -> None:
     """A program reads outcome, exit code, reason and hint under the keys that a verdict has."""
     value = json.loads(failure.render_json(of(kind("it broke", hint="Mend it."), "run-1")))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given, strategies as st
 
 from histories import history, revision
@@ -91,7 +90,7 @@ def test_what_has_no_room_follows_below(width: int) -> None:
     assert shown.count("2026-01-01") == shown.count("date ")
 
 
-@pytest.mark.parametrize(("field", "said"), [("more", "--limit shows more"), ("shallow", "The clone is shallow")])
+@each_row(("field", "said"), [("more", "--limit shows more"), ("shallow", "The clone is shallow")])
 def test_what_is_missing_is_said(field: str, said: str) -> None:
     """A cut history and a shallow clone say so below the table, and otherwise nothing does."""
     one = revision(1, {"a": 0.5})

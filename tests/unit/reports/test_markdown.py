@@ -90,7 +90,7 @@ class TestHostileText:
         ]
 
 
-@pytest.mark.parametrize("text", ["````sh", "a ```` b ``` c", "```\n# x"])
+@each_row("text", ["````sh", "a ```` b ``` c", "```\n# x"])
 def test_command_that_would_close_its_fence(text: str) -> None:
     """The fence is longer than any run of backticks in the command."""
     page = markdown.render(reproduced_by(passing(), text))
@@ -112,7 +112,7 @@ def with_flips(count: int, kind: str) -> Review:
     return replace(review, comparison=replace(review.comparison, flips=flips))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "title"),
     [
         pytest.param("broke", "### Questions that broke (205)", id="broke"),
@@ -165,7 +165,7 @@ def test_must_pass_question_that_was_lost_before() -> None:
     assert "- Must-pass question q07 (hybrid): nothing expected is within rank 5" in page
 
 
-@pytest.mark.parametrize(("count", "more"), [pytest.param(40, "", id="fit"), pytest.param(42, "2", id="too-many")])
+@each_row(("count", "more"), [pytest.param(40, "", id="fit"), pytest.param(42, "2", id="too-many")])
 def test_long_lists_of_slices(count: int, more: str) -> None:
     """A long list of slices is cut, and the rest is said to be elsewhere."""
     review = regression()

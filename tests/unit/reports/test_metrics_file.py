@@ -65,7 +65,7 @@ def test_rounding(value: float, shown: float) -> None:
     assert rendered(make_run(), scorecard)["by_retriever"]["hybrid"]["overall"]["mrr_at_5"] == shown
 
 
-@pytest.mark.parametrize("step", [1, 7, 11])
+@each_row("step", [1, 7, 11])
 def test_completion_order_does_not_matter(step: int) -> None:
     """The file is the same whatever order the answers came in."""
     items = worse()

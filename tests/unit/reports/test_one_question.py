@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 import reviews
@@ -71,7 +70,7 @@ def test_no_answer() -> None:
     assert "@eve" not in line
 
 
-@pytest.mark.parametrize("abstained", [True, False])
+@each_row("abstained", [True, False])
 def test_a_question_without_an_answer(abstained: bool) -> None:
     """Of a question that nothing answers it is said only what was measured: no rank."""
     case = case_of(50, answerable=False, gold_supports=())

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from raggate.models.outlook import ModeOutlook, Outlook, PolicyOdds
 from raggate.reports.outlook import render
+from tables import each_row
 
 MODE = ModeOutlook(
     mode="hybrid",
@@ -54,7 +54,7 @@ def test_suite_that_fits() -> None:
     assert render(fitting).endswith("gate.policy `evidence` suits this suite\n")
 
 
-@pytest.mark.parametrize("policy", ["either", "evidence"])
+@each_row("policy", ["either", "evidence"])
 def test_a_suite_that_no_policy_suits(policy: str) -> None:
     """Where every policy is red too often or hardly ever, none is said to suit, and what the best one costs is said."""
     odds = (

@@ -177,7 +177,7 @@ def test_for_those_who_cannot_see_it() -> None:
     assert desc.text == "3 versions, 2026-01-01 to 2026-01-10; hit_at_5 from 0.5000 to 0.7500"
 
 
-@pytest.mark.parametrize("days", [(), (1,)], ids=["no version", "one version"])
+@each_row("days", [(), (1,)], ids=["no version", "one version"])
 def test_little_to_draw(days: tuple[int, ...]) -> None:
     """Without versions it says that there is nothing to draw; a single one is a point."""
     root = drawn(series("a", *(0.5 for _ in days)), days=days)

@@ -289,7 +289,7 @@ def test_provenance() -> None:
     assert f"]({OURS}actions/runs/42)" in page
 
 
-@pytest.mark.parametrize("limit", [COMMENT_LIMIT, SMALLEST_LIMIT])
+@each_row("limit", [COMMENT_LIMIT, SMALLEST_LIMIT])
 def test_it_fits(limit: int) -> None:
     """The largest promotion fits, keeps what got worse and where it comes from, and says what it left out."""
     base = foreign("long text " * 60)
@@ -339,7 +339,7 @@ def test_values_are_those_of_the_file(name: str) -> None:
     assert rows["mrr_at_10"][3] == f"{stored['mrr_at_10'].value:.3f}"
 
 
-@pytest.mark.parametrize("found", [over, other])
+@each_row("found", [over, other])
 def test_loss_that_cannot_be_paired_is_loud(found: Callable[[], BaselineCandidate]) -> None:
     """Lower means are marked, named and told in title and colour though no question could be compared."""
     page = promotion.render(found(), told())

@@ -16,6 +16,7 @@ from raggate.models.verdict import Reason
 from raggate.reports import proof, proof_file, proof_terminal
 from raggate.reports.parts import proof_words
 from rendered import problems
+from tables import each_row
 
 HOSTILE = "x](http://evil.example) <img src=x> @everyone | `a` \x1b[31m ::error::boom ##[group]\n# New"
 CASES = {"holds": PROOF, "does not hold": FAILED}
@@ -53,16 +54,14 @@ def test_document(snapshot: SnapshotAssertion) -> None:
     assert proof_file.render_json(PROOF) == snapshot
 
 
-@pytest.mark.parametrize(
-    ("outcome", "named"), [("cannot tell", "too-many-errors"), ("regression", "too-many-errors, hit@5 worse")]
-)
+@each_row(("outcome", "named"), [("cannot tell", "too-many-errors"), ("regression", "too-many-errors, hit@5 worse")])
 def test_what_decided_is_named(outcome: Any, named: str) -> None:
     """Where too many calls failed, no loss is named as what a fault was caught by."""
     reasons = (Reason(code="too-many-errors", message="x"), *PROOF.trials[0].reasons[:1])
     assert proof_words.verdict_on(trial(outcome=outcome, reasons=reasons)) == f"caught: {outcome} ({named})"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "message", "color"),
     [
         (PROOF, "1/1 faults caught, 0/50 false alarms", "brightgreen"),
@@ -76,7 +75,7 @@ def test_badge(case: GateProof, message: str, color: str) -> None:
     assert json.loads(proof_file.render_badge(case)) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("changes", "sentence"),
     [
         (

@@ -13,6 +13,7 @@ from raggate.reports import suites, suites_terminal
 from raggate.reports.parts.budget import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
 from rendered import problems, visible
 from reviews import HOSTILE, hostile_everywhere, review
+from tables import each_row
 
 
 def outcome(suite: str, kind: str) -> SuiteOutcome:
@@ -75,7 +76,7 @@ def test_alert(page: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     assert suites.render_alert(few, LINKED, sticky=STICKY, rerun=False) == page
 
 
-@pytest.mark.parametrize("kind", ["pass", "placed"])
+@each_row("kind", ["pass", "placed"])
 def test_forty_suites_fit(kind: str) -> None:
     """The comment about forty suites is one that GitHub takes, has a line for each, and names what was cut."""
     many = [*forty(kind), failed("broken")]

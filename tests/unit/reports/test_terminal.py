@@ -43,13 +43,13 @@ def test_verdict_is_the_last_line(name: str) -> None:
     assert render(name).splitlines()[-1] == f"verdict: {verdict.outcome} (exit {verdict.exit_code})"
 
 
-@pytest.mark.parametrize(("width", "shown"), [(119, False), (120, True)])
+@each_row(("width", "shown"), [(119, False), (120, True)])
 def test_intervals_where_there_is_room(width: int, *, shown: bool) -> None:
     """A wide screen, as a log is, has the interval of every change beside it."""
     assert ("−0.345 to +0.037" in terminal.render(regression(), width=width, color=False)) == shown
 
 
-@pytest.mark.parametrize("width", [60, 80, 200])
+@each_row("width", [60, 80, 200])
 def test_tables_lose_nothing_in_narrow_terminals(width: int) -> None:
     """However narrow the terminal, every value of the table is there and no line of it is longer than the screen."""
     text = terminal.render(regression(), width=width, color=False)

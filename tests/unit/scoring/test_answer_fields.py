@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_chunk, make_failure, make_labelled, make_response, make_result
 from raggate.models.run import Chunk, LabelledResult
 from raggate.scoring.answer_fields import Counts, count, lost
@@ -73,7 +71,7 @@ def test_one_chunk_that_tells_is_enough() -> None:
     assert counts([answer(make_chunk(rank=1), make_chunk("c2"))])["hybrid"]["rank"] == [1, 1]
 
 
-@pytest.mark.parametrize("field", ["chunk_id", "doc_id", "vault"])
+@each_row("field", ["chunk_id", "doc_id", "vault"])
 def test_an_identifier_counts_where_all_chunks_have_it(field: str) -> None:
     """One chunk that says where it is from speaks for itself alone: the others could be from anywhere."""
     silent = {"chunk_id": "", "doc_id": None, "vault": None}

@@ -93,7 +93,7 @@ def test_allowed(metric: str, direction: Any, written: str) -> None:
     assert figures.allowed(classify_row(make_delta(metric=metric, direction=direction), gate)) == written
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("metric", "ends", "written"),
     [
         ("hit_at_5", (-0.139, -0.034), "−13.9 to −3.4 pt"),

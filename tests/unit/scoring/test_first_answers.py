@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import pytest
 from msgspec.structs import replace
 
 from builders import make_case, make_case_score, make_labelled, make_result, make_run
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.first_answers import first_answers
+from tables import each_row
 
 NAMES = ("q1", "q2", "q3")
 ITEMS = tuple(make_labelled(make_case(name), make_result(name)) for name in NAMES)
@@ -28,7 +28,7 @@ class Looked(tuple[LabelledResult, ...]):
 places: list[int] = []
 
 
-@pytest.mark.parametrize(
+@each_row(
     "scores",
     [SCORES, SCORES[::-1], SCORES[1:], ()],
     ids=["in the order of the run", "in another order", "of fewer questions", "without scores"],

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.scorecard import ListEntry
 from raggate.scoring.list_entries import list_entries, short_hash
+from tables import each_row
 
 
 def test_entries_hold_hashes_scores_and_supports() -> None:
@@ -30,7 +29,7 @@ def test_no_answer_has_no_entries() -> None:
     assert list_entries(make_labelled(make_case(), make_result("q1", failure=make_failure())), 10) == ()
 
 
-@pytest.mark.parametrize(("name", "digits"), [("", ""), ("123456789", "cbf43926"), ("é", "0e048d3e")])
+@each_row(("name", "digits"), [("", ""), ("123456789", "cbf43926"), ("é", "0e048d3e")])
 def test_short_hash(name: str, digits: str) -> None:
     """A hash is the CRC-32 of the name's UTF-8 in hex; no name has none."""
     assert short_hash(name) == digits

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from builders import make_case_score, make_scorecard
 from raggate.models.scorecard import CaseScore
 from raggate.scoring.noise import KEY, Band, Noise, kept, measure, share_not_seen
+from tables import each_row
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=3),
@@ -72,7 +73,7 @@ def test_modes_have_bands_of_their_own() -> None:
     assert [(mode, bands["hit_at_1"].spread) for mode, bands in noise.bands.items()] == [("hybrid", 1), ("bm25", 0)]
 
 
-@pytest.mark.parametrize("runs", [[], [answers("q1", 1)], [answers("q1", 1, 1), answers("q2", 1)]])
+@each_row("runs", [[], [answers("q1", 1)], [answers("q1", 1, 1), answers("q2", 1)]])
 def test_a_run_that_lacks_answers_has_no_band(runs: list[list[CaseScore]]) -> None:
     """Means of different questions are no noise."""
     assert measure(runs, "") is None

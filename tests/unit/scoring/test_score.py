@@ -132,7 +132,7 @@ def test_label_of_a_failed_call() -> None:
     assert (labels.matches, labels.heading_only, labels.duplicates, labels.truncated) == ((), (), (), False)
 
 
-@pytest.mark.parametrize("truncated", [True, False])
+@each_row("truncated", [True, False])
 def test_label_keeps_that_text_was_cut(*, truncated: bool) -> None:
     """Labels say whether the text was cut before, as a missing snippet then proves nothing."""
     assert scoring.label(make_case(), make_result(), truncated=truncated).labels.truncated is truncated
@@ -222,7 +222,7 @@ def item_of(case: Case, *rel_paths: str, mode: str = "hybrid") -> LabelledResult
     return scoring.label(case, make_result(case.id, *make_chunks(*rel_paths), mode=mode))
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "expected"),
     [
         pytest.param(
@@ -387,7 +387,7 @@ def test_a_run_that_asks_once_says_nothing_of_noise() -> None:
     assert "noise" not in scoring.score(make_run(make_labelled()), [1]).fingerprint
 
 
-@pytest.mark.parametrize("reads", [True, False])
+@each_row("reads", [True, False])
 def test_abstention_that_is_not_read_is_not_measured(*, reads: bool) -> None:
     """Without a field for it no answer abstains or fails to, and neither does a failed call; hits are as they were."""
     chunks = {"list": "hits", "rel_path": "path", "text": "text"}

@@ -52,7 +52,7 @@ def test_each_text_of_a_chunk(name: str) -> None:
         bounded(Response(chunks=(CHUNK, replace(CHUNK, **whole))))
 
 
-@pytest.mark.parametrize("name", texts_of(Reference))
+@each_row("name", texts_of(Reference))
 def test_each_text_of_a_reference(name: str) -> None:
     """Each text of a reference has a bound."""
     whole: dict[str, Any] = {name: "x" * (LIMITS.get(name, MAX_NAME) + 1)}
@@ -68,7 +68,7 @@ def test_each_text_beside_the_chunks(name: str) -> None:
         bounded(with_text(name, "x" * (MAX_TEXT + 1)))
 
 
-@pytest.mark.parametrize(
+@each_row(
     "coverage",
     [
         pytest.param({"x" * 1_001: 1}, id="a key"),
@@ -82,7 +82,7 @@ def test_texts_of_the_coverage(coverage: dict[str, Any]) -> None:
         bounded(Response(chunks=(), coverage=coverage))
 
 
-@pytest.mark.parametrize("unit", ["\u0327\u0301", "> # ", "#", " ", ">", "a ", "\u0f73\u0301"])
+@each_row("unit", ["\u0327\u0301", "> # ", "#", " ", ">", "a ", "\u0f73\u0301"])
 def test_the_largest_answer_is_labelled_at_once(unit: str) -> None:
     """An answer at all of its bounds is labelled in seconds, whatever text it is made of."""
     path, text = (unit * MAX_PATH)[:MAX_PATH], (unit * MAX_TEXT)[:MAX_TEXT]

@@ -9,6 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from raggate.service import forked_processes
+from tables import each_row
 
 
 def fails() -> None:
@@ -16,7 +17,7 @@ def fails() -> None:
     raise RuntimeError
 
 
-@pytest.mark.parametrize(("work", "code"), [(lambda: "anything", 0), (fails, 1)])
+@each_row(("work", "code"), [(lambda: "anything", 0), (fails, 1)])
 def test_exit_code(work: Callable[[], object], code: int) -> None:
     """A fork that raised ends with 1, and goes on with nothing of this process."""
     processes: list[int] = []

@@ -379,7 +379,7 @@ def test_questions_one_after_the_other_share_a_connection_and_others_do_not() ->
     asyncio.run(test())
 
 
-@pytest.mark.parametrize("late", [b"", OK], ids=["it hangs up", "it answers again"])
+@each_row("late", [b"", OK], ids=["it hangs up", "it answers again"])
 def test_a_connection_on_which_more_came_is_not_used_again(late: bytes) -> None:
     """What comes after an answer, when nothing was asked, is never read, not even where the loop has not seen it."""
 
@@ -450,8 +450,8 @@ def test_who_is_stopped_as_the_answer_comes_closes_the_connection() -> None:
 # --- time
 
 
-@pytest.mark.parametrize("engine", [by_h11, by_httpx])
-@pytest.mark.parametrize("begun", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"])
+@each_row("engine", [by_h11, by_httpx])
+@each_row("begun", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n{"])
 def test_silence_ends_with_the_read_timeout(engine: Engine, begun: bytes) -> None:
     """Without a byte for so long, the question is given up, whether the answer has begun or not."""
 
@@ -478,7 +478,7 @@ def test_a_byte_now_and_then_is_no_silence() -> None:
     asyncio.run(test())
 
 
-@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+@each_row("engine", [by_h11, by_httpx])
 def test_a_connection_that_does_not_come_about(engine: Engine) -> None:
     """An address that takes no connection within the time is told as that."""
     with socket.socket() as full:
@@ -562,7 +562,7 @@ def test_a_certificate_of_another_name() -> None:
     asyncio.run(test())
 
 
-@pytest.mark.parametrize("engine", [by_h11, by_httpx])
+@each_row("engine", [by_h11, by_httpx])
 def test_a_certificate_that_nobody_vouches_for(engine: Engine) -> None:
     """Nothing is sent to a server whose certificate no authority signed, whatever the environment trusts."""
 

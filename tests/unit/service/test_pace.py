@@ -8,6 +8,7 @@ import pytest
 
 from raggate.config.ask_settings import Ask
 from raggate.service.pace import Pace
+from tables import each_row
 
 
 class Clock:
@@ -58,7 +59,7 @@ def test_without_a_rate_nothing_waits() -> None:
     assert clock.seconds == 100.0
 
 
-@pytest.mark.parametrize("rate", [0, -1, float("inf"), float("nan"), 10_001])
+@each_row("rate", [0, -1, float("inf"), float("nan"), 10_001])
 def test_what_is_no_rate(rate: float) -> None:
     """A rate is above zero and at most 10,000 in a second."""
     with pytest.raises(ValueError, match="rate"):

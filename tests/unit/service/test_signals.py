@@ -11,6 +11,7 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.service import signals
+from tables import each_row
 
 
 @pytest.fixture(autouse=True)
@@ -23,7 +24,7 @@ def _handlers() -> Iterator[None]:
         signal.signal(number, handler)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@each_row("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_swallowed_interrupt_is_raised_again(number: signal.Signals) -> None:
     """An interrupt that was raised where nothing can be is raised again by the next look, and by every later one."""
     signals.install()
@@ -103,7 +104,7 @@ main()
     assert (done.returncode, done.stderr) == (130, "raggate: interrupted\n")
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@each_row("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_second_signal_during_the_exit(number: signal.Signals) -> None:
     """A second signal while an interrupted program ends changes neither its exit code nor what it says."""
     code = f"""

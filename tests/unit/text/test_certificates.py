@@ -10,6 +10,7 @@ import pytest
 from raggate.errors import UsageError
 from raggate.text import certificates
 from raggate.text.certificates import authorities, checked_by
+from tables import each_row
 
 OWN = Path(__file__).parents[2] / "data" / "loopback.pem"
 
@@ -27,7 +28,7 @@ def trusts(context: ssl.SSLContext) -> tuple[bool, bool]:
     return "loopback" in names, len(names) > 50
 
 
-@pytest.mark.parametrize("address", ["https://api.example", "HTTPS://api.example"])
+@each_row("address", ["https://api.example", "HTTPS://api.example"])
 def test_a_certificate_is_checked_by_the_usual_authorities(address: str) -> None:
     """However HTTPS is spelled, the client's own authorities count, and the name is checked."""
     context = checked_by(address)

@@ -14,6 +14,7 @@ from raggate.errors import CannotTell, UsageError
 from raggate.service import signals
 from raggate.text import deadlines
 from raggate.text.deadlines import within
+from tables import each_row
 
 LATE = UsageError("too late")
 
@@ -82,7 +83,7 @@ def test_the_outer_deadline_counts() -> None:
         endless()
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@each_row("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_get_through(number: signal.Signals) -> None:
     """SIGINT and SIGTERM interrupt inside a deadline as they do outside."""
     before = {signum: signal.getsignal(signum) for signum in (signal.SIGINT, signal.SIGTERM)}

@@ -241,7 +241,7 @@ def test_log_line_holds_no_command(text: str) -> None:
     assert line.replace("\u200b", "") == escape.plain(text, limit=2000)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "expected"),
     [
         pytest.param("::error::x", ":\u200b:error:\u200b:x", id="workflow command"),

@@ -105,7 +105,7 @@ def test_a_path_leads_to_what_is_there(written: str, target: object) -> None:
     assert find(parse(written), BODY) == target
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("written", "message"),
     [
         ("a.b.c", "a.b: expected a mapping with the key 'c', found a list"),

@@ -50,7 +50,7 @@ def test_dumps_writes_nan_as_null() -> None:
     assert jsonio.dumps([math.nan, math.inf, -math.inf]) == b"[null,null,null]"
 
 
-@pytest.mark.parametrize("value", [{1, 2}, {("a", "b"): 1}, 2**64], ids=["set", "tuple key", "number too large"])
+@each_row("value", [{1, 2}, {("a", "b"): 1}, 2**64], ids=["set", "tuple key", "number too large"])
 def test_dumps_refuses(value: object) -> None:
     """A value that JSON does not have is an error."""
     with pytest.raises(TypeError):

@@ -12,6 +12,7 @@ from hypothesis import given, strategies as st
 
 from raggate.text import long_sequence
 from raggate.text.long_sequence import LongSequence, Packing
+from tables import each_row
 
 PAIRS: Packing[tuple[str, int]] = Packing(
     marshal.dumps,
@@ -32,7 +33,7 @@ def pairs(count: int) -> list[tuple[str, int]]:
     return [("é" * (number % 7), number) for number in range(count)]
 
 
-@pytest.mark.parametrize("count", [0, 1, 3, 4, 20, 33, 40])
+@each_row("count", [0, 1, 3, 4, 20, 33, 40])
 def test_gives_what_was_put_in(count: int) -> None:
     """Few or many, items come back equal and in order, one by one and by position, from either end."""
     sequence = LongSequence(PAIRS, pairs(count))

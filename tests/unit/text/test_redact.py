@@ -151,7 +151,7 @@ def test_each_line_of_a_key_is_hidden() -> None:
     assert redact("found MIIEpAIBAAKCAQEA in a.pem }", [key]) == "found *** in a.pem }"
 
 
-@pytest.mark.parametrize("value", ["", "a", "12345"])
+@each_row("value", ["", "a", "12345"])
 def test_short_values_are_no_secrets(value: str) -> None:
     """Hiding one to five characters would blacken innocent text."""
     assert forms(value) == ()
@@ -172,7 +172,7 @@ def test_a_secret_with_what_nobody_sees_between_its_letters(between: str) -> Non
     assert Scrubber([KEY])((apart,)) == ("***",)
 
 
-@pytest.mark.parametrize("secret", ["pa'ss\"word-1234", "back\\slash-1234", "two  spaces\tand a tab"])
+@each_row("secret", ["pa'ss\"word-1234", "back\\slash-1234", "two  spaces\tand a tab"])
 def test_a_quoted_secret(secret: str) -> None:
     """A secret is found as messages quote it, and on one line."""
     assert redact_cut(quoted(f"token={secret}"), [secret]) == "'token=***'"

@@ -19,7 +19,7 @@ def test_a_value_that_fits_is_read() -> None:
     assert (RANK.validate_python(3), RANK.validate_python(None)) == (3, None)
 
 
-@pytest.mark.parametrize("value", [0, "3", 2.5])
+@each_row("value", [0, "3", 2.5])
 def test_a_value_that_does_not_fit_is_refused(value: object) -> None:
     """As pydantic refuses it."""
     with pytest.raises(ValidationError):

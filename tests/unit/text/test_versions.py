@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
-
 from raggate.text import versions
+from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("named", "words"),
     [
         ("raggate/run/2", None),

@@ -129,8 +129,8 @@ def test_the_same_bytes_are_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None
         yamlio.parse(bad, "other@1234")
 
 
-@pytest.mark.parametrize("unit", ["1:", "9", "1_", ".", "-", "e", " ", "x ", "\\n", "0x"])
-@pytest.mark.parametrize("before", ["a: ", "a: 1", 'a: "'])
+@each_row("unit", ["1:", "9", "1_", ".", "-", "e", " ", "x ", "\\n", "0x"])
+@each_row("before", ["a: ", "a: 1", 'a: "'])
 def test_the_largest_scalar(before: str, unit: str) -> None:
     """One scalar as long as a file may be is read or refused at once; no text is taken for a number in base sixty."""
     data = (before + unit * yamlio.MAX_BYTES)[: yamlio.MAX_BYTES - 1] + ('"' if '"' in before else "1")
@@ -164,7 +164,7 @@ def test_line(path: yamlio.Path, line: int) -> None:
     assert yamlio.parse(b"# comment\na:\n  b: 1\n  c:\n    - 1\n    - 2\n", "f.yml").line(path) == line
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("path", "expected"),
     [
         pytest.param(("api", "command", "build", 0), "api.command.build[0]", id="item"),

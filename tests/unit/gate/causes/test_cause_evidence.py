@@ -242,7 +242,7 @@ def test_notes_that_are_gone_from_all_answers() -> None:
     assert evidence.gone == {"work/a.md"}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("before", "result"),
     [
         pytest.param(listed("a.md"), {"failure": make_failure()}, id="a-failed-call"),
@@ -315,7 +315,7 @@ def test_few_lists_may_have_the_same_scores_by_accident() -> None:
     assert not list_evidence([asked(number, 0.9, 0.2) for number in range(5)], [], None).scored
 
 
-@pytest.mark.parametrize(("size", "moved"), [(1.0, True), (1000.0, False)])
+@each_row(("size", "moved"), [(1.0, True), (1000.0, False)])
 def test_noise_of_large_scores(size: float, *, moved: bool) -> None:
     """What 32 bits lose of a large score is no other score; of a small one as much is."""
     before = [asked(number, size + number, size / 2) for number in range(30)]

@@ -69,7 +69,7 @@ def test_a_threshold_moved_where_both_sides_cannot_share_one(
     assert threshold_change(before, now) == change
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("limits", "words"),
     [((0.1, 0.2), "between 0.1 and 0.2"), ((None, 0.2), "at most 0.2"), ((0.1, None), "at least 0.1")],
 )

@@ -253,7 +253,7 @@ def test_folders_that_prove_nothing(folders: dict[str, Any]) -> None:
     assert why(item, notes=NOTES) == "not among the 3 chunks returned"
 
 
-@pytest.mark.parametrize("other", [support("mail/b.md"), support("", None, chunk_id="c9")])
+@each_row("other", [support("mail/b.md"), support("", None, chunk_id="c9")])
 def test_an_alternative_in_a_searched_folder(other: Any) -> None:
     """Folders are no cause where one of several passages may stand in those that were searched."""
     item = answer(
@@ -342,7 +342,7 @@ def test_metrics_of_the_answer_are_not_explained_by_ranks() -> None:
     assert why(item, "key_fact_coverage") == "judged by the answer, not by what was retrieved"
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "sentence"),
     [
         pytest.param(OTHERS[0], "folder selection left it out (selected: work/mail)", id="left-out"),
@@ -422,7 +422,7 @@ class TestNotes:
         cause = explained(answer({"vaults": ("work",)}, OTHERS[0]), GOLD, notes=("work/b.md", "home/a.md"))
         assert (cause.code, in_words(cause)) == ("note-not-in-vault", "work/a.md is not in the vault")
 
-    @pytest.mark.parametrize("notes", [(), ("work/a.md",)])
+    @each_row("notes", [(), ("work/a.md",)])
     def test_in_the_vault_or_not_known(self, notes: tuple[str, ...]) -> None:
         """Nothing is said of a note that is there, or where the notes are not known."""
         assert explained(answer({"vaults": ("work",)}, OTHERS[0]), GOLD, notes=notes).code == "not-listed"
@@ -509,7 +509,7 @@ class TestPieces:
         assert explained(answer({}, OTHERS[0], like), GOLD).code == "heading-otherwise"
         assert explained(answer({}, OTHERS[0], like), GOLD, like).code == "other-section"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("changed", "code"),
         [({"text": "Else."}, "snippet-gone"), ({"heading_path": "# Z", "text": "the sentence"}, "anchor-moved")],
     )
@@ -657,7 +657,7 @@ class TestAbstention:
         unknown = explained(item, GOLD, **asked, lists={"thresholds": ((0.1, 0.2), None)})
         assert in_words(unknown) == "the API abstained (weak), with the passage at rank 1"
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("thresholds", "tail"),
         [
             (((0.2, 0.3), (None, 0.05)), "; the threshold is at most 0.05 (between 0.2 and 0.3 in the baseline)"),

@@ -360,7 +360,7 @@ def test_a_change_of_all_modes_is_one() -> None:
     assert " is higher in all modes (bm25: between 0.5 and 0.6, " in found.likely
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("lengths", "changes"),
     [
         ((10.0, 3.0), ("fewer distinct chunks come back (10.0 → 3.0 on average)",)),
@@ -490,7 +490,7 @@ class TestCoincidence:
         assert found.changes == ("the index has 10 documents of the same notes, 9 before",)
         assert found.likely == self.DOES_NOT_SHOW
 
-    @pytest.mark.parametrize(
+    @each_row(
         ("chunks", "notes", "likely"),
         [
             pytest.param(91, 9, DOES_NOT_SHOW, id="one-chunk-and-nine-notes"),

@@ -63,9 +63,7 @@ def test_folders_that_may_have_been_searched(folders: tuple[str, ...], fields: d
     assert cause(*folders, **fields) is None
 
 
-@pytest.mark.parametrize(
-    ("folders", "found"), [(("work/docs", "work/mail"), True), (("work/mail", "work/docs"), False)]
-)
+@each_row(("folders", "found"), [(("work/docs", "work/mail"), True), (("work/mail", "work/docs"), False)])
 def test_the_first_folder_is_never_searched(folders: tuple[str, ...], *, found: bool) -> None:
     """Where no answer has anything from the folder it selects first, a passage in that folder needs no score."""
     assert (cause(*folders, outscored=False, folders=SKIPPED) is not None) is found
@@ -109,7 +107,7 @@ def test_folders_that_are_no_limit(folders: dict[str, Any], kinds: list[str]) ->
     assert beyond(response) == kinds
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("kind", "code"),
     [
         pytest.param("selected", "folder-left-out", id="selected"),
@@ -136,7 +134,7 @@ def test_a_folder_of_which_something_came_back_is_in_the_index() -> None:
     assert folder_cause(item, item.case.gold_supports, seen) is None
 
 
-@pytest.mark.parametrize(("available", "other"), [(("work/mail", "work/docs"), "index"), (("work/x",), "")])
+@each_row(("available", "other"), [(("work/mail", "work/docs"), "index"), (("work/x",), "")])
 def test_left_out_of_what_is_there(available: tuple[str, ...], other: str) -> None:
     """Selection is said to have left a folder out only where that is among those available, and they are known."""
     item = answer(MAIL, available_folders=available, selected_folders=("work/mail",))

@@ -65,7 +65,7 @@ def seen(item: LabelledResult) -> Cause | None:
     return heading_cause(item, *places) or section_cause(item, *places)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("chunk", "code"),
     [
         (make_chunk(heading_path="# B"), "other-section"),

@@ -94,7 +94,7 @@ def test_a_passage_that_stood_clear_by_score(score: float, lists: dict[str, Any]
     assert stood_clear(lost(other(score), **lists)) is clear
 
 
-@pytest.mark.parametrize(("overtaking", "clear"), [(0, True), (1, True), (2, False)])
+@each_row(("overtaking", "clear"), [(0, True), (1, True), (2, False)])
 def test_a_passage_that_stood_clear_by_place(overtaking: int, *, clear: bool) -> None:
     """It stood above more chunks that are still listed than any chunk was overtaken by, whatever the scores are."""
     old, new = ([other(score, number) for number in range(2)] for score in (0.1, 5.0))

@@ -40,7 +40,7 @@ def test_weights_are_those_of_the_sum(vector: float, lexical: float) -> None:
     assert weights_of(weighed(vector, lexical)) == pytest.approx({"vector": vector, "lexical": lexical})
 
 
-@pytest.mark.parametrize("dropped", [None, 0.0])
+@each_row("dropped", [None, 0.0])
 def test_a_part_that_no_chunk_has_has_no_weight(dropped: float | None) -> None:
     """A part that is never told, or always 0, is left out: nothing says what it would weigh."""
     entries = [entry(vector, vector, dropped) for vector, _ in PAIRS]

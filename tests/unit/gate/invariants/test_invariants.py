@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from builders import (
     make_chunk,
     make_labelled,
@@ -14,6 +12,7 @@ from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.gate.invariants.invariants import check_answers
 from raggate.models.comparison import Finding
+from tables import each_row
 
 OFF = Invariants(**dict.fromkeys(Invariants.model_fields, "off"))
 BADLY_RANKED = make_labelled(result=make_result("q1", make_chunk("a", rank=2), make_chunk("b", rank=1)))
@@ -24,7 +23,7 @@ def findings(level: str) -> tuple[Finding, ...]:
     return check_answers(make_run(BADLY_RANKED), OFF.model_copy(update={"ranks_contiguous": level}), Gate())
 
 
-@pytest.mark.parametrize("level", ["error", "warn"])
+@each_row("level", ["error", "warn"])
 def test_level(level: str) -> None:
     """A finding carries the level the configuration gives it."""
     (finding,) = findings(level)

@@ -63,7 +63,7 @@ def test_a_private_text_is_told_in_whatever_place() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("note", "expected"),
     [("home/diary.md", []), ("work/b.md", ["q1 (hybrid) as anna: rank 1, a.md, contains text of work/b.md"])],
 )
@@ -73,7 +73,7 @@ def test_a_text_that_a_principal_may_not_see(note: str, expected: list[str]) -> 
     assert examples("principals_isolated", probed(answer, **seen_by("home"))) == expected
 
 
-@pytest.mark.parametrize("path", ["dia\u0301ry.md", "/vault/home/diary.md"])
+@each_row("path", ["dia\u0301ry.md", "/vault/home/diary.md"])
 def test_a_probe_that_brings_a_note_of_no_vault(path: str) -> None:
     """Under another spelling of its path a private note is private still, so a path of no vault is no excuse."""
     run = probed(make_probe("private", make_chunk(rel_path=path), question="My diary", case_id=""), **PRIVATE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from builders import make_baseline, make_case_score, make_scorecard
@@ -13,6 +12,7 @@ from probed import OFF
 from raggate.gate.invariants.list_drift import findings
 from raggate.models.comparison import Finding
 from raggate.models.scorecard import ListEntry, Scorecard
+from tables import each_row
 
 WARN = OFF.model_copy(update={"lists_alike": "warn"})
 
@@ -118,7 +118,7 @@ def test_a_list_that_is_empty_now_is_told_by_itself() -> None:
     assert drift(listed(*same, ()), listed(*same, entries("cd"))) == ()
 
 
-@pytest.mark.parametrize(
+@each_row(
     "fields",
     [{"hash": "other"}, {"mode": "bm25"}, {"failure": "timeout"}],
     ids=["another-question", "another-mode", "a-failed-call"],

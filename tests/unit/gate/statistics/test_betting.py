@@ -100,8 +100,8 @@ def test_the_bet_is_fair_at_best(numbers: Numbers) -> None:
         assert fsum(after) / len(orders) <= 1 + 1e-9
 
 
-@pytest.mark.parametrize("alpha", [0.1, 0.02])
-@pytest.mark.parametrize("gained", [0, 20])
+@each_row("alpha", [0.1, 0.02])
+@each_row("gained", [0, 20])
 def test_false_alarms_of_the_hardest_case(alpha: float, gained: int) -> None:
     """200 questions that fall by exactly what is allowed: at most the share of all orders ever shows more."""
     lost = 10 + gained

@@ -13,7 +13,7 @@ from raggate.gate.statistics.intervals import mean_interval, t_interval, tango
 from tables import each_row
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "lost", "gained", "low", "high"),
     [
         # complete response before and after therapy, Cavo 2012: the authors' package contingencytables prints
@@ -79,7 +79,7 @@ def test_all_lost() -> None:
     assert -1 < high < -0.5
 
 
-@pytest.mark.parametrize(("n", "lost", "gained"), [(0, 0, 0), (3, 2, 2), (3, -1, 1)])
+@each_row(("n", "lost", "gained"), [(0, 0, 0), (3, 2, 2), (3, -1, 1)])
 def test_impossible_counts(n: int, lost: int, gained: int) -> None:
     """Counts that cannot be are refused."""
     with pytest.raises(ValueError, match="are no counts of"):
@@ -131,7 +131,7 @@ def test_t_interval_of_scipy(changes: list[float], confidence: float) -> None:
     assert isclose(interval[1], mean + half, abs_tol=1e-7)
 
 
-@pytest.mark.parametrize("changes", [[], [0.3]])
+@each_row("changes", [[], [0.3]])
 def test_no_spread_no_interval(changes: list[float]) -> None:
     """Fewer than two units have no interval."""
     assert t_interval(changes) is None

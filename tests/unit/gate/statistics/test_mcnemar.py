@@ -44,7 +44,7 @@ def brute_force(n: int, lost: int, gained: int, points: int = 600) -> float:
     return float(max(chances)) + GAMMA
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("n", "lost", "gained", "two_sided"),
     [
         # complete response before and after therapy: Cavo 2012, as in Fagerland, Lydersen & Laake 2017, chapter 8
@@ -177,7 +177,7 @@ def test_sees_what_the_conditional_test_sees(case: tuple[int, int, int]) -> None
         assert unconditional(n, lost, gained) < 0.05
 
 
-@pytest.mark.parametrize(("n", "lost", "gained"), [(10_000, 200, 140), (10_000, 5_100, 4_900), (10_000, 2_600, 2_400)])
+@each_row(("n", "lost", "gained"), [(10_000, 200, 140), (10_000, 5_100, 4_900), (10_000, 2_600, 2_400)])
 def test_many_questions(n: int, lost: int, gained: int) -> None:
     """With many questions that move p is that of the normal distribution, to a few per cent."""
     z = (lost - gained) / (lost + gained) ** 0.5

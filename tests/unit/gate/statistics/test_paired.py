@@ -136,7 +136,7 @@ def test_one_unit_proves_nothing() -> None:
     assert paired_test([-0.4]).p == pytest.approx(0.5001)
 
 
-@pytest.mark.parametrize("value", [nan, inf, -inf])
+@each_row("value", [nan, inf, -inf])
 def test_what_is_no_number_is_refused(value: float) -> None:
     """A change that is no finite number never becomes a p-value."""
     with pytest.raises(ValueError, match="finite number"):

@@ -68,7 +68,7 @@ def test_more_questions_see_more(n: int, moving: float) -> None:
     assert visible_drop(n, moving + 0.1) >= drop - 1e-12
 
 
-@pytest.mark.parametrize("n", [0, 1, 2])
+@each_row("n", [0, 1, 2])
 def test_too_few_to_see_anything(n: int) -> None:
     """With hardly a question no drop can be seen, and the answer is all of it."""
     assert visible_drop(n, 0.1) == 1

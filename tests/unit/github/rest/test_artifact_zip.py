@@ -272,7 +272,7 @@ def test_packed_answers_of_several_suites_have_one_bound(monkeypatch: pytest.Mon
         unpack_runs(packed(more))
 
 
-@pytest.mark.parametrize("data", [packed({"x/y.txt": b""}), packed({}), packed({"../config.json": b"{}"}), b"PK", b""])
+@each_row("data", [packed({"x/y.txt": b""}), packed({}), packed({"../config.json": b"{}"}), b"PK", b""])
 def test_an_archive_without_runs_is_refused(data: bytes) -> None:
     """An archive of other files, of none, or with a suspicious name holds no run."""
     with pytest.raises(CannotTell, match="the artifact is refused"):

@@ -165,7 +165,7 @@ def test_after_the_last_try_the_wait_is_told() -> None:
     assert fake.sleeps[0] == 11
 
 
-@pytest.mark.parametrize("failure", [httpx.ReadTimeout("x"), httpx.RemoteProtocolError("x"), refused(502)])
+@each_row("failure", [httpx.ReadTimeout("x"), httpx.RemoteProtocolError("x"), refused(502)])
 def test_an_uncertain_post_is_looked_for(failure: httpx.Response | Exception) -> None:
     """A POST that may have been done is not repeated when the caller finds it."""
     fake = Fake(failure)
@@ -200,7 +200,7 @@ def test_a_look_that_fails_forbids_another_try() -> None:
     assert fake.paths == [f"POST {COMMENTS}", f"GET {COMMENTS}"]
 
 
-@pytest.mark.parametrize("failure", [httpx.ReadTimeout("x"), refused(503)])
+@each_row("failure", [httpx.ReadTimeout("x"), refused(503)])
 def test_a_post_that_cannot_be_looked_for_is_not_repeated(failure: httpx.Response | Exception) -> None:
     """Without a way to look, an uncertain POST is an error at once."""
     fake = Fake(failure)
@@ -209,7 +209,7 @@ def test_a_post_that_cannot_be_looked_for_is_not_repeated(failure: httpx.Respons
     assert len(fake.requests) == 1
 
 
-@pytest.mark.parametrize("failure", [httpx.ConnectError("x"), refused(409), refused(429)])
+@each_row("failure", [httpx.ConnectError("x"), refused(409), refused(429)])
 def test_a_post_that_was_not_done_is_repeated(failure: httpx.Response | Exception) -> None:
     """A POST that never left, or was refused for now, is sent again without looking."""
     fake = Fake(failure, ok({"id": 1}, 201))
@@ -217,7 +217,7 @@ def test_a_post_that_was_not_done_is_repeated(failure: httpx.Response | Exceptio
         assert github.send("POST", COMMENTS, {}) == {"id": 1}
 
 
-@pytest.mark.parametrize("method", ["PUT", "PATCH", "DELETE"])
+@each_row("method", ["PUT", "PATCH", "DELETE"])
 def test_other_writes_are_repeated(method: str) -> None:
     """A write that does the same again is sent again."""
     fake = Fake(httpx.ReadTimeout("x"), httpx.Response(204))
@@ -258,7 +258,7 @@ def test_graphql() -> None:
     assert json.loads(fake.requests[0].content) == {"query": "query { a }", "variables": {"x": 1}}
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("errors", "headers", "wait"),
     [
         ([{"type": "RATE_LIMITED", "message": "limit"}], {"x-ratelimit-reset": "1010"}, 11),
@@ -376,7 +376,7 @@ def test_errors_are_harmless() -> None:
     assert caught.value.status == 422
 
 
-@pytest.mark.parametrize("failure", [httpx.ProxyError(f"407 {TOKEN}\r\n"), httpx.ConnectError(TOKEN)])
+@each_row("failure", [httpx.ProxyError(f"407 {TOKEN}\r\n"), httpx.ConnectError(TOKEN)])
 def test_no_error_shows_the_token(failure: Exception) -> None:
     """What goes wrong on the way is told without the token."""
     with Fake(failure).client(budget_s=0) as github, pytest.raises(GitHubError) as caught:

@@ -26,7 +26,7 @@ def test_action_yml_declares_what_is_read() -> None:
     assert all(isinstance(spec["default"], str) for spec in ACTION["inputs"].values())
 
 
-@pytest.mark.parametrize("variable", ["INPUT_API-URL", "INPUT_API_URL"])
+@each_row("variable", ["INPUT_API-URL", "INPUT_API_URL"])
 def test_both_spellings_are_read(variable: str) -> None:
     """A dash may arrive as a dash or as an underscore; what is not given has its default."""
     found = step_inputs.read({variable: " http://api:9000 ", "PATH": "/bin"})
@@ -59,7 +59,7 @@ def test_wrong_inputs_are_named(environment: dict[str, str], message: str) -> No
     assert message in caught.value.message
 
 
-@pytest.mark.parametrize(
+@each_row(
     "environment",
     [
         {"INPUT_GITHUB-TOKEN": "ghs_one", "INPUT_GITHUB_TOKEN": "ghs_two"},

@@ -20,6 +20,7 @@ from raggate.models.judging import Judgement, Usage
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
+from tables import each_row
 
 GROUNDED: dict[str, Any] = {
     "score": 3.5,
@@ -122,7 +123,7 @@ def test_a_cache_fills_what_rows_lack(tmp_path: Path) -> None:
     assert [found[name, "groundedness"] for name in ("test_001", "test_002", "test_003")] == [3.5, 1.0, None]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("line", "problem"),
     [
         ("nonsense", "not valid JSON"),

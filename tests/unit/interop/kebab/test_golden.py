@@ -237,7 +237,7 @@ def test_unlabelled_queries_need_a_decision() -> None:
     ]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("entry", "problem"),
     [
         ("answerable: false, expected_doc_ids: [d]", "'q' is not answerable, but has expected ids"),
@@ -394,7 +394,7 @@ def test_unknown_places_are_no_spans() -> None:
     assert spans.read_spans([unknown, {**unknown, "start": 1, "end": 2}]) == (("line", 1, 2),)
 
 
-@pytest.mark.parametrize("rows", [(), (row("q1"), row("q2", mode="vector"))])
+@each_row("rows", [(), (row("q1"), row("q2", mode="vector"))])
 def test_runs_of_several_modes(rows: tuple[dict[str, Any], ...]) -> None:
     """A run of no mode or of several is refused."""
     with pytest.raises(UsageError, match="expected rows of one retrieval mode"):

@@ -89,7 +89,7 @@ def test_three_queries_compared() -> None:
     ]
 
 
-@pytest.mark.parametrize("rows", [[], [row("elsewhere", hit(1, "c1", "d1"))]])
+@each_row("rows", [[], [row("elsewhere", hit(1, "c1", "d1"))]])
 def test_nothing_to_measure(rows: list[dict[str, object]]) -> None:
     """Over nothing, citation coverage and refusal correctness are null and everything else is 0.0."""
     means = metrics.aggregate(rows, {})

@@ -99,7 +99,7 @@ def test_checklist_booleans(yes: str, no: str) -> None:
     assert judgment.labels == {"topically_relevant": True, "evidence_sufficient": False, "misleading": False}
 
 
-@pytest.mark.parametrize("task", TASKS)
+@each_row("task", TASKS)
 def test_checklist_score_input(task: Task) -> None:
     """Score inputs need no annotator and no status."""
     (judgment,) = read_sheet(scored(task), "f.csv", task=task).judgments

@@ -33,6 +33,7 @@ from raggate.interop.substrate.cases import from_cases, to_cases
 from raggate.interop.substrate.golden import Document, Query, QuerySet
 from raggate.models.golden import Support
 from raggate.scoring import score
+from tables import each_row
 
 QUERY = {"query": "Where?", "expected_docs": ["a.md"], "difficulty": "easy", "retriever_types": ["bm25"]}
 ROW = {
@@ -262,7 +263,7 @@ def test_a_run_becomes_rows(tmp_path: Path) -> None:
     assert substrate_results.read_results(path) == rows
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("second", "modes"),
     [
         pytest.param("q1", ("fts", "bm25"), id="one question in both names of a mode"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from histories import history, revision
@@ -14,6 +13,7 @@ from raggate.reports import history_table
 from raggate.reports.page import history as page
 from raggate.reports.page.trends import trend_of
 from reviews import HOSTILE
+from tables import each_row
 
 
 def rendered(past: History, *runs: TrendPoint, suite: str = "notes") -> str:
@@ -85,7 +85,7 @@ def test_lines_join_only_what_asked_the_same() -> None:
     assert plot.dots[4].words.endswith("nobody knows over which questions")
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e308])
+@each_row("value", [float("nan"), float("inf"), 1e308])
 def test_what_is_no_number_is_not_drawn(value: float) -> None:
     """A stored run with a value that is none, or absurd, leaves the plot as it is."""
     past = history(revision(2, {"hit_at_5": 0.5}), revision(1, {"hit_at_5": 0.25}))

@@ -90,7 +90,7 @@ def test_verdict_and_sentences_are_seen_without_script(name: str) -> None:
         assert " ".join(sentence.split()) in page.visible
 
 
-@pytest.mark.parametrize("name", ["regression", "several-modes", "first-run"])
+@each_row("name", ["regression", "several-modes", "first-run"])
 def test_same_review_same_bytes(name: str) -> None:
     """Two renderings of the same review are the same."""
     assert report.render(review(name)) == report.render(review(name))

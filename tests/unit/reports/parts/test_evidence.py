@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from builders import make_baseline, make_ranked_run, make_run
@@ -14,6 +13,7 @@ from raggate.models.verdict import Review
 from raggate.reports.parts import evidence
 from raggate.scoring.score import score
 from reviews import CUTOFFS, review, review_of
+from tables import each_row
 
 LOST = ([1] * 40, [None] * 3 + [1] * 37)
 MOVED = (
@@ -45,7 +45,7 @@ def test_nothing_moved() -> None:
     assert evidence.sentences(compared(old, old)) == [UNSEEN]
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("differ", "seen"),
     [(0, "; no noise seen, as 9 of 40 questions asked twice ranked alike"), (1, "")],
 )
@@ -121,7 +121,7 @@ def test_without_single_questions() -> None:
     ]
 
 
-@pytest.mark.parametrize("name", ["first-run", "introduced"])
+@each_row("name", ["first-run", "introduced"])
 def test_nothing_compared(name: str) -> None:
     """Without a baseline there is nothing to say."""
     assert evidence.sentences(review(name)) == []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from raggate.models.verdict import Review
@@ -32,7 +31,7 @@ def test_no_command_that_asks_for_something_else(ids: tuple[str, ...]) -> None:
     assert broken_alone(with_ids("regression", *ids)) == ""
 
 
-@pytest.mark.parametrize("name", ["pass", "cannot-tell", "first-run"])
+@each_row("name", ["pass", "cannot-tell", "first-run"])
 def test_only_a_regression_has_one(name: str) -> None:
     """Nothing else is reproduced by asking single questions."""
     assert broken_alone(review(name)) == ""

@@ -254,7 +254,7 @@ def test_measured() -> None:
 UNDECIDED_CODES = ("worse", "below-floor", "creep", "must-pass", "composite-worse", "question-worse", "perhaps-worse")
 
 
-@pytest.mark.parametrize("outcome", ["cannot tell", "interrupted"])
+@each_row("outcome", ["cannot tell", "interrupted"])
 def test_without_a_verdict_only_its_causes_are_told(outcome: Any) -> None:
     """Where there is no verdict, what seemed to be worse is neither among the reasons nor among the warnings."""
     cause = Reason(code="too-many-errors", message="3 of 24 calls failed")
@@ -283,7 +283,7 @@ def test_with_a_verdict_everything_is_told() -> None:
     assert not formatting.left_out(review)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("code", "counts"),
     [
         pytest.param("removed-cases", " (10 gated values: 8 worse, 0 better)", id="measured"),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import pytest
-
 from raggate.config.invariant_settings import Invariants
 from raggate.models.comparison import Finding
 from raggate.reports.parts import invariants
+from tables import each_row
 
 
 def finding(name: str, level: str = "error", **fields: object) -> Finding:
@@ -20,7 +19,7 @@ def test_there_is_advice_for_each() -> None:
     assert set(invariants.REPAIRS) == set(Invariants.model_fields)
 
 
-@pytest.mark.parametrize(("level", "key"), [("error", "warn"), ("warn", "off")])
+@each_row(("level", "key"), [("error", "warn"), ("warn", "off")])
 def test_what_to_do(level: str, key: str) -> None:
     """The advice ends with the key that lets the rule pass, one level lower."""
     text = invariants.repair(finding("scores_ordered", level))

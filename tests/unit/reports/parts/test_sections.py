@@ -48,7 +48,7 @@ def test_only_what_is_named_loosens() -> None:
     assert page.index("waivers:") < page.index("(loosens the gate)") < page.index("gate.tolerance")
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("preview", "counts"),
     [
         (Preview(replies=(0, 1)), "replies of judges"),

@@ -56,7 +56,7 @@ def test_bars(values: tuple[float, ...], expected: str) -> None:
     assert shown(*values) == expected
 
 
-@pytest.mark.parametrize("value", [float("nan"), float("inf"), -1e308])
+@each_row("value", [float("nan"), float("inf"), -1e308])
 def test_what_is_no_number_ends_it(value: float) -> None:
     """What lies before a value that is none is not drawn, and with too few left nothing is."""
     assert shown(0.1, 0.2, value, 0.9, 0.9, 0.9) == "▅▅▅"

@@ -102,7 +102,7 @@ def test_citation_presence(answer: str, expected: float) -> None:
     assert answers.citation_presence_rate(answered(answer, reference())) == expected
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("answer", "expected"),
     [("No built-in SORT;\n a  string", 0.5), ("no built-in sort, single byte", 1.0), ("sort", 0.0)],
 )

@@ -5,8 +5,6 @@ from __future__ import annotations
 import time
 from typing import Any
 
-import pytest
-
 from builders import make_case, make_labelled, make_response, make_result, make_support
 from raggate.models.run import Reference
 from raggate.scoring.metrics.citations import cited_supports, has_citation
@@ -58,7 +56,7 @@ def test_supports_that_a_text_names(fields: dict[str, Any], supports: set[int]) 
     assert cited_supports(item) == supports
 
 
-@pytest.mark.parametrize(("vault", "supports"), [("work", {0}), ("", {0}), ("home", set())])
+@each_row(("vault", "supports"), [("work", {0}), ("", {0}), ("home", set())])
 def test_a_reference_is_of_the_vault_that_is_asked(vault: str, supports: set[int]) -> None:
     """A reference to the same path in another vault is of no support; one that tells no vault is believed."""
     reference = Reference(vault=vault, rel_path="a.md", heading_path="# A", chunk_index=0)

@@ -33,7 +33,7 @@ def test_ranking_of_a_failed_call() -> None:
     assert ranking(make_labelled(result=make_result(failure=make_failure()))) == []
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "expected"),
     [
         pytest.param(make_case(), True, id="answerable with supports"),
@@ -94,7 +94,7 @@ def test_gains(ranks: list[tuple[int, ...]], grades: list[int], expected: list[i
     assert gains(ranks, [make_support(f"{index}.md", grade=grade) for index, grade in enumerate(grades)]) == expected
 
 
-@pytest.mark.parametrize("order", [(0, 1), (1, 0)], ids=["outer labelled first", "inner labelled first"])
+@each_row("order", [(0, 1), (1, 0)], ids=["outer labelled first", "inner labelled first"])
 def test_gains_of_nested_anchors(order: tuple[int, int]) -> None:
     """A chunk in a section and in the one around it gains the inner one, so that another can gain the outer one."""
     supports = [make_support(heading_path="# A"), make_support(heading_path="# A > ## B")]

@@ -219,7 +219,7 @@ def test_nested_anchors_reach_the_ideal() -> None:
     assert retrieval.ndcg(make_labelled(case, inner_only), k=5) == pytest.approx(1 / (1 + D2))
 
 
-@pytest.mark.parametrize(("order", "expected"), [((0, 1), 1.0), ((1, 0), 0.5)], ids=["hit first", "hit second"])
+@each_row(("order", "expected"), [((0, 1), 1.0), ((1, 0), 0.5)], ids=["hit first", "hit second"])
 def test_tied_scores(order: tuple[int, int], expected: float) -> None:
     """The order of the list is the truth: equal scores change no rank."""
     chunks = (make_chunk("z", score_final=0.5), make_chunk("a", rel_path="b.md", score_final=0.5))
@@ -375,7 +375,7 @@ def test_scope_miss_is_not_a_retrieval_miss() -> None:
     assert (retrieval.scope_miss(item), retrieval.hit(item, k=10)) == (0, 0)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("case", "fields"),
     [
         pytest.param(

@@ -447,7 +447,7 @@ def test_probe_counts_are_optional_one_by_one() -> None:
     assert (found.documents, found.chunks) == (2, None)
 
 
-@pytest.mark.parametrize("page", ["health", "index", "ask"])
+@each_row("page", ["health", "index", "ask"])
 def test_unreachable_api_raises(page: str) -> None:
     """An API that cannot be reached is an httpx error, at whichever request."""
     with pytest.raises(httpx.HTTPError):

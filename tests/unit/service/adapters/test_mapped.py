@@ -142,7 +142,7 @@ def test_a_get_request_has_no_body() -> None:
         adapter(settings).call(Case(id="a", question="ü" * 9_000, answerable=True), "m")
 
 
-@pytest.mark.parametrize("name", [".", ".."])
+@each_row("name", [".", ".."])
 def test_a_case_cannot_climb_out_of_the_path(name: str) -> None:
     """An id of dots alone stays one step of the path."""
     settings = mapped(ask__path="/v2/{case_id}/x")
@@ -261,9 +261,7 @@ def test_without_an_id_chunks_are_known_by_what_they_are() -> None:
     assert first.chunk_id == same.chunk_id != other.chunk_id
 
 
-@pytest.mark.parametrize(
-    ("path", "expected"), [("/v/work2/a.md", ("a.md", "work2")), ("/v/home/a.md", ("/v/home/a.md", None))]
-)
+@each_row(("path", "expected"), [("/v/work2/a.md", ("a.md", "work2")), ("/v/home/a.md", ("/v/home/a.md", None))])
 def test_the_longest_prefix_tells_the_vault(path: str, expected: tuple[str, str | None]) -> None:
     """A vault whose name begins another one's does not take its notes; an unknown vault leaves the path alone."""
     section = mapped(response={"chunks": {"list": "$", "rel_path": "p", "path_prefix": "/v/{vault}/"}})

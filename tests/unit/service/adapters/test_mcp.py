@@ -22,6 +22,7 @@ from raggate.models.service import IndexState
 from raggate.service.adapters.mcp import McpAdapter
 from raggate.service.mcp import replies
 from raggate.service.transport import Wire
+from tables import each_row
 
 READY = Readiness()
 CASES = [make_case("q1", question="Where is the key?"), make_case("q2", question="Bread?", vaults=("work",))]
@@ -168,7 +169,7 @@ def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) 
         adapter({}, **section)
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("status", "state"),
     [
         ({"files": 3, "state": "idle"}, IndexState(healthy=True, indexing=False, documents=3)),

@@ -11,6 +11,7 @@ import pytest
 
 from raggate.config.service_settings import ServiceReady
 from raggate.service.backends import group
+from tables import each_row
 
 
 @contextlib.contextmanager
@@ -31,7 +32,7 @@ def listener(greet: Callable[[socket.socket], None]) -> Iterator[int]:
         thread.join()
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("greet", "problem"),
     [
         pytest.param(lambda _: None, None, id="silent"),

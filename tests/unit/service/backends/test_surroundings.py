@@ -84,7 +84,7 @@ def test_podman_has_another_path() -> None:
     assert find(engine, PODMAN).id == ID
 
 
-@pytest.mark.parametrize("line", SHARED.splitlines())
+@each_row("line", SHARED.splitlines())
 def test_another_container_on_the_same_machine(line: str) -> None:
     """Only what is mounted over one of raggate's own three files, from where the engine keeps it, tells who it is."""
     assert find(FakeEngine(own="bridge"), f"{line}\n") == Own()
@@ -113,9 +113,7 @@ def test_an_id_of_another_engine() -> None:
     assert find(FakeEngine(), MOUNTS, ID[:12], marked=True) == Own()
 
 
-@pytest.mark.parametrize(
-    ("host", "platform"), [("tcp://10.0.0.1:2375", "linux"), ("ssh://a@b", "linux"), ("", "darwin")]
-)
+@each_row(("host", "platform"), [("tcp://10.0.0.1:2375", "linux"), ("ssh://a@b", "linux"), ("", "darwin")])
 def test_where_containers_cannot_be_reached(host: str, platform: str) -> None:
     """Away from the engine's machine the addresses of containers lead nowhere, and that is said at once."""
     with pytest.raises(UsageError, match="on the engine's own Linux machine"):
@@ -134,7 +132,7 @@ def test_where_services_are_published() -> None:
     assert networking.loopback(Own(id=ID, connect=HOLDER), "tcp://10.0.0.1:2375", "linux") is None
 
 
-@pytest.mark.parametrize("host", ["tcp://10.0.0.1:2375", "ssh://a@b"])
+@each_row("host", ["tcp://10.0.0.1:2375", "ssh://a@b"])
 def test_where_services_cannot_be_published(host: str) -> None:
     """On another machine a loopback address is not this one's, and that is said at once."""
     with pytest.raises(UsageError, match="DOCKER_HOST names another"):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.service.discovery.graphql import own_query, queries
@@ -125,7 +124,7 @@ def test_types_that_hold_each_other_are_looked_through_so_deep() -> None:
     assert max(sizes) < 5_000
 
 
-@pytest.mark.parametrize(
+@each_row(
     ("text", "variables"),
     [
         ("query($q: String!, $n: Int) { x(q: $q, n: $n) { y } }", {"q": "{question}", "n": "{k}"}),

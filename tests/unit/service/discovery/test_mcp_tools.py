@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import pytest
 from hypothesis import given, strategies as st
 
 from raggate.service.discovery.mcp_tools import asking, readings, searching
@@ -92,9 +91,7 @@ SPLIT = {"path": {"before": "\n"}, "text": {"after": "\n"}}
 MARKED = {"path": {"after": "File: ", "before": "\n"}, "text": {"after": "\n"}}
 
 
-@pytest.mark.parametrize(
-    ("mark", "settings"), [("File: ", {"starts_with": "File: ", "parts": MARKED}), ("", {"parts": SPLIT})]
-)
+@each_row(("mark", "settings"), [("File: ", {"starts_with": "File: ", "parts": MARKED}), ("", {"parts": SPLIT})])
 def test_texts_that_begin_with_a_note_are_split(mark: str, settings: Any) -> None:
     """What stands before the paths of the notes sets them apart; the longest path counts."""
     *_, (way, root) = readings(blocks(f"{mark}Keys.md\nunder the mat", f"{mark}work/Keys.md\nlost"), "s", NOTES)

@@ -333,7 +333,7 @@ def test_a_list_of_tools_may_have_pages_but_not_for_ever() -> None:
         in_session(Scripted(script(1000)), Session.tools)
 
 
-@pytest.mark.parametrize("stateless", [False, True])
+@each_row("stateless", [False, True])
 def test_a_call_belongs_to_a_trace(*, stateless: bool) -> None:
     """`traceparent` stands in `_meta` of a call, beside what the newest version puts there, and of no other message."""
     unknown = lambda message, _: (  # noqa: E731 - one response of a scripted server
