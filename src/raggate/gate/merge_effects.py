@@ -58,40 +58,36 @@ def _warnings(preview: Preview) -> Iterator[Reason]:
     if broken:
         message = f"over this change's own questions and notes, the API breaks what must hold: {wording.some(broken)}"
         yield Reason("breaks-invariants", message)
+    yield from (Reason(code, f"merging this change {effect}") for code, effect in _effects(preview))
+
+
+def _effects(preview: Preview) -> Iterator[tuple[str, str]]:
+    """Say by code what a merge does to the files that judge."""
     if preview.loosened:
-        yield Reason("loosens-gate", f"merging this change loosens the gate: {wording.some(preview.loosened)}")
+        yield "loosens-gate", f"loosens the gate: {wording.some(preview.loosened)}"
     if preview.remeasured:
         names = wording.some(preview.remeasured)
-        yield Reason("measures-other", f"merging this change makes the gate measure or compare something else: {names}")
-    edited = list(_edited(preview))
-    if edited:
-        yield Reason("edits-golden", f"merging this change edits the questions that judge: {'; '.join(edited)}")
+        yield "measures-other", f"makes the gate measure or compare something else: {names}"
+    if edited := list(_edited(preview)):
+        yield "edits-golden", f"edits the questions that judge: {'; '.join(edited)}"
     if preview.unmarked:
-        notes = wording.some(preview.unmarked)
-        yield Reason("unmarks-notes", f"merging this change makes text of private notes public: {notes}")
+        yield "unmarks-notes", f"makes text of private notes public: {wording.some(preview.unmarked)}"
     if preview.baseline == "removed":
-        message = "merging this change removes the baseline: every run then ends with exit 3 until one is promoted"
-        yield Reason("baseline-removed", message)
+        yield "baseline-removed", "removes the baseline: every run then ends with exit 3 until one is promoted"
     if preview.baseline == "replaced":
-        less = (
-            f", which makes the gate weaker for later changes: {wording.some(preview.lowered)}"
-            if preview.lowered
-            else ""
-        )
-        yield Reason("baseline-replaced", f"merging this change replaces the baseline{preview.other_values}{less}")
+        weaker = f", which makes the gate weaker for later changes: {wording.some(preview.lowered)}"
+        less = weaker if preview.lowered else ""
+        yield "baseline-replaced", f"replaces the baseline{preview.other_values}{less}"
     if preview.outdated:
-        message = f"merging this change lets no run pass until one is promoted: {'; '.join(preview.outdated)}"
-        yield Reason("baseline-outdated", message)
+        yield "baseline-outdated", f"lets no run pass until one is promoted: {'; '.join(preview.outdated)}"
     if any(preview.replies):
-        gone, new = preview.replies
-        message = f"merging this change edits the replies that judges grade by: {gone} gone or edited, {new} new"
-        yield Reason("edits-replies", message)
+        yield "edits-replies", f"edits the replies that judges grade by: {_edits(*preview.replies)}"
     if any(preview.graded):
-        gone, new = preview.graded
-        message = (
-            f"merging this change edits the answers that people graded for judges: {gone} gone or edited, {new} new"
-        )
-        yield Reason("edits-canary", message)
+        yield "edits-canary", f"edits the answers that people graded for judges: {_edits(*preview.graded)}"
+
+
+def _edits(gone: int, new: int) -> str:
+    return f"{gone} gone or edited, {new} new"
 
 
 def _edited(preview: Preview) -> Iterator[str]:
