@@ -111,6 +111,7 @@ def _commands(report: LintReport) -> str:
     """Write the findings as commands to the runner, which make annotations of them."""
     from raggate.github.runner.commands import annotation
     from raggate.reports.lint import about, all_findings
+    from raggate.text.numbers import counted
 
     count: Counter[str] = Counter()
     lines = []
@@ -122,5 +123,5 @@ def _commands(report: LintReport) -> str:
             path = log_line(finding.path, limit=1000)
             lines.append(annotation(level, f"raggate lint: {finding.check}", message, path=path, line=finding.line))
     left = sum(max(number - SHOWN_ANNOTATIONS, 0) for number in count.values())
-    lines += [f"raggate: {left} more findings; --format json has all of them"] if left else []
+    lines += [f"raggate: {counted(left, 'more finding')}; --format json has all of them"] if left else []
     return "".join(f"{line}\n" for line in lines)

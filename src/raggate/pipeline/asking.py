@@ -232,7 +232,8 @@ def check_modes(request: Request, inputs: Inputs) -> None:
             hint="Change ask.modes, or the modes that the questions name (retriever_types).",
         )
     if idle:
-        request.say(f"{idle} of {len(cases)} questions are for other modes and are not asked")
+        of = f"{idle} of {counted(len(cases), 'question')}"
+        request.say(f"{of} {'is' if idle == 1 else 'are'} for other modes and not asked")
     for mode in modes:
         if mode not in asked:
             request.say(f"no question is for mode {mode}")

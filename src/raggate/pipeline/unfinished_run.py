@@ -32,6 +32,7 @@ from raggate.pipeline.request import Request, unheard
 from raggate.pipeline.shards import shard_directory
 from raggate.pipeline.shards.shard_directory import Journal
 from raggate.text.jsonio import write_atomic
+from raggate.text.numbers import counted
 
 HEADER = "asking.json"
 ANSWERS = "asked.jsonl"
@@ -158,7 +159,10 @@ class UnfinishedRun(Struct, kw_only=True):
             answers.failed += failed[place]
             for number, boot in enumerate(self.asking.boots):
                 self._sections[number] += line <= boot.begins
-        self.say(f"{len(answers.results)} answers are there from before; only the others are asked")
+        there = len(answers.results)
+        self.say(
+            f"{counted(there, 'answer')} {'is' if there == 1 else 'are'} there from before; only the others are asked"
+        )
 
     def left(self, questions: Sequence[tuple[Case, str]], repeat: int) -> Sequence[tuple[Case, str]]:
         """Give those of the questions that are not answered yet, for the time that `repeat` counts."""

@@ -66,7 +66,8 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
                 if work.bench is None:
                     raise
                 run_directory.write_reports(directory, OF_PROOF, work.proof(interrupted=True))
-                message = f"interrupted after {len(work.repeats)} runs without a fault and {len(work.trials)} with one"
+                clean = counted(len(work.repeats), "run")
+                message = f"interrupted after {clean} without a fault and {len(work.trials)} with one"
                 raise Interrupted(message, hint="proof.md of the run directory has their results.") from None
             result = work.proof()
             run_directory.write_reports(directory, OF_PROOF, result)

@@ -70,6 +70,8 @@ def test_no_more_annotations_than_are_shown() -> None:
     lines = lint._commands(LintReport(config="c", findings=findings)).splitlines()
     assert [line.partition(" ")[0] for line in lines] == ["::notice"] * 10 + ["raggate:"]
     assert lines[-1] == "raggate: 2 more findings; --format json has all of them"
+    lines = lint._commands(LintReport(config="c", findings=findings[:-1])).splitlines()
+    assert lines[-1] == "raggate: 1 more finding; --format json has all of them"
 
 
 def test_a_passage_that_cannot_be_named() -> None:

@@ -178,6 +178,10 @@ def test_labels_that_a_system_cannot_read() -> None:
     for held, sentence in ((notes(), "name ids alone"), (buckets(50), "name none")):
         verdict, _ = judged(measured(35, **ids), held)
         assert (verdict.outcome, sentence in verdict.reasons[0].message) == ("cannot tell", True)
+    one = make_run(make_labelled(make_case("a1", **ids), make_result("a1", make_chunk())))
+    for held, sentence in ((notes(), "names ids alone: a1"), (buckets(50), "names none: a1")):
+        message = judged(one, held)[0].reasons[0].message
+        assert f"and 1 question of this run {sentence}" in message
 
 
 def test_ranks_that_their_scripts_stop_at() -> None:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.errors import ExitCode
 from raggate.inputs.trusted import Inputs, InputSource, load_change
-from raggate.pipeline import run_directory
+from raggate.pipeline import asking, run_directory
 from raggate.pipeline.measure import measure
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import RunFailed
@@ -213,6 +213,25 @@ def test_nothing_to_ask_is_no_measurement(
     assert caught.value.exit_code == ExitCode.CANNOT_TELL
     assert api.counts["one"] == 0
     assert "no question is for the modes" in (directories[0] / "summary.md").read_text()
+
+
+@pytest.mark.parametrize(
+    ("idle", "told"),
+    [
+        (1, "1 of 3 questions is for other modes and not asked"),
+        (2, "2 of 3 questions are for other modes and not asked"),
+    ],
+)
+def test_questions_for_other_modes_are_counted(
+    idle: int, told: str, inputs_for: Callable[..., Inputs], request_for: Callable[..., Request]
+) -> None:
+    """What is not asked is said with its number."""
+    inputs = inputs_for("[hybrid]")
+    away = [replace(case, modes=("vector",)) for case in inputs.golden.cases[:idle]]
+    golden = replace(inputs.golden, cases=(*away, *inputs.golden.cases[idle:]))
+    said: list[str] = []
+    asking.check_modes(request_for(say=said.append), replace(inputs, golden=golden))
+    assert said == [told]
 
 
 MAPPED = """\

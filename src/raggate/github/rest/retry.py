@@ -20,7 +20,7 @@ from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, reply_message
 from raggate.text.guarded import Guarded
 from raggate.text.jsonio import fields, loads
-from raggate.text.numbers import setting
+from raggate.text.numbers import often, setting
 from raggate.text.quote import cut
 from raggate.text.redact import redact_cut
 from raggate.text.retry_after import retry_after
@@ -278,7 +278,7 @@ class RetryingClient:
                 f"Of the time to wait, {setting(self._left_s)} s are left and {setting(decision.seconds)} s are needed"
             )
         elif wait is not None:
-            parts.append(f"It was tried {attempt.number} times")
+            parts.append(f"It was tried {often(attempt.number)}")
         if uncertain:
             parts.append("It may have been done all the same")
         hint = ""

@@ -17,6 +17,7 @@ from raggate.models.baseline import Baseline, Restated, Slices
 from raggate.models.golden import Case
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
+from raggate.text.numbers import counted
 
 
 def scores(run: Run, mode: str, *, full_text: bool) -> dict[str, Any]:
@@ -94,8 +95,8 @@ def _other_notes(baseline: Baseline, mode: str, items: Sequence[LabelledResult])
     ]
     if unreadable:
         yield (
-            f"{baseline.source} counts places in notes, and {len(unreadable)} questions of this run name ids alone: "
-            f"{', '.join(unreadable[:5])}"
+            f"{baseline.source} counts places in notes, and {counted(len(unreadable), 'question')} of this run "
+            f"{'names' if len(unreadable) == 1 else 'name'} ids alone: {', '.join(unreadable[:5])}"
         )
     counts = baseline.scorecard.counts.get(mode, {})
     answerable = sum(item.case.answerable for item in items)

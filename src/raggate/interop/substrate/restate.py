@@ -15,6 +15,7 @@ from raggate.models.fingerprint import cutoffs_of
 from raggate.models.golden import Case
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, MetricValue, Scorecard
+from raggate.text.numbers import counted
 
 
 def restate(run: Run, scorecard: Scorecard, baseline: Baseline) -> Restated:
@@ -69,7 +70,8 @@ def _other_queries(baseline: Baseline, mode: str, cases: Sequence[Case]) -> Iter
     unnamed = [case.id for case in cases if case.answerable and not _names_a_document(case)]
     if unnamed:
         yield (
-            f"{baseline.source} counts documents, and {len(unnamed)} questions of this run name none: "
+            f"{baseline.source} counts documents, and {counted(len(unnamed), 'question')} of this run "
+            f"{'names' if len(unnamed) == 1 else 'name'} none: "
             f"{', '.join(unnamed[:5])}"
         )
     for name, count in baseline.scorecard.counts.get(mode, {}).items():
