@@ -68,7 +68,7 @@ def check_place(root: Path, out: str) -> None:
         out: the configured directory, relative to it.
 
     Raises:
-        UsageError: when a part of it below the root is a symbolic link, naming the link.
+        UsageError: when a part of it below the root is a symbolic link or a file, naming it.
     """
     path = root
     for part in Path(out).parts:
@@ -78,6 +78,11 @@ def check_place(root: Path, out: str) -> None:
                 f"the run directory would lie behind the symbolic link {quoted(path)}",
                 hint="Run directories go where the configuration says (`out`), not where a link leads: remove the "
                 "link, or name the directory with --out.",
+            )
+        if path.exists() and not path.is_dir():
+            raise UsageError(
+                f"the run directories would lie in {quoted(path)}, which is a file",
+                hint="Key 'out', or --out, names the directory that run directories are made in.",
             )
 
 
