@@ -467,6 +467,14 @@ def test_two_suites_of_one_name(step: Step) -> None:
     assert "services/two/raggate.yml" in visible(step.comment())
 
 
+def test_a_suite_that_takes_the_name_of_another(step: Step) -> None:
+    """A change that renames a suite to the name of another is not judged: after its merge nothing would be."""
+    (step.root / "services/docs/raggate.yml").write_text("suite: web\n")
+    assert step.gate() == 2
+    assert names(step) == []
+    assert "services/docs/raggate.yml" in visible(step.comment())
+
+
 def test_an_interrupt_ends_the_step(step: Step) -> None:
     """After a signal no other suite is begun, and each that was not asked says so."""
     step.ends["docs"] = fails(KeyboardInterrupt())

@@ -81,6 +81,9 @@ def find(
         for config, matched in configs.items()
     )
     _check_names(suites)
+    if against is not None and None in among:
+        # as they would be called after the merge, when nobody could tell them apart
+        _check_names([SuiteFile(config=config, suite=_name(config, None, None)) for config in configs])
     return suites
 
 

@@ -103,9 +103,21 @@ def test_a_change_can_add_a_suite(repository: Path) -> None:
 
 def test_the_base_names_the_suites(repository: Path) -> None:
     """A change that renames a suite in its configuration does not rename the one that judges it."""
-    write(repository / ALL[0], "suite: b\n")
+    write(repository / ALL[0], "suite: other\n")
     names = [suite.suite for suite in suite_list.find(["services/*/raggate.yml"], against="HEAD")]
     assert names == ["a", "b", "c"]
+
+
+def test_a_suite_that_would_have_the_name_of_another(repository: Path) -> None:
+    """A change after whose merge two suites would have one name is refused; one that swaps two names is not."""
+    write(repository / ALL[0], "suite: b\n")
+    with pytest.raises(UsageError) as refused:
+        suite_list.find(["services/*/raggate.yml"], against="HEAD")
+    assert refused.value.lines == (
+        "suite 'b' is named by 2 configurations: 'services/a/raggate.yml', 'services/b/raggate.yml'",
+    )
+    write(repository / ALL[1], "suite: a\n")
+    assert len(suite_list.find(["services/*/raggate.yml"], against="HEAD")) == 3
 
 
 @pytest.mark.parametrize("name", ["b", "B"])
