@@ -114,7 +114,6 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/rerun.py",
     "pipeline/relabelled_run.py",
     "pipeline/result.py",
-    "pipeline/result_rows.py",
     "pipeline/trusted_inputs.py",
     # the judging step, and the command that does it again: the integration tests of judging
     "pipeline/jury.py",
@@ -141,8 +140,6 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/asked_by.py",
     "pipeline/unfinished_run.py",
     "pipeline/run_place.py",
-    # a file of run directories: run_directory
-    "pipeline/config_file.py",
     # what stands beside a verdict: integration/test_check
     # both builds timed: base_build
     "pipeline/latency.py",

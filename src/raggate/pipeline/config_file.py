@@ -11,11 +11,14 @@ from raggate.config.schema import Config
 from raggate.errors import UsageError
 from raggate.models.provenance import Provenance, exact_image
 from raggate.models.run import Run
-from raggate.text.jsonio import JsonObject
+from raggate.text.jsonio import JsonObject, holds_more
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut
 from raggate.text.shapes import Shape
 from raggate.text.struct_fields import as_dict
+
+MOST_VALUES = 100_000
+"""Values in a stored configuration: what is checked takes a thousand times the memory of one that does not fit."""
 
 _NOT_KNOWN: dict[str, object] = {"vault": {"imported": "vault"}, "api": {"url": "http://127.0.0.1:9000"}}
 """Stands in an imported run for what earlier versions expect of every configuration. It is never read."""
@@ -55,6 +58,8 @@ def read(stored: JsonObject, run_id: str) -> tuple[RunConfig, Provenance]:
     settings = {key: value for key, value in stored.items() if key in model.model_fields}
     if system is not None:
         settings |= {"system": system, "settings": stored[system]}
+    if holds_more(settings, MOST_VALUES):
+        raise UsageError(f"the configuration stored with run {cut(run_id)} has more than {MOST_VALUES} values")
     try:
         return model.model_validate(settings, strict=True), provenance(stored)
     except ValidationError as error:

@@ -26,7 +26,7 @@ from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text import long_sequence
-from raggate.text.jsonio import JsonObject, dump_line, parse_object
+from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import LongSequence
 from raggate.text.numbers import setting
@@ -36,6 +36,9 @@ from raggate.text.shapes import Shape
 
 MOST_LINE_BYTES = 32 << 20
 """Bytes of a line; a whole answer of the API has 8 MiB at most, unless the configuration allows for more."""
+
+MOST_VALUES = 200_000
+"""Values in a line: a thousand chunks have less than a tenth of that."""
 
 STORED_TEXT = 200
 """Characters of a chunk's text that are kept on disk."""
@@ -143,12 +146,17 @@ def _read_row(line: bytes, place: str, cases: KeyedSequence[Case]) -> tuple[int,
 def parse_row(line: bytes, place: str) -> dict[str, Any]:
     """Parse a row that was read, of at most `MOST_LINE_BYTES`: parsed, hostile JSON takes up to thirty times its size.
 
+    One that is not checked any further takes no more; to be checked, many small values take a thousand times theirs.
+
     Raises:
         UsageError: naming the place.
     """
     if len(line) > MOST_LINE_BYTES:
         raise UsageError(f"{place}: a line of more than {MOST_LINE_BYTES} bytes")
-    return parse_object(line, place)
+    row = parse_object(line, place)
+    if len(line) > MOST_VALUES and holds_more(row, MOST_VALUES):
+        raise UsageError(f"{place}: more than {MOST_VALUES} values in a line")
+    return row
 
 
 def check_result(result: Result, place: str) -> None:

@@ -214,6 +214,17 @@ def fields(value: object) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
+def holds_more(value: object, most: int) -> bool:
+    """Say whether a parsed value has more than so many values in it, itself among them."""
+    waiting, count = [value], 0
+    while waiting and count <= most:
+        inner = waiting.pop()
+        count += 1
+        if isinstance(inner, list | dict):
+            waiting.extend(inner.values() if isinstance(inner, dict) else inner)
+    return count > most
+
+
 def parse_object(data: bytes, place: str) -> dict[str, Any]:
     """Parse a JSON object.
 

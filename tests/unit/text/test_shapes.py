@@ -26,6 +26,15 @@ def test_a_value_that_does_not_fit_is_refused(value: object) -> None:
         RANK.validate_python(value)
 
 
+@pytest.mark.parametrize("kind", [list[int], tuple[int, ...], dict[str, int], dict[str, tuple[int, ...]]])
+def test_of_many_wrong_entries_the_first_is_named_alone(kind: Any) -> None:
+    """Millions of problems would take gigabytes, and one is told."""
+    wrong: Any = {"a": ["x"] * 3, "b": ["x"] * 3} if "dict" in str(kind) else ["x"] * 3
+    with pytest.raises(ValidationError) as caught:
+        Shape(kind).validate_python(wrong)
+    assert caught.value.error_count() == 1
+
+
 class Part(Stored, frozen=True):
     """What stands inside another value."""
 
