@@ -10,21 +10,17 @@ from raggate.config.gate_settings import Gate
 from raggate.gate import wording
 from raggate.gate.row_status import classify_row
 from raggate.models.comparison import Comparison
-from raggate.models.scorecard import OVERALL
-from raggate.models.verdict import GatedMetric, Reason
+from raggate.models.verdict import GatedMetric, Reason, of_parts
 from raggate.text.numbers import counted
 from raggate.text.quote import cut, listed
 
 
 def reasons(rows: Sequence[GatedMetric]) -> Iterator[Reason]:
-    """Give one reason a slice, by its worst metric; a slice of all cases would only repeat what is said of them."""
-    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
+    """Give one reason a slice, by its worst metric."""
     slices: dict[tuple[str, str], list[GatedMetric]] = {}
-    for row in rows:
-        delta = row.delta
-        part = delta.slice != OVERALL and delta.current.n != whole.get((delta.mode, delta.metric))
-        if part and row.gated and row.status == "worse":
-            slices.setdefault((delta.mode, delta.slice), []).append(row)
+    for row in of_parts(rows):
+        if row.status == "worse":
+            slices.setdefault((row.delta.mode, row.delta.slice), []).append(row)
     for worse in slices.values():
         worst = max(worse, key=lambda row: abs(row.delta.delta or 0.0))
         more = f"; {counted(len(worse) - 1, 'other metric')} of it got worse too" if len(worse) > 1 else ""

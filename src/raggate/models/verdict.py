@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from msgspec import Struct, field
@@ -50,6 +50,13 @@ class GatedMetric(Struct, frozen=True, kw_only=True):
     def decides(self, gate: Gate) -> bool:
         """Say whether the row can make a run red: a slice can where `gate.slices` says so."""
         return self.gated and (self.delta.slice == OVERALL or gate.slices == "fail")
+
+
+def of_parts(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
+    """Give the gated rows of slices; one that holds all cases would only repeat what is said of them."""
+    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
+    slices = [row for row in rows if row.gated and row.delta.slice != OVERALL]
+    return [row for row in slices if row.delta.current.n != whole.get((row.delta.mode, row.delta.metric))]
 
 
 class CompositeTest(Struct, frozen=True, kw_only=True):

@@ -8,7 +8,7 @@ from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
 from raggate.models.metric_names import UNJUDGED, family
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
-from raggate.models.verdict import GatedMetric, Reason, Review
+from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring.repeats import Repeated
 from raggate.text.numbers import counted, fixed, often, written
 
@@ -101,15 +101,7 @@ def slice_rows(rows: Sequence[GatedMetric], *, better: bool = False) -> list[Gat
 
     Slices that hold all cases are left out, as they only repeat the overall rows, and so are slices that are gone.
     """
-    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in rows if row.delta.slice == OVERALL}
-    shown = [
-        row
-        for row in rows
-        if row.delta.slice != OVERALL
-        and row.gated
-        and (_much_better(row) if better else row.status == "worse")
-        and row.delta.current.n != whole.get((row.delta.mode, row.delta.metric))
-    ]
+    shown = [row for row in of_parts(rows) if (_much_better(row) if better else row.status == "worse")]
     return sorted(shown, key=lambda row: (-abs(row.delta.delta or 0.0), row.delta.slice, _natural(row.delta.metric)))
 
 
