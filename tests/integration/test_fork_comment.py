@@ -440,6 +440,17 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
     assert len(" ".join(told.failure.lines)) < 200
 
 
+def test_an_artifact_that_takes_long_to_read_is_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows that are made to take minutes keep no comment back."""
+    monkeypatch.setattr(fork_comment, "_ARTIFACT_S", 0.3)
+    row = json.dumps({"id": "a", "question": "q", "answerable": True, "gold_supports": [{}] * 10_000})
+    told = stage.judge({**stage.measured(0), "golden.jsonl": f"{row}\n".encode() * 200})
+    assert (told.code, told.failure and told.failure.lines[0]) == (
+        3,
+        "the artifact could not be read within 0 s: some row of it is made to take long",
+    )
+
+
 @pytest.mark.parametrize("files", [None, {}, {"verdict.json": b"[]"}, {"verdict.json": CLAIM}])
 def test_without_a_measurement_nothing_passes(stage: Stage, files: Files | None) -> None:
     """An artifact that is missing or has no results is told as what it is."""

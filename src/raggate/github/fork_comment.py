@@ -45,6 +45,9 @@ from raggate.text.deadlines import within
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 
+_ARTIFACT_S = 240.0
+"""Seconds that reading an artifact may take: a job that is ended for its time writes no comment."""
+
 _NOTES_S = 120.0
 """Seconds that reading the notes of a change may take, with holding questions and private text against them."""
 
@@ -277,8 +280,10 @@ def _reviewed(
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
+    late = f"the artifact could not be read within {fixed(_ARTIFACT_S, 0)} s: some row of it is made to take long"
     try:
-        return untrusted_run.read(files, trusted)
+        with within(_ARTIFACT_S, CannotTell(late)):
+            return untrusted_run.read(files, trusted)
     except UsageError as error:
         raise CannotTell(
             f"the artifact cannot be read: {error.message}",
