@@ -84,6 +84,17 @@ def test_only_what_is_read_stays_in_the_query() -> None:
     assert narrow["query"] == "query($q: String!) {{ search(q: $q) {{ edges {{ node {{ path headings }} }} }} }}"
 
 
+def test_what_chunks_stand_in_stays_in_the_query() -> None:
+    """A note that is named beside the list of its chunks is asked for beside it."""
+    group = [entry("path", TEXT), entry("id", TEXT), entry("hits", many(named("Hit", "OBJECT")))]
+    search = entry("search", many(named("Group", "OBJECT")), q=TEXT)
+    (request, *_) = queries(schema(search, Group=group, Hit=HIT), "/g")
+    chunks = {"list": "data.search[*].hits[*]", "rel_path": "data.search[*].path", "text": "text"}
+    body = request.narrowed(chunks).body
+    assert body is not None
+    assert body["query"] == "query($q: String!) {{ search(q: $q) {{ path hits {{ text }} }} }}"
+
+
 def test_a_search_within_others_and_an_input_object() -> None:
     """A field without arguments is looked into, and a question may be a field of an argument, as Weaviate has it."""
     hybrid = [{"name": "query", "type": TEXT}, {"name": "alpha", "type": named("Float")}]
