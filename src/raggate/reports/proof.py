@@ -49,7 +49,7 @@ def _faults(proof: GateProof) -> str:
             inert(trial.size or trial.kind),
             proof_words.drop(trial, proof.watch.metric),
             str(trial.changed),
-            inert(proof_words.verdict_on(trial)),
+            inert(proof_words.verdict_on(trial, proof)),
         )
         for trial in proof.trials
     ]

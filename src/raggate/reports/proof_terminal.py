@@ -67,7 +67,7 @@ def _table(proof: GateProof) -> Table:
             log_line(trial.size or trial.kind),
             proof_words.drop(trial, proof.watch.metric),
             str(trial.changed),
-            log_line(proof_words.verdict_on(trial)),
+            log_line(proof_words.verdict_on(trial, proof)),
         )
         table.add_row(*(Text(cell) for cell in cells), style=style)
     return table

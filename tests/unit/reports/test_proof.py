@@ -54,11 +54,21 @@ def test_document(snapshot: SnapshotAssertion) -> None:
     assert proof_file.render_json(PROOF) == snapshot
 
 
+def test_what_is_warned_of_anyway_is_no_warning_of_a_fault() -> None:
+    """A warning that a run without a fault has too is not named as what a missed fault was warned by."""
+    usual = Reason(code="list-deep", message="in 40 of 40 answers", invariant="list_deep_enough")
+    now = replace(usual, message="in 39 of 40 answers")
+    other = Reason(code="slice-worse", message="x", metric="hit_at_5", slice="category=a")
+    proof = replace(PROOF, repeats=(trial(warnings=(usual, replace(other, slice="category=b"))), trial()))
+    said = [proof_words.verdict_on(trial(warnings=each), proof) for each in ((now,), (now, other), ())]
+    assert said == ["missed", "missed, warned (hit@5 slice-worse)", "missed"]
+
+
 @each_row(("outcome", "named"), [("cannot tell", "too-many-errors"), ("regression", "too-many-errors, hit@5 worse")])
 def test_what_decided_is_named(outcome: Any, named: str) -> None:
     """Where too many calls failed, no loss is named as what a fault was caught by."""
     reasons = (Reason(code="too-many-errors", message="x"), *PROOF.trials[0].reasons[:1])
-    assert proof_words.verdict_on(trial(outcome=outcome, reasons=reasons)) == f"caught: {outcome} ({named})"
+    assert proof_words.verdict_on(trial(outcome=outcome, reasons=reasons), PROOF) == f"caught: {outcome} ({named})"
 
 
 @each_row(

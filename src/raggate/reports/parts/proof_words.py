@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from msgspec.structs import replace
+
 from raggate.errors import ExitCode
 from raggate.models.gate_proof import GateProof, Trial
 from raggate.models.scorecard import EPSILON
@@ -25,11 +27,13 @@ def fault_name(trial: Trial) -> str:
     return f"{trial.name}, {trial.size}" if trial.size else trial.name
 
 
-def verdict_on(trial: Trial) -> str:
-    """Say what the gate made of a fault, and by which reasons."""
+def verdict_on(trial: Trial, proof: GateProof) -> str:
+    """Say what the gate made of a fault, and by which reasons; what it warns of without a fault too is none of them."""
     if trial.caught:
         return f"caught: {alarm(trial)}"
-    return f"missed, warned ({_codes(trial.warnings)})" if trial.warnings else "missed"
+    usual = {_about(warning) for repeat in proof.repeats for warning in repeat.warnings}
+    own = tuple(warning for warning in trial.warnings if _about(warning) not in usual)
+    return f"missed, warned ({_codes(own)})" if own else "missed"
 
 
 def alarm(trial: Trial) -> str:
@@ -42,6 +46,11 @@ def _deciding(trial: Trial) -> tuple[Reason, ...]:
     if trial.outcome not in {"cannot tell", "invariant broken"}:
         return trial.reasons
     return tuple(reason for reason in trial.reasons if reason.code not in QUALITY)
+
+
+def _about(reason: Reason) -> Reason:
+    """Give a reason without its sentence, whose numbers differ between runs."""
+    return replace(reason, message="")
 
 
 def _codes(reasons: tuple[Reason, ...]) -> str:
