@@ -30,7 +30,7 @@ from raggate.github.runner.event import Event, SourceRun
 from raggate.inputs import golden
 from raggate.interop.systems import SYSTEMS
 from raggate.models.publication import Links, Publication
-from raggate.reports import failure
+from raggate.reports import comment, failure
 from raggate.scoring import score
 from stored_rows import files_of
 
@@ -558,6 +558,7 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     assert told.failure is not None
     assert (told.code, told.suite) == (3, "raggate.yml")
     assert "first run" in " ".join(told.failure.lines)
+    assert "**Next:** What is above says why" in comment.render_failure(told.failure, Publication())
 
 
 def test_the_command_names_the_configuration(stage: Stage) -> None:
@@ -639,6 +640,17 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     assert not done.failed
     assert ("(suite small)" in written.body, "own policy" in written.body) == (True, measured)
     assert "Judged for a merge into main." in written.body
+
+
+def test_what_only_the_base_can_correct(stage: Stage) -> None:
+    """Of files of the base commit it is not said that a push corrects them, or that nothing was measured."""
+    measured, config = stage.measured(0), stage.project.root / "raggate.yml"
+    stage.merge({"raggate.yml": f"{config.read_text()}bogus: 1\n"})
+    told = stage.judge(measured).failure
+    assert told is not None
+    page = comment.render_failure(told, Publication())
+    assert "**Next:** Correct what is named above in the files of the base branch" in page
+    assert not any(words in page for words in ("push again", "Nothing was measured"))
 
 
 @pytest.mark.parametrize(("named", "code"), [("", 2), ("other", 2), ("other, main", 0)])

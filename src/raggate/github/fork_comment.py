@@ -241,7 +241,7 @@ def evaluate(
 def _without_verdict(failure: RunFailure, trusted: schema.Config | None) -> StepOutcome:
     """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
     stand = waivers.waiver_statuses(trusted.waivers, now()) if trusted is not None else ()
-    return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand))
+    return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand, relayed=True))
 
 
 def _suite(base: InputSource) -> str:

@@ -53,7 +53,7 @@ class RunFailure(Struct, frozen=True, kw_only=True):
     """A run without a verdict, as reports tell it. All of it is untrusted text; `suite` may be unknown, and `run_id`.
 
     There is at least one line: of a file with several problems, one each. `claimed` says that how it ended is what an
-    untrusted run says of itself.
+    untrusted run says of itself, and `relayed` that it ended where a trusted workflow judges what such a run measured.
     """
 
     label: str
@@ -65,6 +65,7 @@ class RunFailure(Struct, frozen=True, kw_only=True):
     waivers: tuple[WaiverStatus, ...] = ()
     run_id: str = ""
     claimed: bool = False
+    relayed: bool = False
 
     @property
     def message(self) -> str:

@@ -26,6 +26,14 @@ _NEXT: Mapping[int, str] = {
     ExitCode.INTERNAL: "Please report it: this is a bug in raggate, not in this change. The traceback is in the log of "
     "the job.",
 }
+_RELAYED: Mapping[int, str] = {
+    ExitCode.USAGE: "Correct what is named above in the files of the base branch, or in the workflow that judges: a "
+    "push to this change corrects neither. Nothing was judged.",
+    ExitCode.CANNOT_TELL: "What is above says why; the log of the workflow run may say more. Nothing is said about the "
+    "quality of this change: it could not be judged.",
+}
+"""Where a trusted workflow judges what an untrusted run has measured."""
+
 _CLAIMED = (
     "Look into the log of the run: all that is known of it is its own word. Nothing is said about the quality of this "
     "change."
@@ -62,7 +70,8 @@ def sections_of(failure: RunFailure, publication: Publication) -> list[Section]:
     """Give the sections of a comment about a run without a verdict."""
     opening, hint, waivers, log = _sections(failure)
     links = publication.links
-    step = _CLAIMED if failure.claimed else _NEXT.get(failure.exit_code, _KILLED)
+    steps = {**_NEXT, **_RELAYED} if failure.relayed else _NEXT
+    step = _CLAIMED if failure.claimed else steps.get(failure.exit_code, _KILLED)
     run = live_link("Workflow run with the log", links.run if links is not None else None, links)
     return [
         opening,
