@@ -270,7 +270,9 @@ def report(directory: Path, name: str) -> Answer[Reported]:
 @click.argument("runs", metavar="RUN...", nargs=-1, required=True)
 @options.gate("configs", "baseline")
 @click.option("--reason", default="", metavar="TEXT", help="Why the baseline changes; stored in it.")
-@click.option("--allow-regression", is_flag=True, help="Accept gated metrics that get worse; needs --reason.")
+@click.option(
+    "--allow-regression", is_flag=True, help="Accept metrics that get worse, gated or of the composite; needs --reason."
+)
 @click.option(
     "--allow-no-match",
     multiple=True,
