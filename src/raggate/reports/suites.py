@@ -92,6 +92,9 @@ def render_skipped(why: str) -> str:
 def _sections(
     outcomes: Sequence[SuiteOutcome], publication: Publication, links_of: LinksOf, *, full: bool
 ) -> list[Section]:
+    def of_suite(outcome: SuiteOutcome) -> Publication:
+        return Publication(links=links_of(outcome), relayed=publication.relayed)
+
     ordered = ranked(outcomes)
     return [
         _opening(ordered),
@@ -99,7 +102,7 @@ def _sections(
         header.pushes(publication),
         _overview(ordered),
         # the best are shortened first
-        *(_block(outcome, links_of(outcome), place, full=full) for place, outcome in enumerate(ordered, 5)),
+        *(_block(outcome, of_suite(outcome), place, full=full) for place, outcome in enumerate(ordered, 5)),
         *_workflow_run(publication),
     ]
 
@@ -128,11 +131,10 @@ def _overview(ordered: Sequence[SuiteOutcome]) -> Section:
     return Section(name="reasons", rank=KEPT, variants=variants)
 
 
-def _block(outcome: SuiteOutcome, links: Links | None, rank: int, *, full: bool) -> Section:
+def _block(outcome: SuiteOutcome, publication: Publication, rank: int, *, full: bool) -> Section:
     """Fold what one suite has to say, under its name."""
     name = safe(outcome.suite, limit=NAME)
     title = f"{header.sign(outcome.verdict)} {name}: {safe(outcome.verdict, limit=40)}"
-    publication = Publication(links=links)
     parts = list(_page(outcome, publication, full=full))
     where = sections.elsewhere(publication)
     pages = (fit(parts, limit, utf16_units, elsewhere=where) for limit in (_PAGE, _SHORT_PAGE))
@@ -162,6 +164,7 @@ def _reasons(outcome: SuiteOutcome) -> list[str]:
 
 def _workflow_run(publication: Publication) -> Iterator[Section]:
     links = publication.links
-    run = live_link("Workflow run with the whole reports", links.run if links is not None else None, links)
+    words = "Workflow run that measured" if publication.relayed else "Workflow run with the whole reports"
+    run = live_link(words, links.run if links is not None else None, links)
     if run:
         yield Section(name="the workflow run", rank=2, variants=(f"<sub>{run}</sub>",))

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 from syrupy.assertion import SnapshotAssertion
 
 from comments import LINKED, LINKS, NOT_READY, OURS, PUSHED, STICKY
-from raggate.models.publication import Links, RunFailure
+from raggate.models.publication import Links, Publication, RunFailure
 from raggate.models.suites import SuiteOutcome
 from raggate.reports import suites, suites_terminal
 from raggate.reports.parts.budget import COMMENT_LIMIT, COMMENT_UNITS, utf8_bytes, utf16_units
@@ -57,6 +57,15 @@ def forty(kind: str) -> list[SuiteOutcome]:
 def test_comment(page: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:
     """The comment: counts, a line for each suite, and what each has to say, folded."""
     assert suites.render(few, PUSHED, links_of) == page
+
+
+def test_links_to_an_untrusted_run(few: tuple[SuiteOutcome, ...]) -> None:
+    """What measured for a fork is linked as that: its own report is not the one that is judged here."""
+    for relayed, words in ((True, "Workflow run that measured"), (False, "Workflow run with the full report")):
+        page = suites.render(few, Publication(links=links_of(few[0]), relayed=relayed), links_of)
+        assert words in page
+        assert ("Workflow run with the" in page) != relayed
+        assert ("that run are its own word" in page) == relayed
 
 
 def test_screen(screen: SnapshotAssertion, few: tuple[SuiteOutcome, ...]) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from math import comb
 
-from raggate.models.publication import Links
+from raggate.models.publication import Links, Publication
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.selection import naming
 from raggate.models.verdict import GatedMetric, Review
@@ -97,12 +97,14 @@ def broken_alone(review: Review) -> str:
     return words if len(words) <= MOST_WORDS and plain(words, limit=MOST_WORDS) == words else ""
 
 
-def provenance(review: Review, links: Links | None) -> Section:
+def provenance(review: Review, publication: Publication) -> Section:
     """Write in small print which baseline and which files decided, and how the calls went."""
+    links = publication.links
     promotion = safe(formatting.promotion_note(review), limit=600, middle=True)
     operations = safe(formatting.operations_line(review.scorecard), limit=500, middle=True)
     lines = [_baseline(review, links), _trusted(review, links), operations, promotion]
-    lines.append(live_link("Workflow run with the full report", links.run if links is not None else None, links))
+    run = "Workflow run that measured" if publication.relayed else "Workflow run with the full report"
+    lines.append(live_link(run, links.run if links is not None else None, links))
     small = ("<br>\n".join(filter(None, chosen)) for chosen in (lines, (lines[0], lines[4])))
     variants = tuple(f"<sub>{text}</sub>" if text else "" for text in small)
     return Section(name="where the numbers come from", rank=2, variants=variants)

@@ -39,7 +39,10 @@ _ALERTS = {
     "internal error": "CAUTION",
 }
 INTRODUCED = ("This pull request introduces raggate.", "There is no baseline yet to compare it with.")
-_RELAYED = "Measured by an untrusted run, judged here by this repository's own policy."
+_RELAYED = (
+    "Measured by an untrusted run, judged here by this repository's own policy. The report and the verdict.json of "
+    "that run are its own word."
+)
 
 
 def sign(verdict: str) -> str:

@@ -58,7 +58,7 @@ def sections_of(
         changes.if_merged(review),
         *_folded(review, now=now),
         changes.since_baseline(review),
-        footer.provenance(review, links),
+        footer.provenance(review, publication),
     ]
 
 
