@@ -675,6 +675,21 @@ def test_judges_decide_where_people_agree_with_them(project: Project) -> None:
     assert "Judges have no say" in summary.partition("|")[0]
 
 
+def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Project) -> None:
+    """Three points less are no pass because second answers, which decide nothing, bring every grade themselves."""
+    (project.root / "golden").mkdir(exist_ok=True)
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
+    project.edit("repeat_sample: 0", "repeat: 2")
+    more = "  scores: [groundedness]\n  mode: refresh\n  canary: {file: golden/canary.jsonl}\n"
+    with FakeJudge(grounded_at(4, as_people=True)) as server:
+        judged_by(project, server, more)
+        project.promote()
+        server.script = grounded_at(1, as_people=True)
+        done = project.command("check", FAKE_BEHAVIOUR="grades_itself")
+    assert done.code == 3, done.out
+    assert "only 24 of 48 answers were judged (24 unusable_score)" in project.verdict()["headline"]
+
+
 def drifting(first: int, second: int) -> Callable[[Request], Answer]:
     """Give every answer points that depend on the seed, and those of the canary set what people gave."""
 

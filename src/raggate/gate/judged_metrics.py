@@ -156,6 +156,10 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
             gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
             message = f"{whose} in the baseline's run {'has' if lost == 1 else 'have'} none now{gaps}"
             yield Reason("kept-from-judging", message, metric=name)
+        elif graded and now.expected - now.judged - excused > (1 - summary.min_coverage) * now.expected + EPSILON:
+            # answers of which the baseline has no grade: to a question asked again, or one that was refused then
+            message = f"{_uncovered(now, summary.min_coverage)} for {name}, as they were in the baseline's run"
+            yield Reason("kept-from-judging", message, metric=name)
         elif graded and not excused and starved:
             message = f"too few canary cases were judged to know what {name} is worth, and enough in the baseline's run"
             yield Reason("kept-from-judging", message, metric=name)

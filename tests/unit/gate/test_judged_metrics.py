@@ -199,6 +199,18 @@ def test_a_few_without_a_grade_do_not_disarm_judges() -> None:
     assert verdict(card(4.5), card(1.0, summary(judged=10, missing="status"), without=2)).outcome == "cannot tell"
 
 
+def test_answers_without_a_grade_before_do_not_disarm_judges() -> None:
+    """Answers that cannot be graded, to questions asked again or refused before, do not take the say from judges."""
+    decided = verdict(card(4.5), card(1.0, summary(judged=10, missing="unusable_score")))
+    assert decided.outcome == "cannot tell"
+    (why,) = (cause.message for cause in decided.reasons if cause.code == "kept-from-judging")
+    assert why == (
+        "only 10 of 12 answers were judged (2 unusable_score), and at least 90% must be for groundedness, as they were "
+        "in the baseline's run"
+    )
+    assert verdict(card(4.5), card(4.5, summary(judged=11, missing="unusable_score"))).outcome == "pass"
+
+
 def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
     """A canary set that was judged for the baseline and not now, though calls were allowed, tells nothing of today."""
     starved = summary(agreement=replace(AGREEMENT, judged=8))
