@@ -9,7 +9,7 @@ import re
 import shlex
 import signal
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -621,17 +621,17 @@ def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> Non
     assert "labels: expected a folder" in done.err
 
 
-def graded_by_people() -> str:
-    """Write a canary set of 24 answers, each of which names the grade that people gave it."""
+def graded_by_people(grades: Sequence[int] = (*range(6),) * 4) -> str:
+    """Write a canary set of answers, each of which names the grade that people gave it."""
     lines = []
-    for number in range(24):
+    for number, points in enumerate(grades):
         case = {
             "id": f"c{number}",
             "score": "groundedness",
             "question": f"{number}?",
-            "answer": f"People say {number % 6} [1]",
+            "answer": f"People say {points} [1]",
         }
-        case |= {"passages": [{"text": "So."}], "references": ["a.md"], "value": number % 6, "by": "a person"}
+        case |= {"passages": [{"text": "So."}], "references": ["a.md"], "value": points, "by": "a person"}
         lines.append(json.dumps(case) + "\n")
     return "".join(lines)
 
@@ -688,6 +688,29 @@ def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Projec
         done = project.command("check", FAKE_BEHAVIOUR="grades_itself")
     assert done.code == 3, done.out
     assert "only 24 of 48 answers were judged (24 unusable_score)" in project.verdict()["headline"]
+
+
+def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(project: Project) -> None:
+    """Two points less are no pass where answers that are asked about twice leave calls for cases of one grade alone."""
+    (project.root / "golden").mkdir(exist_ok=True)
+    points = [5] * 20 + [0, 1, 2, 3] * 5
+    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people(points))
+    section = (
+        "  scores: [groundedness]\n  mode: refresh\n  canary: {file: golden/canary.jsonl}\n  budget: {calls: 68}\n"
+    )
+
+    def invalid_first(request: Request) -> Answer:
+        asked_once_more = len(request.body["messages"]) > 2
+        canary = "People say" in request.text
+        return grounded_at(2, as_people=True)(request) if canary or asked_once_more else Answer(text="no JSON")
+
+    with FakeJudge(grounded_at(4, as_people=True)) as server:
+        judged_by(project, server, section)
+        project.promote()
+        server.script = invalid_first
+        done = project.command("check")
+    assert done.code == 3, done.out
+    assert "canary cases were left without a grade" in project.verdict()["headline"]
 
 
 def drifting(first: int, second: int) -> Callable[[Request], Answer]:

@@ -146,8 +146,8 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
         now = summary.scores.get(score)
         if now is None or _problem(score, earlier, None):
             continue
-        starved = _canary_starved(score, summary, earlier)
-        if _agrees_too_little(score, summary, earlier) and not starved:
+        disagreement = _agrees_too_little(score, summary, earlier)
+        if disagreement and not _canary_starved(score, summary, earlier):
             continue
         excused = sum(now.reasons.get(reason, 0) for reason in NOT_ASKED)
         graded, lost = _grades(comparison, name)
@@ -160,8 +160,8 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
             # answers of which the baseline has no grade: to a question asked again, or one that was refused then
             message = f"{_uncovered(now, summary.min_coverage)} for {name}, as they were in the baseline's run"
             yield Reason("kept-from-judging", message, metric=name)
-        elif graded and not excused and starved:
-            message = f"too few canary cases were judged to know what {name} is worth, and enough in the baseline's run"
+        elif graded and not excused and disagreement:
+            message = f"nobody knows what {name} is worth, as canary cases were left without a grade: {disagreement}"
             yield Reason("kept-from-judging", message, metric=name)
 
 
@@ -174,11 +174,18 @@ def _grades(comparison: Comparison, metric: str) -> tuple[int, int]:
 
 
 def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary) -> bool:
+    """Say whether so many canary cases were left out that nobody knows what the judges are worth."""
     name = _CANARY_OF.get(score, score)
-    if summary.canary is None or earlier.canary is None or summary.canary.hash != earlier.canary.hash:
+    if summary.canary is None or earlier.canary is None:
         return False
-    agreement = summary.canary.scores.get(name)
-    return agreement is not None and _too_few(agreement)
+    now, before = summary.canary.scores.get(name), earlier.canary.scores.get(name)
+    if now is None or before is None:
+        return False
+    if summary.canary.hash != earlier.canary.hash:
+        # an edited set that is large enough
+        return _too_few(now) and now.cases >= LEAST_CANARY
+    # the cases that are left may be the hard ones, or those of a single grade
+    return _too_few(now) or now.judged < before.judged
 
 
 def judged_by_others(comparison: Comparison) -> Iterator[Reason]:

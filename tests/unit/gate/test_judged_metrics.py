@@ -216,9 +216,39 @@ def test_answers_that_use_up_what_the_canary_takes_are_not_green() -> None:
     starved = summary(agreement=replace(AGREEMENT, judged=8))
     decided = verdict(card(4.5), card(1.0, starved))
     assert decided.outcome == "cannot tell"
-    assert "too few canary cases were judged" in decided.headline
+    assert "canary cases were left without a grade" in decided.headline
     both = summary(judged=10, missing="invalid_reply", agreement=replace(AGREEMENT, judged=8))
     assert verdict(card(4.5), card(1.0, both, without=2)).outcome == "cannot tell"
+
+
+@each_row(
+    ("now", "edited"),
+    [
+        (CanaryAgreement(cases=40, judged=20, kappa=None), False),
+        (CanaryAgreement(cases=40, judged=20, kappa=0.1, low=-0.3, high=0.5), False),
+        (CanaryAgreement(cases=40, judged=20, answers=19, kappa=0.8, low=0.7, high=0.9), False),
+        (CanaryAgreement(cases=40, judged=12), True),
+    ],
+    ids=["the cases of one grade", "the hard cases", "the copies of one case", "of an edited set"],
+)
+def test_answers_that_leave_the_canary_a_part_are_not_green(now: CanaryAgreement, edited: bool) -> None:
+    """Judges are not found unfit by the part of a canary set that long answers left tokens or time for."""
+    canary = Canary(hash="h", floor=0.4, scores={"groundedness": replace(AGREEMENT, cases=40, judged=40)})
+    left = replace(canary, hash="edited" if edited else "h", scores={"groundedness": now})
+    decided = verdict(card(4.5, summary(canary=canary)), card(1.0, summary(canary=left)))
+    assert decided.outcome == "cannot tell"
+    assert "canary cases were left without a grade" in decided.headline
+
+
+def test_a_canary_set_that_is_worth_less_by_itself_is_no_answers_doing() -> None:
+    """Where all cases were judged, or an edited set has too few, judges that are unfit advise."""
+    for agreement, digest in (
+        (replace(AGREEMENT, kappa=0.1, low=-0.3, high=0.5), "h"),
+        (CanaryAgreement(cases=12, judged=12), "edited"),
+    ):
+        canary = Canary(hash=digest, floor=0.4, scores={"groundedness": agreement})
+        assert verdict(card(4.5), card(1.0, summary(canary=canary))).outcome == "pass"
+    assert verdict(card(4.5), card(4.5, summary(agreement=replace(AGREEMENT, judged=22)))).outcome == "pass"
 
 
 def test_promoting_such_answers_needs_permission() -> None:
