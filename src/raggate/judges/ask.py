@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from raggate.config.judge_settings import is_immutable
 from raggate.judges.cassette import Cassette
 from raggate.judges.parse import ReplyFormat, parse
+from raggate.judges.prompts import without_control_tokens
 from raggate.models.judging import JudgeModel, JudgeRequest, Message, NotJudged, Reply, Usage
 from raggate.text.quote import cut, quoted
 
@@ -163,9 +164,9 @@ def _last_part(name: str) -> str:
 
 
 def _once_more(request: JudgeRequest, reply: Reply, problem: str) -> JudgeRequest:
-    """Give the request that follows a reply that is none."""
-    earlier = Message(role="assistant", text=reply.text[:_SHOWN])
-    asked = Message(role="user", text=_AGAIN.format(problem=cut(problem)))
+    """Give the request that follows a reply that is none. What it copied from the material is foreign here, too."""
+    earlier = Message(role="assistant", text=without_control_tokens(reply.text[:_SHOWN]))
+    asked = Message(role="user", text=_AGAIN.format(problem=without_control_tokens(cut(problem))))
     prompt = request.prompt
     about = {**prompt.about, "again": True}
     return replace(request, prompt=replace(prompt, messages=(*prompt.messages, earlier, asked), about=about))

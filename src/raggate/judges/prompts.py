@@ -70,8 +70,12 @@ def template(rubric: str, expected: type[ReplyFormat], *, frame: Frame = "first"
 
 def as_data(material: JsonObject) -> str:
     """Write what is graded as JSON in which no text begins a line, ends the material or is a control token."""
-    text = printable(dumps(material, pretty=True).decode()).strip()
-    return _CONTROL_TOKEN.sub(r"\\u005b", text.replace("<", r"\u003c"))
+    return without_control_tokens(dumps(material, pretty=True).decode()).strip()
+
+
+def without_control_tokens(text: str) -> str:
+    """Write as escapes of JSON what is not seen, and what models take for their own control tokens."""
+    return _CONTROL_TOKEN.sub(r"\\u005b", printable(text).replace("<", r"\u003c"))
 
 
 def _about(material: JsonObject, mark: str) -> JsonObject:
