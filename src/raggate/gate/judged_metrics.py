@@ -150,11 +150,11 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
         if disagreement and not _canary_starved(score, summary, earlier):
             continue
         excused = sum(now.reasons.get(reason, 0) for reason in NOT_ASKED)
-        graded, lost = _grades(comparison, name)
+        mode, graded, lost = _grades(comparison, name)
         if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
             whose = f"{lost} of {counted(graded, 'answer')} that judges gave {name}"
             gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
-            message = f"{whose} in the baseline's run {'has' if lost == 1 else 'have'} none now{gaps}"
+            message = f"{whose} in the baseline's run{mode} {'has' if lost == 1 else 'have'} none now{gaps}"
             yield Reason("kept-from-judging", message, metric=name)
         elif graded and now.expected - now.judged - excused > (1 - summary.min_coverage) * now.expected + EPSILON:
             # answers of which the baseline has no grade: to a question asked again, or one that was refused then
@@ -165,12 +165,20 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
             yield Reason("kept-from-judging", message, metric=name)
 
 
-def _grades(comparison: Comparison, metric: str) -> tuple[int, int]:
-    """Count the questions of both sides that have a grade in the baseline, and those of them that have none now."""
+def _grades(comparison: Comparison, metric: str) -> tuple[str, int, int]:
+    """Count a mode's questions that have a grade in the baseline, and those of them that have none now.
+
+    Of several modes it is the one that has lost the greatest share: each has a mean of its own. Its name comes first,
+    in words; empty where there is one mode.
+    """
     modes = modes_of(comparison.scorecard.fingerprint) or sorted({case.mode for case in comparison.scorecard.cases})
-    pairs = [pair for mode in modes for pair in same_questions(comparison, mode)]
-    graded = [now for before, now in pairs if before.values.get(metric) is not None]
-    return len(graded), sum(now.values.get(metric) is None for now in graded)
+    counts = [("", 0, 0)]
+    for mode in modes:
+        pairs = same_questions(comparison, mode)
+        graded = [now for before, now in pairs if before.values.get(metric) is not None]
+        name = f", in mode {mode}," if len(modes) > 1 else ""
+        counts.append((name, len(graded), sum(now.values.get(metric) is None for now in graded)))
+    return max(counts, key=lambda count: (count[2] / max(count[1], 1), count[1]))
 
 
 def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary) -> bool:

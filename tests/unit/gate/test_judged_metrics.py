@@ -199,6 +199,19 @@ def test_a_few_without_a_grade_do_not_disarm_judges() -> None:
     assert verdict(card(4.5), card(1.0, summary(judged=10, missing="status"), without=2)).outcome == "cannot tell"
 
 
+def test_answers_of_one_mode_are_not_kept_from_judges_among_those_of_others() -> None:
+    """Each mode has a mean of its own, so what may be missing of it is a share of its answers, not of all."""
+    before, now = card(4.5), unread("unusable_score", 2)
+    others = tuple(replace(case, mode="lexical") for case in before.cases)
+    counted = Coverage(expected=2 * QUESTIONS, judged=2 * QUESTIONS - 2, reasons={"unusable_score": 2})
+    marks = {**now.fingerprint, JUDGING: summary(scores={"groundedness": counted}).stored()}
+    earlier = make_scorecard(*others, *before.cases, fingerprint=before.fingerprint)
+    decided = verdict(earlier, make_scorecard(*others, *now.cases, fingerprint=marks))
+    assert decided.outcome == "cannot tell"
+    why = "2 of 12 answers that judges gave groundedness in the baseline's run, in mode hybrid, have none now"
+    assert why in decided.headline
+
+
 def test_answers_without_a_grade_before_do_not_disarm_judges() -> None:
     """Answers that cannot be graded, to questions asked again or refused before, do not take the say from judges."""
     decided = verdict(card(4.5), card(1.0, summary(judged=10, missing="unusable_score")))
