@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, strategies as st
 from msgspec.structs import replace
 
 from builders import make_failure
@@ -39,6 +39,7 @@ from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring import score
 from stored_rows import plain_rows
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
+from tries import tried
 
 FIRST = 59
 """Questions of the suite, before any is asked for invariants or a second time."""
@@ -200,7 +201,7 @@ def half(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path
         return killed(suite, fake, out / "killed", 30), files, dict(fake.asked)
 
 
-@settings(max_examples=12, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@tried(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.floats(0, 1))
 def test_wherever_the_file_is_cut_the_run_goes_on(
     suite: Project, half: tuple[Path, dict[str, str], dict[Any, int]], tmp_path: Path, cut: float

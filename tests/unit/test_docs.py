@@ -59,11 +59,10 @@ def test_no_link_is_dead() -> None:
 def test_what_a_colleague_is_sent_to_is_there() -> None:
     """Each module that CONTRIBUTING.md names is a file, and each name in capitals one of the program's or of those."""
     page = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
-    modules = {
-        name: [path for folder in ("src", "tests", "tools") for path in (ROOT / folder).rglob(Path(name).name)]
-        for name in re.findall(r"`([a-z_/]+\.py)`", page)
-    }
-    assert [name for name, paths in modules.items() if not any(f"/{path}".endswith(f"/{name}") for path in paths)] == []
+    files = [path for folder in ("src", "tests", "tools") for path in (ROOT / folder).rglob("*.py")]
+    named = set(re.findall(r"`([a-z_/]+\.py)`", page))
+    modules = {name: [path for path in files if path.as_posix().endswith(f"/{name}")] for name in named}
+    assert [name for name, paths in modules.items() if not paths] == []
     texts = [path.read_text() for path in {*(ROOT / "src").rglob("*.py"), *chain(*modules.values())}]
     defined = {name for text in texts for name in re.findall(r"^([A-Z][A-Z_]+)\b", text, re.MULTILINE)}
     assert set(re.findall(r"`([A-Z][A-Z_]{3,})`", page)) - defined == set()
