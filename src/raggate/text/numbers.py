@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from decimal import ROUND_HALF_UP, Decimal
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from math import ceil, isfinite
 
@@ -29,6 +29,8 @@ def number_in(value: object) -> float | None:
     return number if isfinite(number) else None
 
 
+# the same few means and scores stand in many rows; typed, as a whole number stays one from where there are no decimals
+@lru_cache(maxsize=4096, typed=True)
 def rounded(value: float, decimals: int = SHOWN_DECIMALS) -> float:
     """Round half away from zero, on the shortest decimal that prints the float (so 0.00005 rounds up)."""
     if not abs(value) < _WHOLE:
