@@ -96,10 +96,13 @@ def printable(document: str) -> str:
     if document.replace("\n", "").isprintable() and "##[" not in document:
         return document
     import json
+    import re
 
     unseen = {ord(character): json.dumps(character)[1:-1] for character in set(document) if not character.isprintable()}
     unseen.pop(ord("\n"), None)
-    return document.translate(unseen).replace("##[", "#\\u0023[")
+    # `translate` looks at each character by itself, and nearly all of a row are of those that everybody sees
+    document = re.sub(r"[^\n -~]+", lambda match: match[0].translate(unseen), document)
+    return document.replace("##[", "#\\u0023[")
 
 
 def loads(data: bytes | str) -> Any:
