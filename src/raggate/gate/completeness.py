@@ -95,7 +95,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
     yield from index_losses.documents(comparison, promoting=False)
-    yield from judged_metrics.kept_from_judging(comparison)
+    yield from judged_metrics.kept_from_judging(comparison, gate)
     decides = any(row.decides(gate) for row in rows)
     if comparison.baseline is not None and not comparison.incomparable and not decides:
         yield Reason("nothing-gated", "no gated metric has a value in the baseline, so nothing was decided")

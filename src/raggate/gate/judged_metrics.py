@@ -7,6 +7,7 @@ shown and decides nothing, and the verdict says so in its first lines.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
 from msgspec.structs import replace
@@ -132,7 +133,7 @@ def unfit(comparison: Comparison) -> dict[str, str]:
     return {name: problem for name, problem in problems.items() if problem}
 
 
-def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
+def kept_from_judging(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Name what fit judges graded when the baseline was measured and do not grade any more.
 
     Whatever the reason is, an answer can be behind it: one too long for a judge's window, time or budget, one without a
@@ -150,11 +151,11 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
         if disagreement and not _canary_starved(score, summary, earlier):
             continue
         excused = sum(now.reasons.get(reason, 0) for reason in NOT_ASKED)
-        mode, graded, lost = _grades(comparison, name)
+        place, graded, lost = _grades(comparison, name, gate)
         if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
             whose = f"{lost} of {counted(graded, 'answer')} that judges gave {name}"
             gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
-            message = f"{whose} in the baseline's run{mode} {'has' if lost == 1 else 'have'} none now{gaps}"
+            message = f"{whose} in the baseline's run{place} {'has' if lost == 1 else 'have'} none now{gaps}"
             yield Reason("kept-from-judging", message, metric=name)
         elif graded and now.expected - now.judged - excused > (1 - summary.min_coverage) * now.expected + EPSILON:
             # answers of which the baseline has no grade: to a question asked again, or one that was refused then
@@ -165,20 +166,27 @@ def kept_from_judging(comparison: Comparison) -> Iterator[Reason]:
             yield Reason("kept-from-judging", message, metric=name)
 
 
-def _grades(comparison: Comparison, metric: str) -> tuple[str, int, int]:
-    """Count a mode's questions that have a grade in the baseline, and those of them that have none now.
+def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, int]:
+    """Count the questions that have a grade in the baseline, and those of them that have none now.
 
-    Of several modes it is the one that has lost the greatest share: each has a mean of its own. Its name comes first,
-    in words; empty where there is one mode.
+    Of all modes, and slices that can fail, it is the one that has lost the greatest share: each has a mean of its own.
+    Where that is comes first, in words; empty where it is everywhere.
     """
     modes = modes_of(comparison.scorecard.fingerprint) or sorted({case.mode for case in comparison.scorecard.cases})
-    counts = [("", 0, 0)]
+    graded, lost = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for mode in modes:
-        pairs = same_questions(comparison, mode)
-        graded = [now for before, now in pairs if before.values.get(metric) is not None]
-        name = f", in mode {mode}," if len(modes) > 1 else ""
-        counts.append((name, len(graded), sum(now.values.get(metric) is None for now in graded)))
-    return max(counts, key=lambda count: (count[2] / max(count[1], 1), count[1]))
+        for before, now in same_questions(comparison, mode):
+            slices = now.slices if gate.slices == "fail" else ()
+            if before.values.get(metric) is not None:
+                parts = [(mode, name) for name in {OVERALL, *slices}]
+                graded.update(parts)
+                lost.update(parts if now.values.get(metric) is None else ())
+    means = [(mode, name) for (mode, name), n in graded.items() if name == OVERALL or n >= gate.min_slice]
+    if not means:
+        return "", 0, 0
+    worst = max(sorted(means), key=lambda part: (lost[part] / graded[part], graded[part]))
+    places = [f"mode {worst[0]}"] * (len(modes) > 1) + [f"slice {worst[1]}"] * (worst[1] != OVERALL)
+    return f", in {', '.join(places)}," if places else "", graded[worst], lost[worst]
 
 
 def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary) -> bool:

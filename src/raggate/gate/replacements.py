@@ -102,7 +102,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield Reason("removed-cases", wording.removed(removed))
     yield from completeness.fewer_cases(comparison)
     yield from completeness.less_told(comparison, gate)
-    yield from judged_metrics.kept_from_judging(comparison)
+    yield from judged_metrics.kept_from_judging(comparison, gate)
     yield from judged_metrics.judged_by_others(comparison)
 
 

@@ -22,7 +22,7 @@ from raggate.models.judging_quality import (
     JudgingSummary,
     SpotCheck,
 )
-from raggate.models.scorecard import Scorecard
+from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.verdict import Verdict
 from tables import each_row
 
@@ -210,6 +210,24 @@ def test_answers_of_one_mode_are_not_kept_from_judges_among_those_of_others() ->
     assert decided.outcome == "cannot tell"
     why = "2 of 12 answers that judges gave groundedness in the baseline's run, in mode hybrid, have none now"
     assert why in decided.headline
+
+
+def test_answers_of_a_slice_that_can_fail_are_not_kept_from_judges() -> None:
+    """With `gate.slices: fail` a slice cannot lose its worst answers among those of all: its mean decides too."""
+
+    def sliced(side: Scorecard) -> Scorecard:
+        work = (replace(case, slices=(OVERALL, "work")) for case in side.cases[:4])
+        return make_scorecard(*work, *side.cases[4:], fingerprint=side.fingerprint)
+
+    sides = sliced(card(4.5)), sliced(unread("unusable_score", 1))
+    decided = verdict(*sides, slices="fail", min_slice=4)
+    assert decided.outcome == "cannot tell"
+    assert (
+        "1 of 4 answers that judges gave groundedness in the baseline's run, in slice work, has none"
+        in decided.headline
+    )
+    assert verdict(*sides, slices="fail", min_slice=5).outcome == "pass"
+    assert verdict(*sides, min_slice=4).outcome == "pass"
 
 
 def test_answers_without_a_grade_before_do_not_disarm_judges() -> None:
