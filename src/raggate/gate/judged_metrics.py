@@ -141,7 +141,10 @@ def kept_from_judging(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     call was allowed, or there was no key, nothing is said: no answer can bring that about.
     """
     summary, earlier = JudgingSummary.of(comparison.scorecard.fingerprint), _earlier(comparison)
-    if summary is None or earlier is None or comparison.incomparable:
+    if summary is None or comparison.baseline is None or comparison.incomparable:
+        return
+    if earlier is None:
+        yield from _kept_from_floors(summary, gate)
         return
     for name, score in sorted(_JUDGED.items()):
         now = summary.scores.get(score)
@@ -150,20 +153,40 @@ def kept_from_judging(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         disagreement = _agrees_too_little(score, summary, earlier)
         if disagreement and not _canary_starved(score, summary, earlier):
             continue
-        excused = sum(now.reasons.get(reason, 0) for reason in NOT_ASKED)
+        excused = _not_asked(now)
         place, graded, lost = _grades(comparison, name, gate)
         if lost - excused > (1 - summary.min_coverage) * graded + EPSILON:
             whose = f"{lost} of {counted(graded, 'answer')} that judges gave {name}"
             gaps = f"; not judged in this run: {now.gaps}" if now.gaps else ""
             message = f"{whose} in the baseline's run{place} {'has' if lost == 1 else 'have'} none now{gaps}"
             yield Reason("kept-from-judging", message, metric=name)
-        elif graded and now.expected - now.judged - excused > (1 - summary.min_coverage) * now.expected + EPSILON:
+        elif graded and _kept_ungraded(now, summary.min_coverage):
             # answers of which the baseline has no grade: to a question asked again, or one that was refused then
             message = f"{_uncovered(now, summary.min_coverage)} for {name}, as they were in the baseline's run"
             yield Reason("kept-from-judging", message, metric=name)
         elif graded and not excused and disagreement:
             message = f"nobody knows what {name} is worth, as canary cases were left without a grade: {disagreement}"
             yield Reason("kept-from-judging", message, metric=name)
+
+
+def _kept_from_floors(summary: JudgingSummary, gate: Gate) -> Iterator[Reason]:
+    """Name metrics with a floor, which holds whoever judged the baseline, that fit judges were kept from grading."""
+    for name in sorted(floors(gate)):
+        now = summary.scores.get(_JUDGED[name])
+        fit = not _agrees_too_little(_JUDGED[name], summary, None)
+        if now is not None and fit and _kept_ungraded(now, summary.min_coverage):
+            message = f"{_uncovered(now, summary.min_coverage)} for {name}, which has a floor"
+            yield Reason("kept-from-judging", message, metric=name)
+
+
+def _kept_ungraded(coverage: Coverage, least: float) -> bool:
+    """Say whether too few answers have a grade for reasons that an answer can bring about."""
+    missing = coverage.expected - coverage.judged - _not_asked(coverage)
+    return missing > (1 - least) * coverage.expected + EPSILON
+
+
+def _not_asked(coverage: Coverage) -> int:
+    return sum(coverage.reasons.get(reason, 0) for reason in NOT_ASKED)
 
 
 def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, int]:
@@ -176,9 +199,8 @@ def _grades(comparison: Comparison, metric: str, gate: Gate) -> tuple[str, int, 
     graded, lost = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
     for mode in modes:
         for before, now in same_questions(comparison, mode):
-            slices = now.slices if gate.slices == "fail" else ()
             if before.values.get(metric) is not None:
-                parts = [(mode, name) for name in {OVERALL, *slices}]
+                parts = [(mode, name) for name in {OVERALL, *(now.slices if gate.slices == "fail" else ())}]
                 graded.update(parts)
                 lost.update(parts if now.values.get(metric) is None else ())
     means = [(mode, name) for (mode, name), n in graded.items() if name == OVERALL or n >= gate.min_slice]
@@ -198,7 +220,6 @@ def _canary_starved(score: str, summary: JudgingSummary, earlier: JudgingSummary
     if now is None or before is None:
         return False
     if summary.canary.hash != earlier.canary.hash:
-        # an edited set that is large enough
         return _too_few(now) and now.cases >= LEAST_CANARY
     # the cases that are left may be the hard ones, or those of a single grade
     return _too_few(now) or now.judged < before.judged

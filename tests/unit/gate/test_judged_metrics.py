@@ -356,6 +356,18 @@ def test_a_floor_of_unfit_judges_advises_too() -> None:
     assert verdict(card(3.0), card(3.0, summary(agreement=None)), **gate).outcome == "pass"
 
 
+def test_answers_that_cannot_be_graded_do_not_take_a_floor_away() -> None:
+    """A floor holds whoever judged the baseline, so what keeps today's fit judges from grading is no pass."""
+    gate = {"metrics": {"groundedness": {"floor": 4}}}
+    before, below = card(3.0, by="before"), summary(judged=10, missing="unusable_score")
+    decided = verdict(before, card(3.0, below, without=2), **gate)
+    assert decided.outcome == "cannot tell"
+    assert "2 unusable_score), and at least 90% must be for groundedness, which has a floor" in decided.headline
+    assert verdict(before, card(3.0, below, without=2)).outcome == "pass"
+    for how in (summary(judged=10), replace(below, canary=None)):
+        assert verdict(before, card(3.0, how, without=2), **gate).outcome == "pass"
+
+
 def test_scores_of_other_judges_are_not_compared() -> None:
     """Another model or prompt is another measure: its scores wait for a baseline, and all else is compared."""
     decided = verdict(card(4.5), card(1.0, by="other"))
