@@ -307,8 +307,8 @@ def test_any_bytes_parse_or_are_refused(body: bytes, retrieval_only: bool) -> No
         adapter(retrieval_only=retrieval_only).parse(body, CASE)
     except ValueError as error:
         message = str(error)
-    # held as it came, and harmless where it is shown
-    assert log_line(message, limit=len(message) + 1).isprintable()
+    # held as it came, and harmless where it is shown; what would order a CI about is parted
+    assert log_line(message, limit=len(message) + 1).replace("\u200b", "").isprintable()
 
 
 # --- index_state
