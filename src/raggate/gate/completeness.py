@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from raggate.config.gate_settings import Gate
 from raggate.config.retrieval_modes import asked_in
-from raggate.gate import judged_metrics, wording
+from raggate.gate import kept_from_judging, wording
 from raggate.gate.causes import index_losses
 from raggate.gate.overview import AnswerCounts
 from raggate.models.comparison import Comparison, Delta
@@ -95,7 +95,7 @@ def incomplete(comparison: Comparison, rows: Sequence[GatedMetric], gate: Gate) 
     yield from thinned(rows, gate, much=True)
     yield from lost_fields(comparison, gate)
     yield from index_losses.documents(comparison, promoting=False)
-    yield from judged_metrics.kept_from_judging(comparison, gate)
+    yield from kept_from_judging.reasons(comparison, gate)
     decides = any(row.decides(gate) for row in rows)
     if comparison.baseline is not None and not comparison.incomparable and not decides:
         yield Reason("nothing-gated", "no gated metric has a value in the baseline, so nothing was decided")

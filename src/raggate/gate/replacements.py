@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
-from raggate.gate import completeness, judged_metrics, ratchet, slice_losses, wording
+from raggate.gate import completeness, judged_metrics, kept_from_judging, ratchet, slice_losses, wording
 from raggate.models.comparison import Comparison, Delta
 from raggate.models.promotion import MetricChange
 from raggate.models.run import Run
@@ -102,7 +102,7 @@ def _gone(run: Run, comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield Reason("removed-cases", wording.removed(removed))
     yield from completeness.fewer_cases(comparison)
     yield from completeness.less_told(comparison, gate)
-    yield from judged_metrics.kept_from_judging(comparison, gate)
+    yield from kept_from_judging.reasons(comparison, gate)
     yield from judged_metrics.judged_by_others(comparison)
 
 

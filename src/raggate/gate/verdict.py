@@ -16,7 +16,7 @@ from raggate.gate import (
     caveats,
     complaints,
     completeness,
-    judged_metrics,
+    judge_fitness,
     matchless,
     noise,
     policies,
@@ -110,7 +110,7 @@ def _warnings(
     tests: Sequence[CompositeTest],
 ) -> Iterator[Reason]:
     """Say what a reader must know of but the policy lets pass."""
-    yield from judged_metrics.warnings(comparison, rows)
+    yield from judge_fitness.warnings(comparison, rows)
     let_pass = [item for item in worse if not item.red]
     # first, so that no number of slices hides what is worse than allowed
     weighty = [item for item in let_pass if item.unproven or item.reason.code in {"waived", "large-loss"}]
