@@ -306,14 +306,20 @@ def test_services_of_a_command_are_reached_from_every_network(job: Jobs, network
     assert leftovers(made) == []
 
 
-def test_api_beside_the_runner(job: Jobs, sibling: Callable[..., str]) -> None:
+@pytest.fixture
+def own_network() -> Iterator[str]:
+    """Give a job's network; what is asked for after it is gone when it is removed."""
+    with job_network() as name:
+        yield name
+
+
+def test_api_beside_the_runner(own_network: str, job: Jobs, sibling: Callable[..., str]) -> None:
     """An API that somebody else runs is reached by its address, and by its name on the job's network."""
     step = job().run({"api-url": f"http://{sibling()}:9000"})
     assert step.exit_code == 0, step.text
-    with job_network() as name:
-        sibling("--network", name, "--network-alias", "api")
-        step = job(network=name).run({"api-url": "http://api:9000"})
-        assert step.exit_code == 0, step.text
+    sibling("--network", own_network, "--network-alias", "api")
+    step = job(network=own_network).run({"api-url": "http://api:9000"})
+    assert step.exit_code == 0, step.text
 
 
 RANDOM = random.Random(20260101)  # noqa: S311 - points in time, not secrets
