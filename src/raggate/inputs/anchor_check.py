@@ -56,12 +56,6 @@ def check_anchors(golden: Golden, vault: Vault, sections: SectionsOf | None = No
     problems.refuse("missing-anchor")
 
 
-def _notes_of(support: Support, case: Case, vault: Vault) -> list[tuple[str, str]]:
-    """Give the notes of the vaults that a support may be in, as vault and path."""
-    names = [support.vault] if support.vault else list(case.vaults or vault.directories)
-    return [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
-
-
 def _missing(
     support: Support,
     case: Case,
@@ -71,7 +65,7 @@ def _missing(
     hints: bool,
 ) -> str | None:
     """Say what of a support is missing, with the nearest there is where `hints` are shown: they take long."""
-    keys = _notes_of(support, case, vault)
+    keys = vault.notes_at(support.rel_path, case.vaults_of(support))
     if not keys:
         names = [support.vault] if support.vault else list(case.vaults or vault.directories)
         paths = [path for name, path in vault.texts if name in names] if hints else []

@@ -86,8 +86,7 @@ class Notes:
                 continue
             if _as_written(gold, citation.heading_path) or is_end_of(gold, citation.heading_path, eq):
                 continue
-            vaults = case.vaults_of(support) or tuple(self._vault.directories)
-            notes = [(name, support.rel_path) for name in vaults if (name, support.rel_path) in self._vault.texts]
+            notes = self._vault.notes_at(support.rel_path, case.vaults_of(support))
             if notes and not any(self._sections(note).may_be_cited(gold, citation.heading_path) for note in notes):
                 yield index
 
@@ -139,10 +138,9 @@ class Notes:
         words = map(self._words, places)
         return own or any(not its.checkable or its.share(" ".join(row)) >= OWN_SHARE for its in words)
 
-    def _notes_at(self, vault: str | None, rel_path: str) -> tuple[tuple[str, str], ...]:
+    def _notes_at(self, vault: str | None, rel_path: str) -> list[tuple[str, str]]:
         """Give the notes a place may be of: where the API does not tell the vault, all of that path."""
-        vaults = (vault,) if vault else self._vault.directories
-        return tuple((name, rel_path) for name in vaults if (name, rel_path) in self._vault.texts)
+        return self._vault.notes_at(rel_path, (vault,) if vault else ())
 
     def _holds(self, note: tuple[str, str], text: str) -> bool:
         words = self._words(note)

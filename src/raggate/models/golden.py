@@ -129,6 +129,10 @@ class Vault(Struct, frozen=True, kw_only=True):
         """The text of each note by the name that `notes` has for it."""
         return {f"{vault}/{path}": text for (vault, path), text in self.texts.items()}
 
+    def notes_at(self, rel_path: str, vaults: Sequence[str] = ()) -> list[tuple[str, str]]:
+        """Give the notes of a path, as vault and path: in some of the vaults, or in all where none is named."""
+        return [(name, rel_path) for name in vaults or self.directories if (name, rel_path) in self.texts]
+
     @property
     def size(self) -> int:
         """How many characters the notes have together."""

@@ -34,9 +34,8 @@ def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | 
 
 def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
     """Find the note that a chunk of an answer is from, as a passage; None for no note of its path, and several."""
-    among = (chunk.vault,) if chunk.vault else tuple(vault.directories)
-    names = [name for name in among if (name, chunk.rel_path) in vault.texts]
-    return Passage(names[0], chunk.rel_path, (), 1, chunk.text) if len(names) == 1 else None
+    notes = vault.notes_at(chunk.rel_path, (chunk.vault,) if chunk.vault else ())
+    return Passage(*notes[0], (), 1, chunk.text) if len(notes) == 1 else None
 
 
 def _bare_headings(chunk: Chunk, vault: Vault) -> list[Passage]:

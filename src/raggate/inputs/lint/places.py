@@ -8,7 +8,7 @@ from functools import cache
 
 from raggate.inputs import headings
 from raggate.inputs.section_names import SectionNames
-from raggate.models.golden import Case, Golden, Support, Vault
+from raggate.models.golden import Golden, Support, Vault
 from raggate.models.lint import LintFinding
 from raggate.text.quote import enumerated, quoted
 
@@ -27,7 +27,7 @@ def check_supports(golden: Golden, vault: Vault, path: str) -> Iterator[LintFind
     sections = cache(lambda note: SectionNames(vault.texts[note], note[1]))
     for case in golden.cases:
         for support in case.gold_supports:
-            notes = _notes(case, support, vault)
+            notes = vault.notes_at(support.rel_path, case.vaults_of(support))
             if message := _ambiguity(support, notes, vault, sections):
                 yield LintFinding("ambiguous-anchor", path, case.line, case.id, message)
             if message := _look_alikes(support, notes, sections):
@@ -46,7 +46,7 @@ def check_notes(golden: Golden, vault: Vault, folders: Mapping[str, str]) -> Ite
     # what is labelled by the API's own ids may be about any note
     if any(not support.rel_path for _, support in supports):
         return
-    asked = {note for case, support in supports for note in _notes(case, support, vault)}
+    asked = {note for case, support in supports for note in vault.notes_at(support.rel_path, case.vaults_of(support))}
     for name, rel_path in vault.texts:
         if (name, rel_path) not in asked:
             place = posixpath.normpath(f"{folders[name]}/{rel_path}")
@@ -63,11 +63,6 @@ def check_encoding(vault: Vault, folders: Mapping[str, str]) -> Iterator[LintFin
     for (name, rel_path), place in vault.malformed.items():
         path = posixpath.normpath(f"{folders[name]}/{rel_path}")
         yield LintFinding("malformed-note", path, place.line, "", str(place))
-
-
-def _notes(case: Case, support: Support, vault: Vault) -> list[_Note]:
-    names = case.vaults_of(support) or tuple(vault.directories)
-    return [(name, support.rel_path) for name in names if (name, support.rel_path) in vault.texts]
 
 
 def _ambiguity(support: Support, notes: list[_Note], vault: Vault, sections: _Sections) -> str:
