@@ -8,6 +8,7 @@ from typing import Any
 
 import httpx
 
+from raggate.service.adapters.json_fields import refuse
 from raggate.text import jsonio
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
@@ -32,13 +33,16 @@ UNHEALTHY = frozenset(
 )
 """The values of `status`, whatever their case, that mean no; blanks and dashes count as underscores."""
 
+MAX_STATE_BYTES = 1 << 20
+"""Bytes of an answer that tells health or index."""
+
 _NOT_OFFERED = frozenset((404, 405, 501))
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "raggate"}
 
 
 def health_problem(client: httpx.Client, path: str) -> str:
     """Say why the API is not healthy, or nothing when it is."""
-    return problem_of(path, *fetch(client, "GET", path))
+    return problem_of(path, *fetch_state(client, "GET", path))
 
 
 def problem_of(path: str, status: int, body: bytes) -> str:
@@ -50,13 +54,20 @@ def problem_of(path: str, status: int, body: bytes) -> str:
 
 
 def indexing(client: httpx.Client, path: str) -> tuple[bool, str]:
-    """Say whether the API is indexing. One that cannot tell does not count as done, one that has no such path does."""
-    status, body = fetch(client, "GET", path)
+    """Say whether the API is indexing. One that cannot tell does not count as done, one that has no such path does.
+
+    Raises:
+        httpx.HTTPError: when there is no answer, none in time, or a larger one.
+        ValueError: when it is told by another word than true or false: that may mean yes.
+    """
+    status, body = fetch_state(client, "GET", path)
     if status != 200:
         return status not in _NOT_OFFERED, f"GET {path}: {status_text(status, body)}"
     is_indexing = _mapping(body).get("is_indexing")
-    if type(is_indexing) is not bool:
+    if is_indexing is None:
         return False, f"GET {path}: the API does not report is_indexing"
+    if type(is_indexing) is not bool:
+        refuse("is_indexing", "true or false", is_indexing)
     return is_indexing, ""
 
 
@@ -68,10 +79,16 @@ def _is_unhealthy(status: object) -> bool:
 
 
 def _mapping(body: bytes) -> dict[str, Any]:
+    import json  # seldom needed
+
     try:
         value = jsonio.loads(body)
     except ValueError:
-        return {}
+        # whoever writes NaN beside it still says that it is indexing, or not healthy
+        try:
+            value = json.loads(body)
+        except (ValueError, RecursionError):
+            return {}
     return value if type(value) is dict else {}
 
 
@@ -79,6 +96,25 @@ def status_text(status: int, body: bytes) -> str:
     """Write a status with the beginning of its body."""
     excerpt = cut(body[:2_000].decode("utf-8", "replace"), limit=200)
     return f"HTTP {status} {excerpt}".rstrip()
+
+
+def fetch_state(
+    client: httpx.Client,
+    method: str,
+    path: str,
+    *,
+    headers: Mapping[str, str] | None = None,
+    content: bytes | None = None,
+) -> tuple[int, bytes]:
+    """Give status and body of what tells health or index: whole, as half of one does not tell what it says.
+
+    Raises:
+        httpx.HTTPError: when there is no answer, none in time, or a larger one.
+    """
+    status, body = fetch(client, method, path, headers=headers, content=content, limit=MAX_STATE_BYTES + 1)
+    if len(body) > MAX_STATE_BYTES:
+        raise httpx.ReadError(f"the body has more than {MAX_STATE_BYTES} bytes")
+    return status, body
 
 
 def fetch(

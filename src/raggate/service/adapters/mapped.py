@@ -16,7 +16,7 @@ from raggate.errors import UsageError
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response
 from raggate.models.service import Call, IndexState
-from raggate.service.adapters.ask_index import fetch, problem_of, status_text
+from raggate.service.adapters.ask_index import fetch_state, problem_of, status_text
 from raggate.service.adapters.header_values import variables
 from raggate.service.adapters.json_fields import parsed
 from raggate.service.adapters.mapped_body import body_of
@@ -32,7 +32,6 @@ MAX_URL = 32_000
 """Characters of path and query together; the HTTP library takes no more than about twice that, servers less."""
 
 _STREAMS = {"ndjson": "application/x-ndjson, application/json", "sse": "text/event-stream"}
-_STATE_BYTES = 1 << 20  # of a body that tells health or index
 
 
 class MappedAdapter:
@@ -183,7 +182,4 @@ class MappedAdapter:
         headers = self._headers(self._settings.k, self._settings.modes[0])
         content = None if sent is None else jsonio.dumps(sent)
         headers = headers if content is None else {"Content-Type": "application/json", **headers}
-        status, body = fetch(client, method, url, headers=headers, content=content, limit=_STATE_BYTES + 1)
-        if len(body) > _STATE_BYTES:
-            raise httpx.ReadError(f"the body has more than {_STATE_BYTES} bytes")
-        return status, body
+        return fetch_state(client, method, url, headers=headers, content=content)

@@ -19,7 +19,7 @@ from raggate.models.golden import Case
 from raggate.models.run import Chunk, Reference, Response
 from raggate.models.service import IndexState
 from raggate.service.adapters.ask import AskAdapter
-from raggate.service.adapters.ask_index import UNHEALTHY
+from raggate.service.adapters.ask_index import MAX_STATE_BYTES, UNHEALTHY
 from raggate.text.escape import log_line
 from tables import each_row
 
@@ -411,7 +411,7 @@ def test_health_that_does_not_say_no_is_healthy(page: httpx.Response) -> None:
         (httpx.Response(404, text="no"), False, "GET /api/index/status: HTTP 404 no"),
         (httpx.Response(503, text="later"), True, "GET /api/index/status: HTTP 503 later"),
         (httpx.Response(200, json={"status": "idle"}), False, "does not report is_indexing"),
-        (httpx.Response(200, json={"is_indexing": "no"}), False, "does not report is_indexing"),
+        (httpx.Response(200, json={"is_indexing": None}), False, "does not report is_indexing"),
     ],
 )
 def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, detail: str) -> None:
@@ -419,6 +419,30 @@ def test_index_page_that_says_nothing(page: httpx.Response, indexing: bool, deta
     found, _ = state(pages(index=page))
     assert (found.healthy, found.indexing) == (True, indexing)
     assert detail in found.detail
+
+
+@each_row("said", ["true", "no", 1, 0, [True], {"personal": True}])
+def test_whether_it_is_indexing_is_told_by_true_or_false(said: object) -> None:
+    """What may mean yes in another word is not taken for no."""
+    with pytest.raises(ValueError, match="is_indexing: expected true or false, found"):
+        state(pages(index=httpx.Response(200, json={"is_indexing": said})))
+
+
+LONG = json.dumps({"files": ["x" * 100] * 1000})[1:]
+
+
+@each_row("beside", [LONG, '"eta": NaN}', '"eta": -Infinity}'], ids=("a-long-list", "no-number", "no-end"))
+def test_whatever_stands_beside_it_an_answer_tells_no(beside: str) -> None:
+    """However long an answer is, and with numbers that JSON does not have, it says that the API is not ready."""
+    assert not state(pages(health=httpx.Response(200, text=f'{{"status": "down", {beside}')))[0].healthy
+    assert state(pages(index=httpx.Response(200, text=f'{{"is_indexing": true, {beside}')))[0].indexing
+
+
+@each_row("page", ["health", "index"])
+def test_an_answer_that_is_not_read_to_its_end_tells_nothing(page: str) -> None:
+    """What its first bytes say is not taken for the whole."""
+    with pytest.raises(httpx.ReadError, match=f"more than {MAX_STATE_BYTES} bytes"):
+        state(pages(**{page: httpx.Response(200, content=b"x" * (MAX_STATE_BYTES + 1))}))
 
 
 @each_row(
