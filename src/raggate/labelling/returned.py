@@ -22,9 +22,9 @@ def newest_run(parent: Path) -> Path:
     """Give the run directory that was made last.
 
     Raises:
-        UsageError: when there is none, or it came with a commit.
+        UsageError: when there is none, it came with a commit, or the directory cannot be read.
     """
-    runs = [path for path in parent.iterdir() if results_file.exists(path)] if parent.is_dir() else []
+    runs = [path for path in stored_runs.folders(parent) if results_file.exists(path)]
     if not runs:
         raise UsageError(
             f"{parent}: no run directory, so nothing was returned that could be judged",

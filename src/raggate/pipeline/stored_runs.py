@@ -84,14 +84,34 @@ class Broken(Struct, frozen=True, kw_only=True):
 
 
 def stored_runs(out: Path) -> list[StoredRun]:
-    """Give the run directories in a directory, the newest first. Links, and what raggate did not make, are none."""
-    try:
-        entries = [entry for entry in os.scandir(out) if entry.is_dir(follow_symlinks=False)]
-    except OSError:
-        return []
-    named = [(_started(entry.name), Path(entry.path)) for entry in entries]
+    """Give the run directories in a directory, the newest first. Links, and what raggate did not make, are none.
+
+    Raises:
+        UsageError: when the directory, or one of a run in it, cannot be read: what it holds may be the newest.
+    """
+    named = [(_started(path.name), path) for path in folders(out)]
     ordered = sorted((place for place in named if place[0] is not None), key=lambda place: _order(place[1].name))
     return [run for started, path in reversed(ordered) if started is not None and (run := _run(path, started))]
+
+
+def folders(out: Path) -> list[Path]:
+    """Give the folders in a directory, which need not be there; links are none.
+
+    Raises:
+        UsageError: when it cannot be read.
+    """
+    try:
+        with os.scandir(out) as entries:
+            return [Path(entry.path) for entry in entries if entry.is_dir(follow_symlinks=False)]
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except OSError as error:
+        raise _closed(out, error) from None
+
+
+def _closed(folder: Path, error: OSError) -> UsageError:
+    hint = "It may be of another user, such as root in a container: `ls -ld` on it and the folders above tells."
+    return UsageError(f"{folder}: cannot be read, so which runs are there is not known: {error.strerror}", hint=hint)
 
 
 def is_run(directory: Path) -> bool:
@@ -113,6 +133,12 @@ def _started(name: str) -> datetime | None:
 
 
 def _run(path: Path, started: datetime) -> StoredRun | None:
+    try:
+        os.lstat(path / "config.json")
+    except PermissionError as error:
+        raise _closed(path, error) from None
+    except OSError:
+        pass  # what is not there makes it no run directory, see below
     config, verdict, proof, asking = (_own(path, name) for name in _SCHEMAS)
     if config is None and verdict is None and proof is None and (asking is None or _asked_now(path)):
         return None

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import shutil
 import subprocess
+from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,6 +15,7 @@ from typing import Any
 import pytest
 
 from raggate.errors import UsageError
+from raggate.labelling.returned import newest_run
 from raggate.pipeline.stored_runs import Broken, broken, named, prunable, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
@@ -69,6 +73,32 @@ def test_what_is_no_run_directory(tmp_path: Path) -> None:
     (linked / "config.json").symlink_to(real / "config.json")
     assert stored_runs(tmp_path) == []
     assert stored_runs(tmp_path / "nowhere") == []
+
+
+def test_what_cannot_be_read_is_not_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A folder that nobody can look into is named: neither are there no runs, nor is an older one the latest."""
+    listed, looked_at = os.scandir, os.lstat
+    out = make(tmp_path / "runs", FIRST).parent
+    closed = make(tmp_path / "runs", SECOND)
+
+    def refuse(place: Path, here: Path) -> None:
+        if Path(place) == here:
+            raise PermissionError(errno.EACCES, "Permission denied", str(place))
+
+    def refused(call: Callable[[], object]) -> str:
+        with pytest.raises(UsageError) as error:
+            call()
+        assert "another user" in error.value.hint
+        return error.value.message
+
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "scandir", lambda place: (refuse(place, out), listed(place))[1])
+        problem = f"{out}: cannot be read, so which runs are there is not known: Permission denied"
+        assert {refused(lambda: stored_runs(out)), refused(lambda: named("latest", out))} == {problem}
+        assert refused(lambda: newest_run(out)) == problem
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "lstat", lambda place, **_: (refuse(Path(place).parent, closed), looked_at(place))[1])
+        assert refused(lambda: named("latest", out)) == problem.replace(str(out), str(closed))
 
 
 @pytest.mark.parametrize(
