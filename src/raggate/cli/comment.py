@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
+from raggate.cli.options_only import OptionsOnly
 from raggate.errors import CannotTell, UsageError
 from raggate.interop.options import choice
 from raggate.models.answer import Answer
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from raggate.github.fork_comment import CommentResult
 
 
-@click.command()
+@click.command(cls=OptionsOnly)
 @options.config("The configuration file, in a checkout of the default branch.")
 @click.option("--artifact", default="raggate-run", show_default=True, help="The artifact with the run directory.")
 @choice("--when", "always", "on-change", help="Comment always, or only when something changed.")

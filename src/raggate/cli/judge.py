@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
+from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
 from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 _BIAS_N = 50
 
 
-@click.command()
+@click.command(cls=OptionsOnly)
 @click.option("--run", "directory", metavar="RUN", type=RUN, required=True, help="The run whose answers are judged.")
 @options.config("The configuration whose section `judges` counts.")
 @click.option("--judge-model", "model", metavar="MODEL", help="Judge by this model alone.")

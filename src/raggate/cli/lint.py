@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from raggate import __version__
 from raggate.cli import console, options
 from raggate.cli.options import PATH
+from raggate.cli.options_only import OptionsOnly
 from raggate.errors import ExitCode, RaggateError
 from raggate.models.answer import Answer
 from raggate.models.lint import CHECKS
@@ -28,7 +29,7 @@ SHOWN_ANNOTATIONS = 10
 """Of each level; the runner shows no more of a step."""
 
 
-@click.command()
+@click.command(cls=OptionsOnly)
 @options.gate("config", "suite")
 @click.option("--against", metavar="REF", help="Check the files of this git revision, not the working tree.")
 @click.option("--baseline", "baseline_file", type=PATH, help="Use this baseline file.")

@@ -17,6 +17,7 @@ from raggate import __version__
 from raggate.cli import choosing, console, options, output, suites, watching
 from raggate.cli.commands import Sections
 from raggate.cli.options import API, PATH
+from raggate.cli.options_only import OptionsOnly
 from raggate.cli.requests import request_of
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.interop.options import choice
@@ -94,7 +95,7 @@ def cli() -> None:
     """
 
 
-@cli.command()
+@cli.command(cls=OptionsOnly)
 @options.gate("configs", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
 @options.earlier_answers()
 @choosing.options
@@ -140,7 +141,7 @@ def _check(request: Request, files: Files, stored: Path | None = None) -> Answer
     return _verdict(result.review, result.directory)
 
 
-@cli.command()
+@cli.command(cls=OptionsOnly)
 @options.gate("config", "suite", *API, "against", "out", "full-text", "workers")
 @options.earlier_answers()
 @choosing.options
@@ -163,7 +164,7 @@ def run(*, plan_file: Path | None, shard: str | None, **flags: Any) -> Answer[Me
     return console.show_run(pipeline.run(request))
 
 
-@cli.command()
+@cli.command(cls=OptionsOnly)
 @options.gate("config", "suite", *API, "against", "out", "full-text")
 @click.option(
     "--runs", type=click.IntRange(2, 20), default=5, show_default=True, help="How many times to ask all questions."

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import console, options
+from raggate.cli.options_only import OptionsOnly
 from raggate.interop.options import FiniteRange
 from raggate.models.answer import Answer
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from raggate.cli.results.measuring import Probed
 
 
-@click.command()
+@click.command(cls=OptionsOnly)
 @options.config()
 @click.option("--question", metavar="TEXT", help="The question. Default: the first of the golden set.")
 @click.option("--api-url", metavar="URL", help="Ask the API that runs here already.")

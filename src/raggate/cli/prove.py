@@ -9,6 +9,7 @@ import click
 
 from raggate.cli import console, options, output
 from raggate.cli.options import PATH
+from raggate.cli.options_only import OptionsOnly
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import loads
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from raggate.cli.results.measuring import Proved
 
 
-@click.command()
+@click.command(cls=OptionsOnly)
 @options.config()
 @click.option(
     "--runs",

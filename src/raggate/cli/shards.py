@@ -10,6 +10,7 @@ from msgspec.structs import asdict
 
 from raggate.cli import console, options
 from raggate.cli.options import API, PATH
+from raggate.cli.options_only import OptionsOnly
 from raggate.cli.requests import request_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 PLAN = Path("plan.json")
 
 
-@click.command()
+@click.command(cls=OptionsOnly)
 @options.gate("config", "suite", *API, "against")
 @click.option("--shards", type=click.IntRange(1, 10_000), required=True, metavar="N", help="How many shards.")
 @click.option(

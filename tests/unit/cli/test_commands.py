@@ -7,10 +7,12 @@ import subprocess
 import sys
 
 import click
+import pytest
 from click.testing import CliRunner
 
 from raggate.cli.commands import GATE, OTHER_SYSTEMS
-from raggate.cli.main import cli
+from raggate.cli.main import cli, run_command
+from raggate.cli.options_only import OptionsOnly
 
 
 def test_every_command_stands_in_one_section() -> None:
@@ -39,6 +41,29 @@ def test_a_command_loads_no_other() -> None:
 def test_a_misspelled_command() -> None:
     """The message names commands of all modules that are spelled alike."""
     assert "Did you mean 'evaluate'?" in CliRunner().invoke(cli, ["evaluat"]).output
+
+
+def test_words_that_belong_to_no_option(capsys: pytest.CaptureFixture[str]) -> None:
+    """A question, a configuration or an address that stands bare is refused with the call that was meant."""
+    for words, call in (
+        ("probe how do I sync?", "raggate probe --question 'how do I sync?'"),
+        ("probe -q other.yml --seconds 5", "raggate probe --config other.yml"),
+        ("check http://somebody:secret@127.0.0.1:1", "raggate check --api-url 'http://***@127.0.0.1:1'"),
+        ("lint notes", "raggate lint --help"),
+    ):
+        assert run_command(words.split()) == 2
+        shown = capsys.readouterr().err
+        assert f"usage error: {words.split()[0]}: expected options alone, found" in shown
+        assert f"`{call}`" in shown, shown
+
+
+def test_a_command_without_arguments_takes_options_alone() -> None:
+    """What takes a configuration and no argument says so of bare words; groups read them as commands."""
+    several = (cli.loaded()[name] for name in GATE)
+    bare = [one for one in several if not any(isinstance(known, click.Argument) for known in one.params)]
+    configured = [one for one in bare if any("--config" in known.opts for known in one.params)]
+    alone = {one.name for one in configured if not isinstance(one, click.Group)}
+    assert alone == {one.name for one in configured if isinstance(one, OptionsOnly)}
 
 
 def test_the_gate_comes_first() -> None:
