@@ -255,13 +255,15 @@ def test_a_change_of_many_directories_does_not_use_up_the_requests(stage: Stage,
     """A pattern is matched by asking GitHub, which answers all jobs of a repository a thousand times an hour."""
     stage.change({f"services/{number}/file": str(number) for number in range(1000)})
     assert stage.relay(folders(measured.runs)) == {}
-    assert "fits more than 300 directories that the change has otherwise" in visible(stage.comment)
+    shown = visible(stage.comment)
+    assert "fits more than 300 directories that the change has otherwise" in shown
+    assert ("push again" in shown, "corrects neither" in shown) == (True, False)
     assert len(stage.fake.calls("git/get-tree")) < 400
 
 
 def test_a_commit_is_asked_for_once_for_all_suites(stage: Stage, measured: Measured) -> None:
     """What base and change are is known after the first suite: a list of many does not use up the requests either."""
-    stage.change({f"services/new{number}/raggate.yml": "suite: x\n" for number in range(20)})
+    stage.change({f"services/new{number}/raggate.yml": f"suite: x{number}\n" for number in range(20)})
     assert len(stage.relay(folders(measured.runs))) == 23
     calls = [request for name in ("commit", "tree") for request in stage.fake.calls(f"git/get-{name}")]
     asked = [request.path for request in calls if not request.query.get("recursive")]
@@ -279,11 +281,24 @@ def test_only_directories_that_differ_are_asked_for(stage: Stage, measured: Meas
 
 def test_a_change_that_brings_a_suite_has_a_first_run(stage: Stage, measured: Measured) -> None:
     """It is listed under its path, as nothing that the change says of itself is a name, and cannot be told."""
-    stage.change({"services/new/raggate.yml": "suite: good\n"})
+    stage.change({"services/new/raggate.yml": "suite: new\n"})
     ends = stage.relay(folders(measured.runs))
     assert ends["services/new/raggate.yml"] == NOTHING
     assert ends["good"] == ("pass", 0)
     assert "This is a first run" in visible(stage.comment)
+
+
+@pytest.mark.parametrize("place", ["new", "docs"])
+def test_a_change_that_brings_a_name_that_another_suite_has(stage: Stage, measured: Measured, place: str) -> None:
+    """After its merge no suite would be judged: it is refused as on the first stage, and a push is what corrects it."""
+    text = measured.contents["services/docs/raggate.yml"].decode()
+    stage.change({f"services/{place}/raggate.yml": text.replace("suite: docs", "suite: good")})
+    assert stage.relay(folders(measured.runs)) == {}
+    assert stage.state.outputs["exit-code"] == "2"
+    shown = visible(stage.comment)
+    assert "suite 'good' is named by 2 configurations" in shown
+    assert f"services/{place}/raggate.yml" in shown
+    assert "push again" in shown
 
 
 def test_without_an_artifact_every_suite_says_so(stage: Stage) -> None:
@@ -329,7 +344,10 @@ def test_a_list_that_cannot_be_made_is_told(stage: Stage, measured: Measured) ->
     """A pattern without a match, and a base that is not judged, are the one comment, and red."""
     assert stage.relay(folders(measured.runs), config="nowhere/*.yml") == {}
     assert (stage.state.outputs["verdict"], stage.state.outputs["exit-code"]) == ("usage error", "2")
-    assert "no configuration" in visible(stage.comment)
+    shown = visible(stage.comment)
+    assert "no configuration" in shown
+    assert "a push to this change corrects neither" in shown
+    assert "push again" not in shown
 
 
 def test_a_base_that_is_not_named_is_refused(stage: Stage, measured: Measured) -> None:
@@ -337,7 +355,9 @@ def test_a_base_that_is_not_named_is_refused(stage: Stage, measured: Measured) -
     stage.repository.pulls[7].base_ref = "release"
     assert stage.relay(folders(measured.runs)) == {}
     assert stage.state.outputs["exit-code"] == "2"
-    assert "goes into 'release'" in visible(stage.comment)
+    shown = visible(stage.comment)
+    assert "goes into 'release'" in shown
+    assert ("a push to this change corrects neither" in shown, "push again" in shown) == (True, False)
 
 
 def test_nobody_to_comment_on(stage: Stage, measured: Measured) -> None:

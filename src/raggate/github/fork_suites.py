@@ -85,7 +85,8 @@ def comment(repository: Repository, fork: ForkSuites, settings: Settings) -> Ite
         try:
             outcomes = evaluate(repository, fork, pull)
         except RaggateError as error:
-            failure = RunFailure.of(error, "")
+            # what a push cannot correct is not said to be corrected by one
+            failure = replace(RunFailure.of(error, ""), relayed=not isinstance(error, suite_list.OfTheChange))
         code = failure.exit_code if failure is not None else worst(outcome.code for outcome in outcomes)
         verdict = overall(outcomes) if code == ExitCode.PASS else name_of(code)
         for outcome in outcomes:
@@ -133,7 +134,12 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
             failure=None if outcome.review is not None else outcome.reason,
         )
 
-    return suites.check_each(listed, lambda suite: fork.alone(suite, lambda: evaluated(suite)), fork.say)
+    return suites.check_each(listed, lambda suite: _relayed(fork.alone(suite, lambda: evaluated(suite))), fork.say)
+
+
+def _relayed(outcome: SuiteOutcome) -> SuiteOutcome:
+    """Say of a suite without a verdict that it ended here, not where it was measured."""
+    return outcome if outcome.failure is None else replace(outcome, failure=replace(outcome.failure, relayed=True))
 
 
 def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:

@@ -36,6 +36,10 @@ class SuiteFile(Struct, frozen=True, kw_only=True):
     matched: bool = False
 
 
+class OfTheChange(UsageError):
+    """What is wrong with the list came with the change and not with its base: a push to the change can correct it."""
+
+
 def several(names: Sequence[str]) -> bool:
     """Say whether these name a list of suites: more than one, or a pattern, however many files that matches."""
     return len(names) > 1 or any("*" in name for name in names)
@@ -64,33 +68,50 @@ def find(
             be shown, for two suites of one name, and when the revision cannot be read.
     """
     configs: dict[str, bool] = {}
+    added = set[str]()
     for name in names:
-        for path in _matching(name, among, against, remote):
+        for path, is_new in _matching(name, among, against, remote).items():
             configs[path] = "*" in name and configs.get(path, True)
+            added |= {path} if is_new else set()
     if len(configs) > MOST:
-        raise UsageError(
+        too_many = UsageError if len(configs) - len(added) > MOST else OfTheChange
+        raise too_many(
             f"more than {MOST} configurations for one step: found {len(configs)}",
             hint="Give the step fewer of them, and the others to another job.",
         )
     unseen = next((path for path in configs if not path.isprintable()), None)
     if unseen is not None:
         # paths of run directories are handed on one a line
-        raise UsageError(f"{quoted(unseen)}: expected a path of characters that can be seen", hint="Rename it.")
+        hidden = OfTheChange if unseen in added else UsageError
+        raise hidden(f"{quoted(unseen)}: expected a path of characters that can be seen", hint="Rename it.")
     suites = tuple(
         SuiteFile(config=config, suite=_name(config, against, remote), matched=matched)
         for config, matched in configs.items()
     )
     _check_names(suites)
-    if against is not None and None in among:
-        # as they would be called after the merge, when nobody could tell them apart
-        _check_names([SuiteFile(config=config, suite=_name(config, None, None)) for config in configs])
+    if against is not None:
+        _check_merged(tuple(configs), among, remote)
     return suites
 
 
-def _matching(name: str, among: Sequence[str | None], against: str | None, remote: sources.Remote | None) -> list[str]:
+def _check_merged(configs: Sequence[str], among: Sequence[str | None], remote: sources.Remote | None) -> None:
+    """Refuse names that the change gives to two suites: after its merge nobody could tell these apart."""
+    for revision in among:
+        named = ((config, Path(config)) for config in configs)
+        names = {config: suite_names.at(path.absolute().parent, path.name, revision, remote) for config, path in named}
+        try:
+            _check_names([SuiteFile(config=config, suite=name or config) for config, name in names.items()])
+        except UsageError as error:
+            raise OfTheChange(error.lines, hint=error.hint) from None
+
+
+def _matching(
+    name: str, among: Sequence[str | None], against: str | None, remote: sources.Remote | None
+) -> dict[str, bool]:
+    """Give the paths that a name or pattern stands for, and of each whether only the change has it."""
     path = posixpath.normpath(name)
     if "*" not in path:
-        return [path]
+        return {path: False}
     if "**" in path:
         raise UsageError(
             f"{quoted(name)}: `**` is no pattern here", hint="A `*` is any text within one name; name several patterns."
@@ -102,19 +123,20 @@ def _matching(name: str, among: Sequence[str | None], against: str | None, remot
         plain -= 1
     top, wanted = "/".join(parts[:plain]), parts[plain:]
     root = Path(top or ("/" if path.startswith("/") else "."))
-    listed: set[str] = set()
+    listed: dict[str, bool] = {}
     revisions = tuple(dict.fromkeys([*([against] if against is not None else []), *among]))
     with ExitStack() as stack:
         base: sources.Source | None = None
         for revision in revisions:
             source = stack.enter_context(sources.at(root, revision, remote))
-            listed.update(_below(source, wanted, _Folders(source, base if revision is not None else None)))
+            inner = _below(source, wanted, _Folders(source, base if revision is not None else None))
+            listed = {**dict.fromkeys(inner, base is not None), **listed}
             base = base or source
     if not listed:
         named = " or ".join("here" if revision is None else f"at {quoted(revision)}" for revision in revisions)
         where = f" {named}" if named != "here" else ""
         raise UsageError(f"{quoted(name)}: no configuration{where} has such a path", hint="Correct the pattern.")
-    return sorted(posixpath.join(top, inner) for inner in listed)
+    return {posixpath.join(top, below): listed[below] for below in sorted(listed)}
 
 
 class _Folders:
@@ -131,7 +153,7 @@ class _Folders:
             return False
         self._count += 1
         if self._count > MOST_FOLDERS:
-            raise UsageError(
+            raise OfTheChange(
                 f"a pattern fits more than {MOST_FOLDERS} directories that the change has otherwise than its base",
                 hint="Name the configurations, or let the change be several.",
             )

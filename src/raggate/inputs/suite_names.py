@@ -29,14 +29,17 @@ def find(root: Path, config_name: str, *, against: str | None, remote: sources.R
     Returns:
         The name; None when neither has one that could be used.
     """
-    return (_at(root, config_name, against, remote) if against else None) or _in(
+    return (at(root, config_name, against, remote) if against else None) or _in(
         sources.WorkTree(root, confined=True), config_name
     )
 
 
-def _at(root: Path, config_name: str, against: str, remote: sources.Remote | None) -> str | None:
+def at(root: Path, config_name: str, revision: str | None, remote: sources.Remote | None) -> str | None:
+    """Find that name at one revision alone; None for the working tree."""
+    if revision is None:
+        return _in(sources.WorkTree(root, confined=True), config_name)
     try:
-        with sources.at(root, against, remote) as source:
+        with sources.at(root, revision, remote) as source:
             return _in(source, config_name)
     except (RaggateError, OSError):
         return None

@@ -120,6 +120,26 @@ def test_a_suite_that_would_have_the_name_of_another(repository: Path) -> None:
     assert len(suite_list.find(["services/*/raggate.yml"], against="HEAD")) == 3
 
 
+def test_what_a_push_can_correct(repository: Path) -> None:
+    """What comes with a change alone is told as that; what its base has as well no push to the change corrects."""
+
+    def refusal(pattern: str, against: str) -> type[UsageError]:
+        with pytest.raises(UsageError) as refused:
+            configs(pattern, against=against)
+        return refused.type
+
+    folder = f"services/{os.fsdecode(bytes([255]))}"
+    write(repository / folder / "raggate.yml", "suite: new\n")
+    assert refusal("services/*/raggate.yml", "HEAD") is suite_list.OfTheChange
+    (repository / folder).rename(repository / "services/n")
+    write(repository / ALL[0], "suite: b\n")
+    assert refusal("services/*/raggate.yml", "HEAD") is suite_list.OfTheChange
+    for words in (["add", "."], [*IDENTITY, "commit", "-qm", "two of one name"]):
+        subprocess.run(["git", *words], cwd=repository, check=True)
+    assert refusal("services/*/raggate.yml", "HEAD") is UsageError
+    assert refusal("nowhere/*.yml", "HEAD") is UsageError
+
+
 @pytest.mark.parametrize("name", ["b", "B"])
 def test_two_suites_of_one_name(repository: Path, name: str) -> None:
     """They would share a comment and files, also if only case differs: both are named, whoever brings the second."""
