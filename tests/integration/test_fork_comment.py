@@ -507,6 +507,10 @@ def test_why_a_run_stopped_is_not_believed(stage: Stage) -> None:
     assert told.review.run.log == ("what the run itself says:", "All is well.", "fine")
     assert "a note of raggate" not in told.review.run.fingerprint
     assert "All is well" not in told.review.verdict.headline
+    told = stage.judge({**files, "results.jsonl": b""})
+    assert (told.code, told.review) == (3, None)
+    assert told.failure is not None
+    assert told.failure.lines == ("the run has no result at all: it says that it stopped before",)
 
 
 WAIVER = "waivers: [{metric: hit_at_5, reason: r, owner: o, expires: 2026-01-01}]\n"
@@ -554,11 +558,23 @@ def test_a_base_without_raggate_is_a_first_run(stage: Stage) -> None:
     """A pull request that brings raggate is told that it does, under the configuration's name, and believed nothing."""
     files = stage.measured(0)
     stage.merge({"raggate.yml": None})
+    stage.change({"raggate.yml": (stage.project.root / "raggate.yml").read_bytes()})
     told = stage.judge(files)
     assert told.failure is not None
     assert (told.code, told.suite) == (3, "raggate.yml")
     assert "first run" in " ".join(told.failure.lines)
     assert "**Next:** What is above says why" in comment.render_failure(told.failure, Publication())
+
+
+def test_a_configuration_that_is_nowhere_is_no_first_run(stage: Stage) -> None:
+    """Where the change has none either, as where the workflow names another file, its merge begins no gate."""
+    told = stage.judge(stage.measured(0), config="gate.yml").failure
+    assert told is not None
+    assert told.lines == ("neither the base commit nor this change has gate.yml, so there is nothing to judge by",)
+    assert told.exit_code == 2
+    page = comment.render_failure(told, Publication())
+    assert "in the workflow that judges, or add that file" in page
+    assert "first run" not in page
 
 
 def test_the_command_names_the_configuration(stage: Stage) -> None:

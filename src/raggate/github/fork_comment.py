@@ -224,6 +224,7 @@ def evaluate(
     try:
         base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):
+            _check_brought(fork, replace(base, against=pull.head_sha))
             return _without_verdict(_first_run(fork), trusted)
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with load_trusted(base, accept) as inputs:
@@ -248,6 +249,15 @@ def _suite(base: InputSource) -> str:
     """Name the suite of a configuration that cannot be used, so that its one comment tells what is wrong."""
     suite = suite_names.find(base.root, base.config_name, against=base.against, remote=base.remote)
     return suite or base.config_name
+
+
+def _check_brought(fork: ForkRun, change: InputSource) -> None:
+    """Refuse a configuration that the change does not bring either: then merging it begins no gate."""
+    if not has_configuration(change):
+        raise UsageError(
+            f"neither the base commit nor this change has {cut(fork.config_path)}, so there is nothing to judge by",
+            hint="Correct `config` in the workflow that judges, or add that file; `raggate init` writes one.",
+        )
 
 
 def _first_run(fork: ForkRun) -> RunFailure:

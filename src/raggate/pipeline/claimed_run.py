@@ -66,6 +66,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
     settings = inputs.config
     expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected, hint)
+    _refuse_nothing(claimed)
     unanswered = _unanswered(claimed, inputs, hint)
     _refuse_wild_numbers(claimed)
     cases = by_id(inputs.golden.cases)
@@ -84,7 +85,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
         results=on_disk(LABELLED, map(trusted, claimed.results)),
         repeats=on_disk(LABELLED, map(trusted, claimed.repeats)),
         stopped=None if claimed.stopped is None else STOPPED,
-        log=() if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log),
+        log=_its_words(claimed),
         fingerprint={**_own_account(claimed, inputs, probes), **expected, "notes": inputs.vault.notes},
         config=settings,
         probes=probes,
@@ -234,6 +235,16 @@ def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:
         for mode in asking.modes
         for repeat in range(1, asking.repeat + 1)
     }
+
+
+def _refuse_nothing(claimed: Run) -> None:
+    """Refuse a run that stopped before it had a result: judged, it would have asked nothing, and yet not all."""
+    if claimed.stopped is not None and not len(claimed.results):
+        raise CannotTell("the run has no result at all: it says that it stopped before", log=_its_words(claimed))
+
+
+def _its_words(claimed: Run) -> tuple[str, ...]:
+    return () if claimed.stopped is None else (ITS_WORDS, claimed.stopped, *claimed.log)
 
 
 def _refuse_wild_numbers(claimed: Run) -> None:

@@ -77,6 +77,10 @@ def test_answers_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) 
 
     assert [item.case.id for item in judged(*items[:3]).results] == ["q0", "q1", "q2"]
     assert len(judged(items[0], stopped="it died").results) == 1
+    with pytest.raises(CannotTell) as nothing:
+        judged(stopped="it died", log=("a last word",))
+    assert nothing.value.message == "the run has no result at all: it says that it stopped before"
+    assert nothing.value.log == ("what the run itself says:", "it died", "a last word")
     later = replace(items[0], result=replace(items[0].result, repeat=2))
     for answers, words in (
         (items[:2], "no result for 1 of 3 calls"),
