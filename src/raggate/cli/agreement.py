@@ -126,6 +126,7 @@ def _say_agreement(agreement: TaskAgreement) -> None:
         click.echo(
             f"  {label.label:27} alpha {number(label.alpha)} {interval(label.interval)}  "
             f"agreement {number(label.percent)}  units={label.items}  annotators={label.annotators}"
+            f"{'  one unit gives no interval' if label.items == 1 else ''}"
         )
     for pair in agreement.pairs:
         names = log_line(f"{pair.first} / {pair.second}", limit=60)

@@ -35,6 +35,8 @@ _REPEATED = (
     "which of them is meant is not known"
 )
 
+ONE_QUERY = "one query gives no interval"
+
 _TASKS = ("retrieval", "grounding", "generation")
 
 
@@ -243,7 +245,8 @@ def _say_metrics(metrics: Mapping[str, MetricScore | None]) -> None:
         if score is None:
             click.echo(f"  {name:29}      –  does not apply to any query")
         else:
-            click.echo(f"  {name:29} {written(score.point)}  {interval(score.interval)}  {score.method}  n={score.n}")
+            how = score.method if score.interval is not None else ONE_QUERY
+            click.echo(f"  {name:29} {written(score.point)}  {interval(score.interval)}  {how}  n={score.n}")
 
 
 def _say_joined(joined: Joined, directory: Path) -> None:
@@ -267,10 +270,12 @@ def _say_joined(joined: Joined, directory: Path) -> None:
 
 
 def _say_delta(delta: LabelDelta) -> None:
-    if delta.delta is None or delta.interval is None:
+    if delta.delta is None:
         click.echo(f"  {delta.metric:29} {delta.status if delta.status == 'vanished' else 'does not apply'}")
         return
-    ends = f"[{written(delta.interval.lower, sign=True)}, {written(delta.interval.upper, sign=True)}]"
+    ends = ONE_QUERY
+    if delta.interval is not None:
+        ends = f"[{written(delta.interval.lower, sign=True)}, {written(delta.interval.upper, sign=True)}]"
     click.echo(
         f"  {delta.metric:29} {number(delta.baseline)} -> {number(delta.current)}  "
         f"{written(delta.delta, sign=True)} {ends}  n={delta.n}  {delta.status}"

@@ -63,7 +63,7 @@ def alpha_interval(
     `without_variation` says what they count as.
 
     Returns:
-        None when alpha is defined in no resample.
+        None when alpha is defined in no resample, and for one unit.
     """
     counts = [Counter(unit) for unit in units if len(unit) > 1]
     if not counts:

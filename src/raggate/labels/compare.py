@@ -55,11 +55,12 @@ def _delta(name: str, current: Joined, baseline: Joined, tolerance: float, sampl
     )
 
 
-def _status(name: str, delta: float, interval: Interval, n: int, tolerance: float) -> LabelStatus:
+def _status(name: str, delta: float, interval: Interval | None, n: int, tolerance: float) -> LabelStatus:
     direction = LABEL_METRICS[name].direction
     worse = -oriented(direction, delta)
-    # the ends of the interval, the one nearest to getting better first
-    least, most = sorted(-oriented(direction, end) for end in (interval.lower, interval.upper))
+    # the ends of the interval, the one nearest to getting better first; one query has none but its own difference
+    ends = (delta, delta) if interval is None else (interval.lower, interval.upper)
+    least, most = sorted(-oriented(direction, end) for end in ends)
     if worse > tolerance + EPSILON:
         return "worse" if n < MIN_PAIRS or least > EPSILON else "maybe worse"
     if least > EPSILON:

@@ -65,7 +65,8 @@ def bootstrap(
         sampling: level, resamples and seed.
 
     Returns:
-        The interval over the resamples in which the statistic is defined; None when it never is.
+        The interval over the resamples in which the statistic is defined; None when it never is, and of one unit,
+        whose resamples are all that unit and say nothing of others.
 
     Raises:
         ValueError: for n, `resamples`, `seed` or `level` out of range.
@@ -73,6 +74,8 @@ def bootstrap(
     _check_level(sampling.level)
     if n < 1 or sampling.resamples < 1 or sampling.seed < 0:
         raise ValueError("a bootstrap needs a unit, a resample and a seed from 0")
+    if n == 1:
+        return None
     draw = Random(sampling.seed).random  # noqa: S311 - resampling, not cryptography
     replicates = []
     for _ in range(sampling.resamples):
@@ -86,21 +89,19 @@ def bootstrap(
     return Interval(quantile(replicates, tail), quantile(replicates, 1.0 - tail))
 
 
-def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval:
-    """Give the percentile bootstrap interval of a mean; see `bootstrap`.
+def bootstrap_mean(values: Sequence[float], sampling: Sampling = DEFAULT) -> Interval | None:
+    """Give the percentile bootstrap interval of a mean, which one value has none of; see `bootstrap`.
 
     Raises:
         ValueError: for no values, or arguments out of range.
     """
     n = len(values)
-    constant = n > 0 and min(values) == max(values)
+    constant = n > 1 and min(values) == max(values)
     if constant:
         # every resample has the same mean; adding and dividing would only blur it
         _check_level(sampling.level)
         return Interval(values[0], values[0])
-    interval = bootstrap(n, lambda drawn: fsum(map(values.__getitem__, drawn)) / n, sampling)
-    assert interval is not None  # noqa: S101 - a mean is always defined
-    return interval
+    return bootstrap(n, lambda drawn: fsum(map(values.__getitem__, drawn)) / n, sampling)
 
 
 def paired(current: Mapping[str, float | None], baseline: Mapping[str, float | None]) -> dict[str, float]:

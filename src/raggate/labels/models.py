@@ -128,10 +128,13 @@ class Interval(Struct, frozen=True):
 
 
 class MetricScore(Struct, frozen=True, kw_only=True):
-    """A metric over all queries it applies to: the estimate in [0, 1], its interval, and how many queries these are."""
+    """A metric over all queries it applies to: the estimate in [0, 1], its interval, and how many queries these are.
+
+    One query has no interval by the bootstrap.
+    """
 
     point: float
-    interval: Interval
+    interval: Interval | None
     method: Literal["wilson", "bootstrap"]
     n: int
 

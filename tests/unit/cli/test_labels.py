@@ -94,6 +94,28 @@ def test_labels_of_nobody_who_is_named(tmp_path: Path) -> None:
     assert "1 judgment, annotators not named, 0 discarded; 1 of 1 retrieval panel known" in run("check", path)[1]
 
 
+def test_one_query_has_no_interval(tmp_path: Path) -> None:
+    """One query says nothing of others: no width of zero is printed, stored, read back or compared by."""
+    everything = write_labels(tmp_path / "all.csv", votes=[("a", "yyn", "nnn"), ("b", "yyn", "yyn")])
+    file = tmp_path / "one.csv"
+    header, *rows = everything.read_text().splitlines(keepends=True)
+    file.write_text(header + "".join(row for row in rows if "r0" in row))
+    lines = run("score", "--task", "retrieval", file)[1].splitlines()
+    ndcg, hit = (next(line for line in lines if line.strip().startswith(name)) for name in ("ndcg", "sufficiency_hit"))
+    assert ndcg.split()[1:] == "1.0000 [ – ] one query gives no interval n=1".split()
+    assert "wilson" in hit
+    run("score", "--task", "retrieval", file, "--out", tmp_path)
+    assert run("show", tmp_path / "retrieval_scores.json")[1].splitlines()[1:] == lines[1:]
+    one_unit = tmp_path / "unit.csv"
+    one_unit.write_text(header + "".join(row for row in rows if "r0" in row and "bad" in row))
+    relevant = run("agreement", one_unit)[1].splitlines()[1]
+    assert relevant.split()[2:6] == ["0.0000", "[", "–", "]"]
+    assert relevant.endswith("one unit gives no interval")
+    ours, theirs = (write_run(tmp_path / chunk, [[chunk]]) for chunk in ("bad", "good"))
+    code, output = run("join", ours, file, "--k", 1, "--baseline", theirs)
+    assert (code, "-1.0000 one query gives no interval  n=1  worse" in output) == (1, True), output
+
+
 def test_score_fixed_k(file: Path, tmp_path: Path) -> None:
     """--k divides by K, also in the report, whose notes say so."""
     code, output = run("score", "--task", "retrieval", file, "--k", 4, "--out", tmp_path / "out")

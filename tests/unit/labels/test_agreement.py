@@ -70,6 +70,7 @@ def test_alpha_without_variation() -> None:
     assert alpha_interval([[1, 1], [1, 1]], without_variation=1.0) == Interval(1.0, 1.0)
     assert alpha_interval([[1, 1], [1, 1]]) is None
     assert alpha_interval([[1]]) is None
+    assert (krippendorff_alpha([[1, 2], [1]]), alpha_interval([[1, 2], [1]])) == (0.0, None)
 
 
 def test_alpha_interval() -> None:

@@ -62,6 +62,7 @@ def test_bootstrap_is_frozen() -> None:
     rng = Random(42)  # noqa: S311 - the documented generator
     means = sorted(fmean(values[int(rng.random() * 7)] for _ in range(7)) for _ in range(1000))
     interval = bootstrap_mean(values, Sampling(seed=42))
+    assert interval is not None
     assert interval.lower == pytest.approx(means[24] + 0.975 * (means[25] - means[24]))
     assert interval.upper == pytest.approx(means[974] + 0.025 * (means[975] - means[974]))
     assert interval == bootstrap_mean(values, Sampling(seed=42))
@@ -73,15 +74,22 @@ def test_bootstrap_has_the_width_of_the_normal_interval() -> None:
     """For 400 uniform values the interval is the textbook one, mean plus and minus 1.96 standard errors."""
     values = [index / 399 for index in range(400)]
     interval = bootstrap_mean(values, Sampling(resamples=4000, seed=1))
+    assert interval is not None
     error = 1.959964 * sqrt((400 * 400 - 1) / 12) / 399 / sqrt(400)
     assert interval.lower == pytest.approx(0.5 - error, abs=0.003)
     assert interval.upper == pytest.approx(0.5 + error, abs=0.003)
 
 
-@given(value=st.floats(0, 1), n=st.integers(1, 30))
+@given(value=st.floats(0, 1), n=st.integers(2, 30))
 def test_bootstrap_of_a_constant(value: float, n: int) -> None:
     """What does not vary has an interval without width, exactly."""
     assert bootstrap_mean([value] * n) == Interval(value, value)
+
+
+def test_one_value_has_no_interval() -> None:
+    """Every resample of one unit is that unit: an interval without width would claim to know what others are."""
+    assert bootstrap_mean([0.5]) is None
+    assert bootstrap(1, lambda _: 0.5) is None
 
 
 def test_bootstrap_undefined() -> None:

@@ -136,7 +136,7 @@ class LabelsScored(Struct, frozen=True, kw_only=True):
         task: the task.
         k: the cut-off; null if it is inferred.
         queries: queries scored.
-        metrics: metric: value and interval, or null.
+        metrics: metric: value and interval, or null; one query has no bootstrap interval.
     """
 
     task: str
@@ -152,7 +152,7 @@ class LabelReport(Struct, frozen=True, kw_only=True):
         file: the file.
         task: the task.
         queries: queries scored.
-        metrics: metric: value and interval, or null.
+        metrics: metric: value and interval, or null; one query has no bootstrap interval.
     """
 
     file: Path

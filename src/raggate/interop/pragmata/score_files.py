@@ -57,10 +57,12 @@ def write_scores(report: ScoreReport) -> bytes:
 
 
 def _written(score: MetricScore) -> dict[str, Any]:
+    # their shape wants two numbers, and they give one query its own value for both
+    ends = score.interval or Interval(score.point, score.point)
     return {
         "point": score.point,
-        "ci_lower": score.interval.lower,
-        "ci_upper": score.interval.upper,
+        "ci_lower": ends.lower,
+        "ci_upper": ends.upper,
         "method": score.method,
         "n": score.n,
     }
@@ -106,11 +108,12 @@ def _score(content: Any, metric: str, name: str) -> MetricScore | None:
     interval = Interval(_share(content, "ci_lower", place), _share(content, "ci_upper", place))
     if interval.lower > interval.upper:
         raise UsageError(f"{place}: ci_lower is above ci_upper")
+    n = _count(content, "n", place)
     return MetricScore(
         point=_share(content, "point", place),
-        interval=interval,
+        interval=None if n == 1 and content["method"] == "bootstrap" else interval,
         method=content["method"],
-        n=_count(content, "n", place),
+        n=n,
     )
 
 
