@@ -260,6 +260,7 @@ def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -
             for query_id in labelled
             if pair.is_labelled(query_id, "exact") and not pair.is_labelled(query_id, pair.match)
         ],
+        "reworded": [query_id for query_id in labelled if _reworded(rows_a[query_id], rows_b[query_id])],
         "unanswered": [
             query_id
             for query_id in labelled
@@ -271,3 +272,9 @@ def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -
         "deltas": _deltas(*(aggregate(side, pair.queries, rules) for side in rows)),
         "fallback_deltas": {} if pair.match == "exact" else _deltas(*ranks),
     }
+
+
+def _reworded(before: Row, after: Row) -> bool:
+    """Say whether a query was asked in other words than before, as far as both rows tell its words."""
+    words = {text for row in (before, after) if (text := row.get("query")) is not None}
+    return len(words) > 1

@@ -32,12 +32,13 @@ def decide(report: Mapping[str, Any], *, max_drop: float = MAX_DROP) -> KebabVer
     Returns:
         `CANNOT_TELL` when run b was not measured well enough or no label can be matched, else `REGRESSION` when a
         question that was answered is not any more or an aggregate of the common queries fell by more than allowed, else
-        `CANNOT_TELL` when run b lacks what run a has or some labels cannot be matched, else `PASS`.
+        `CANNOT_TELL` when run b lacks what run a has, was asked in other words or some labels cannot be matched, else
+        `PASS`.
     """
     unmeasured = _unmeasured(report)
     if unmeasured:
         return KebabVerdict(ExitCode.CANNOT_TELL, tuple(unmeasured))
-    worse, missing = _regressions(report, max_drop), _missing(report)
+    worse, missing = _regressions(report, max_drop), _missing(report, max_drop)
     if worse:
         return KebabVerdict(ExitCode.REGRESSION, (*worse, *missing))
     return KebabVerdict(ExitCode.CANNOT_TELL if missing else ExitCode.PASS, tuple(missing))
@@ -88,7 +89,7 @@ def _regressions(report: Mapping[str, Any], max_drop: float) -> list[str]:
     return reasons
 
 
-def _missing(report: Mapping[str, Any]) -> list[str]:
+def _missing(report: Mapping[str, Any], max_drop: float) -> list[str]:
     common = report["raggate"]["common"]
     reasons = []
     for names, one, several in (
@@ -98,16 +99,23 @@ def _missing(report: Mapping[str, Any]) -> list[str]:
             "query has an answer in run a and none in run b",
             "queries have an answer in run a and none in run b",
         ),
+        (
+            common["reworded"],
+            "query was asked in other words than in run a",
+            "queries were asked in other words than in run a",
+        ),
     ):
         if names:
             reasons.append(f"{counted(len(names), one, several)}, the first is {names[0]}")
     if common["unmatchable"]:
         reasons.append(_unmatchable(common))
-    reasons += [
-        f"{name} has a value in run a and none in run b"
-        for name in METRICS
-        if common["counts_a"][name] and not common["counts_b"][name]
-    ]
+    for name in METRICS:
+        before, now = common["counts_a"][name], common["counts_b"][name]
+        if before and not now:
+            reasons.append(f"{name} has a value in run a and none in run b")
+        elif not common["unanswered"] and now < before * (1 - max_drop - TOLERANCE):
+            # answers that are refused are in no mean of those that are given
+            reasons.append(f"{name} is a mean of {counted(now, 'answer')} in run b, of {before} in run a")
     return reasons
 
 

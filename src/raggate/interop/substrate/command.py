@@ -151,6 +151,8 @@ def compare(metrics: Path, baseline: Path, *, output: Path | None, **settings: A
     unknown = sorted(policy.thresholds.keys() - names)
     if unknown:
         warn(f"thresholds for metrics that neither file has: {', '.join(unknown)}")
+    if undirected := gate.undirected(comparison):
+        warn(f"raggate has no metric of these names, of which more is taken to be better: {', '.join(undirected)}")
     _say_comparison(comparison)
     if output is not None:
         now = datetime.now(UTC).isoformat()

@@ -17,7 +17,7 @@ from raggate.errors import ExitCode
 from raggate.interop.substrate.floors import Limits
 from raggate.interop.substrate.metrics_files import Bucket, Table
 from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
-from raggate.scoring.metrics import METRICS
+from raggate.scoring.metrics import METRICS, Metric
 from raggate.text.struct_fields import as_dict
 
 DEFAULT_THRESHOLD = 0.05
@@ -106,14 +106,16 @@ class Comparison(Struct, frozen=True, kw_only=True):
         0 for theirs 0; 1 for theirs 1: something regressed or is beyond a limit; 3 where theirs is 0 although nothing,
         or not everything, could be compared. Their 2, an unusable file, is raggate's 2 before anything is compared.
         """
-        compared = [row for row in self.rows if row.status != "TOO FEW"]
-        if self.policy.as_written:
-            return ExitCode.REGRESSION if self.regressions else ExitCode.PASS
-        if not compared and not any(limit.value is not None for limit in self.limits):
-            return ExitCode.CANNOT_TELL
         if self.regressions or any(limit.broken for limit in self.limits):
             return ExitCode.REGRESSION
-        incomplete = self.vanished or self.shrunk or any(limit.value is None for limit in self.limits)
+        # a limit is asked for beside whatever else is let go
+        if any(limit.value is None for limit in self.limits):
+            return ExitCode.CANNOT_TELL
+        if self.policy.as_written:
+            return ExitCode.PASS
+        if not self.limits and all(row.status == "TOO FEW" for row in self.rows):
+            return ExitCode.CANNOT_TELL
+        incomplete = self.vanished or self.shrunk
         return ExitCode.CANNOT_TELL if incomplete and self.policy.vanished else ExitCode.PASS
 
 
@@ -167,17 +169,22 @@ def renamed(comparison: Comparison, named: Callable[[str], str]) -> Comparison:
     )
 
 
-def check_limits(current: Table, limits: Limits) -> tuple[Limit, ...]:
+def check_limits(current: Table, limits: Limits, *, everywhere: bool = False) -> tuple[Limit, ...]:
     """Hold a run against absolute limits: mode, bucket and metric to value.
 
-    A limit of a difficulty that the run does not have is left out. One of a metric that its bucket does not say, or
-    over all queries of a mode, is kept with the value None: it was asked for and not measured.
+    One of a metric that its bucket does not say, or over all queries of a mode, is kept with the value None: it was
+    asked for and not measured.
+
+    Args:
+        current: the metrics of the run.
+        limits: what is demanded.
+        everywhere: whether a difficulty that the run does not have was asked for too.
     """
     checked = []
     for mode, buckets in limits.items():
         for name, metrics in buckets.items():
             bucket = current.get(mode, {}).get(name)
-            for metric, limit in metrics.items() if bucket is not None or name == OVERALL else ():
+            for metric, limit in metrics.items() if bucket is not None or everywhere or name == OVERALL else ():
                 value = (bucket or {}).get(metric)
                 direction = direction_of(metric)
                 worse = value is not None and improvement(direction, value, limit) > EPSILON
@@ -202,8 +209,18 @@ def targets(scenario: Mapping[str, Mapping[str, float]]) -> Limits:
 
 def direction_of(metric: str) -> Direction:
     """Say which way is better: as for raggate's metric of the name, with or without `_at_k`; more where it has none."""
-    shared = METRICS.get(metric) or METRICS.get(re.sub(r"_at_\d+$", "", metric))
+    shared = _shared(metric)
     return shared.direction if shared else "higher"
+
+
+def undirected(comparison: Comparison) -> tuple[str, ...]:
+    """Name the metrics that are taken to be better where they are more, as raggate has none of their name."""
+    names = {row.metric for row in comparison.rows} | {limit.metric for limit in comparison.limits}
+    return () if comparison.policy.as_written else tuple(sorted(name for name in names if _shared(name) is None))
+
+
+def _shared(metric: str) -> Metric | None:
+    return METRICS.get(metric) or METRICS.get(re.sub(r"_at_\d+$", "", metric))
 
 
 def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:

@@ -167,7 +167,7 @@ def limits(
         UsageError: for a scenario without targets.
         CannotTell: when limits are asked for and none applies.
     """
-    wanted = [floor_tables.EVAL_THRESHOLDS] if floors else []
+    wanted: list[floor_tables.Limits] = []
     if floors_file is not None:
         wanted.append(read_limits(floors_file))
     if heading_limits:
@@ -177,10 +177,13 @@ def limits(
         if slug not in targets:
             raise UsageError(f"--scenario {slug!r} has no targets; known: {', '.join(targets)}")
         wanted.append(gate.targets(targets[slug]))
-    checked = tuple(limit for table in wanted for limit in gate.check_limits(current, table))
-    if wanted and not checked:
+    # of the catalog's own those count whose mode and difficulty are there, of what somebody wrote down all
+    checked = [*gate.check_limits(current, floor_tables.EVAL_THRESHOLDS)] if floors else []
+    checked += [limit for table in wanted for limit in gate.check_limits(current, table, everywhere=True)]
+    asked = floors or heading_limits or floors_file is not None or manifest is not None
+    if asked and all(limit.value is None for limit in checked):
         raise CannotTell("none of the limits asked for applies to a mode and difficulty of the metrics")
-    return checked
+    return tuple(checked)
 
 
 def _with_texts(queries: QuerySet, rows: Sequence[Row], documents: Mapping[str, Document]) -> Sequence[Row]:

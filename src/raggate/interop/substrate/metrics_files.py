@@ -13,7 +13,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, TypeGuard
+from typing import Annotated, Any, Literal, TypeGuard, TypeVar
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -21,8 +21,9 @@ from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import Number, check
 from raggate.interop.substrate.files import read_bytes, read_json, script_mode
-from raggate.models.scorecard import OVERALL
+from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.text.jsonio import loads
+from raggate.text.numbers import setting
 from raggate.text.quote import cut
 
 Shape = Literal["seed", "by_mode", "bare"]
@@ -30,7 +31,11 @@ Bucket = Mapping[str, float | None]
 Table = Mapping[str, Mapping[str, Bucket]]
 """Metrics by mode, then by difficulty or `overall`, then by name; `count` stands among them."""
 
+_Content = TypeVar("_Content")
+
 _BLOCK = re.compile(r"^```json[ \t]*\n(.*?)\n```[ \t]*$", re.MULTILINE | re.DOTALL)
+_SHARE = re.compile(r"(hit|mrr)_at_\d+|(heading_dominance|heading_only_hit|duplicate_doc|diversity)_rate")
+"""Metrics that are no more than 1: what is may be percent, which nothing here is."""
 _BESIDE = ("n", "unscored")
 """What raggate's own metrics.json keeps in a bucket beside the values."""
 
@@ -65,11 +70,7 @@ def to_table(value: object, name: str) -> Table:
     if whole.get("complete", True) is not True:
         raise UsageError(f"{name}: complete: not all questions were asked", hint="Measure with all questions first.")
     content = _metrics(whole)
-    table: dict[str, dict[str, Bucket]] = {}
-    for mode, buckets in _modes(content, name):
-        if mode_name(mode) in table:
-            raise UsageError(f"{name}: mode {cut(mode)} and its other name are both there")
-        table[mode_name(mode)] = buckets
+    table = _by_mode(dict(_modes(content, name)), name)
     if not any(metric != "count" for buckets in table.values() for bucket in buckets.values() for metric in bucket):
         raise UsageError(
             f"{name}: has no metric",
@@ -157,8 +158,7 @@ def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
     Raises:
         UsageError: for anything of another shape.
     """
-    limits = check(_LIMITS, read_json(path), str(path))
-    return {mode_name(mode): buckets for mode, buckets in limits.items()}
+    return _by_mode(check(_LIMITS, read_json(path), str(path)), str(path))
 
 
 def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
@@ -174,10 +174,20 @@ def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
     }
     check(_LIMITS, targets, f"{path}: scenarios")
     return {
-        slug: {mode_name(mode): metrics for mode, metrics in modes.items()}
+        slug: _by_mode(modes, f"{path}: scenarios.{slug}.metric_targets")
         for slug, modes in targets.items()
         if modes is not None
     }
+
+
+def _by_mode(content: Mapping[str, _Content], place: str) -> dict[str, _Content]:
+    """Give what stands under each mode under raggate's name of the mode; one that stands there twice is refused."""
+    table: dict[str, _Content] = {}
+    for mode, inner in content.items():
+        if mode_name(mode) in table:
+            raise UsageError(f"{place}: mode {cut(mode)} and its other name are both there")
+        table[mode_name(mode)] = inner
+    return table
 
 
 def _metrics(content: dict[str, Any]) -> dict[str, Any]:
@@ -216,4 +226,8 @@ def _modes(content: dict[str, Any], name: str) -> Iterator[tuple[str, dict[str, 
 
 def _bucket(value: object, place: str) -> Bucket:
     content = check(_OBJECT, value, place)
-    return dict(check(_BUCKET, {key: number for key, number in content.items() if key not in _BESIDE}, place))
+    bucket = dict(check(_BUCKET, {key: number for key, number in content.items() if key not in _BESIDE}, place))
+    for metric, number in bucket.items():
+        if number is not None and _SHARE.fullmatch(metric) and not -EPSILON <= number <= 1 + EPSILON:
+            raise UsageError(f"{place}: {metric}: expected a share from 0 to 1, found {setting(number)}")
+    return bucket

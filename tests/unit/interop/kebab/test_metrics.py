@@ -497,6 +497,30 @@ def test_answers_that_are_gone() -> None:
     assert fewer.reasons == ("1 query has an answer in run a and none in run b, the first is q1",)
 
 
+def test_answers_that_are_refused() -> None:
+    """An API that answers only what it answers well has no better answers: most of those it had are in no mean."""
+    golden = queries(*(query(f"q{n}", expected_doc_ids=("d",)) for n in range(20)))
+    uncited = answer("yes")
+    before = [row(name, hit(1, "c", "d"), answer=uncited) for name in golden]
+    for refused, code in ((1, ExitCode.PASS), (2, ExitCode.CANNOT_TELL)):
+        after = [{**entry, "answer": answer("no", grounded=False)} for entry in before[:refused]] + before[refused:]
+        assert kebab_verdict.decide(compared(before, after, golden)).code is code
+    verdict = kebab_verdict.decide(compared(before, after, golden))
+    assert verdict.reasons == ("citation_coverage is a mean of 18 answers in run b, of 20 in run a",)
+    assert kebab_verdict.decide(compared(before, after, golden), max_drop=0.1).code is ExitCode.PASS
+
+
+def test_queries_that_were_asked_in_other_words() -> None:
+    """What is found by easier words says nothing of what the words before would find; a row may leave them out."""
+    rows, golden = three_queries()
+    easier = [{**entry, "query": f"{entry['query']} d1 c1"} for entry in rows]
+    verdict = kebab_verdict.decide(compared(rows, easier, golden))
+    assert verdict.code is ExitCode.CANNOT_TELL
+    assert verdict.reasons == ("3 queries were asked in other words than in run a, the first is q1",)
+    untold = [{key: value for key, value in entry.items() if key != "query"} for entry in rows]
+    assert kebab_verdict.decide(compared(rows, untold, golden)).code is ExitCode.PASS
+
+
 def test_a_query_that_was_not_asked() -> None:
     """A query that run b lacks is no miss of it, and means are compared over the queries of both runs."""
     rows, golden = three_queries_later(), three_queries()[1]

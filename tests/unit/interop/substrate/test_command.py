@@ -14,6 +14,7 @@ from raggate.errors import CannotTell, RaggateError, UsageError
 from raggate.interop.substrate.command import substrate
 from raggate.models.golden import Support
 from raggate.pipeline import run_directory
+from tables import each_row
 
 QUERIES = [
     {"query": "One?", "expected_docs": ["a"], "difficulty": "easy", "scenario": "exact_match"},
@@ -234,6 +235,72 @@ def test_floors_of_ones_own(tmp_path: Path) -> None:
     other = put(tmp_path / "other.json", {"vector": {"easy": {"hit_at_1": 0.5}}})
     with pytest.raises(CannotTell, match="none of the limits"):
         run("compare", metrics, metrics, "--floors-file", other)
+
+
+@each_row(
+    "beside",
+    [
+        {"hybird": {"easy": {"hit_at_1": 0.5}}},
+        {"bm25": {"Hard": {"hit_at_1": 0.5}}},
+        {"bm25": {"overall": {"hit_at_1": 0.5}}},
+        {"bm25": {"easy": {"hit_at_01": 0.5}}},
+    ],
+)
+def test_a_limit_that_cannot_be_checked_is_not_green(tmp_path: Path, beside: dict[str, Any]) -> None:
+    """A mode, difficulty or metric that the run does not have is asked for and not measured, whatever is let go."""
+    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}, "vector": {"easy": {"hit_at_1": 1}}})
+    floors = put(tmp_path / "floors.json", {"vector": {"easy": {"hit_at_1": 0.5}}, **beside})
+    for leniency in ((), ("--allow-vanished",), ("--as-written",)):
+        code, output = run("compare", metrics, metrics, "--floors-file", floors, *leniency)
+        assert (code, "not measured" in output) == (3, True), leniency
+
+
+def test_a_limit_that_is_broken_is_red_as_written_too(tmp_path: Path) -> None:
+    """What their script ignores is what has vanished, and not a limit that is asked for beside it."""
+    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}})
+    floors = put(tmp_path / "floors.json", {"bm25": {"easy": {"hit_at_1": 0.6}}})
+    assert run("compare", metrics, metrics, "--floors-file", floors, "--as-written")[0] == 1
+
+
+def test_limits_of_one_mode_under_both_its_names_are_refused(tmp_path: Path) -> None:
+    """One of the two would count, and nobody could tell which."""
+    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}})
+    both = {"bm25": {"easy": {"hit_at_1": 0.9}}, "fts": {"easy": {"hit_at_1": 0.1}}}
+    with pytest.raises(UsageError, match="mode fts and its other name are both there"):
+        run("compare", metrics, metrics, "--floors-file", put(tmp_path / "floors.json", both))
+    targets = {mode: levels["easy"] for mode, levels in both.items()}
+    manifest = put(tmp_path / "manifest.json", {"scenarios": {"a": {"metric_targets": targets}}})
+    with pytest.raises(UsageError, match=r"a\.metric_targets: mode fts and its other name are both there"):
+        run("compare", metrics, metrics, "--manifest", manifest)
+
+
+@each_row("scenarios", [{}, {"a": {"metric_targets": {}}}, {"a": {"metric_targets": {"bm25": {}}}}])
+def test_a_manifest_that_demands_nothing_is_not_green(tmp_path: Path, scenarios: dict[str, Any]) -> None:
+    """Who names a manifest has its targets checked, or is told that there is none."""
+    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.5}}})
+    with pytest.raises(CannotTell, match="none of the limits"):
+        run("compare", metrics, metrics, "--manifest", put(tmp_path / "manifest.json", {"scenarios": scenarios}))
+
+
+def test_percent_are_no_shares(tmp_path: Path) -> None:
+    """90 in place of 0.9 would be an improvement over everything."""
+    before = put(tmp_path / "before.json", {"bm25": {"easy": {"hit_at_1": 0.95, "heading_dominance_rate": 0.1}}})
+    for metric, value in (("hit_at_1", 90), ("mrr_at_10", 1.01), ("heading_dominance_rate", -5)):
+        now = put(tmp_path / "now.json", {"bm25": {"easy": {metric: value}}})
+        with pytest.raises(UsageError, match=f"bm25.easy: {metric}: expected a share from 0 to 1, found"):
+            run("compare", now, before)
+
+
+def test_a_metric_that_raggate_does_not_know_is_told(tmp_path: Path) -> None:
+    """Of one of another name more is better, as in their script, and who has errors counted so hears of it."""
+    before, now = (
+        put(tmp_path / f"{name}.json", {"bm25": {"easy": {"hit_at_1": 1, "error_rate": value}}})
+        for name, value in (("before", 0.0), ("now", 0.9))
+    )
+    code, output = run("compare", now, before)
+    assert code == 0
+    assert "no metric of these names, of which more is taken to be better: error_rate\n" in output
+    assert "no metric of these names" not in run("compare", now, before, "--as-written")[1]
 
 
 def test_heading_limits(tmp_path: Path) -> None:
