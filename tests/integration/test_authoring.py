@@ -92,6 +92,21 @@ def test_an_api_without_headings(project: Project) -> None:
     assert "[unread-heading]" in done.err
 
 
+def test_an_api_whose_chunks_have_no_heading(project: Project) -> None:
+    """What an answer shows of headings is said at once: by the one that was asked for, or by those of the baseline."""
+    silent = {"FAKE_BEHAVIOUR": "headings:none"}
+    done = project.command("golden", "add", QUESTION, "--pick", "1", "--dry-run", **silent)
+    assert "no passage of the answer has a heading_path, so the whole note is the label" in done.err, done.err
+    assert json.loads(done.out)["gold_supports"] == [{"rel_path": "Notes/bicycle.md", "snippets": []}]
+    anchored = ("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First", "--dry-run")
+    assert "never matches" not in project.command(*anchored).err
+    assert project.command("run", **silent).code == 0
+    assert project.command("promote", "latest", "--allow-no-match", "hybrid").code == 0
+    problem = "names a heading, and no answer of the baseline has a heading_path, so it never matches [unread-heading]"
+    assert problem in project.command(*anchored).err
+    assert problem not in project.command(*anchored[:4], "Notes/bicycle.md", "--dry-run").err
+
+
 def test_no_note_answers_it(project: Project) -> None:
     """An unanswerable question has no supports."""
     row = added(project, "--unanswerable", question="What is the price of a yacht?")

@@ -226,14 +226,14 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
     if unknown:
         raise UsageError(f"--vault: no vault {quoted(unknown[0])}; known: {', '.join(bench.settings.vault)}")
     scope = Case(id="", question=question, answerable=not unanswerable, expected_key_facts=facts, **flags)
-    supports = () if unanswerable else _supports(request, bench, scope, picks, anchors, search)
+    supports, whole_notes = ((), "") if unanswerable else _supports(request, bench, scope, picks, anchors, search)
     if supports is None:
         scope, supports = replace(scope, answerable=False), ()
-    if supports and not anchors and not bench.settings.ask.reads_headings:
+    if supports and whole_notes:
         # a heading that no answer has would never match
         supports = tuple(dict.fromkeys(replace(support, heading_path=None) for support in supports))
         part = "" if snippets else "; --snippet TEXT says which part of it"
-        console.say(f"no headings are read from answers, so the whole note is the label{part}")
+        console.say(f"{whole_notes}, so the whole note is the label{part}")
     groups = (tuple(range(len(supports))),) if all_needed and supports else None
     beside = cases_beside(bench.golden, supports, bench.vault)
     return replace(
@@ -247,8 +247,8 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
 
 def _supports(
     request: Request, bench: Workbench, scope: Case, picks: Sequence[int], anchors: Sequence[str], search: str | None
-) -> tuple[Support, ...] | None:
-    """Give the places that answer a question; None where somebody says that none does."""
+) -> tuple[tuple[Support, ...] | None, str]:
+    """Give the places that answer a question, None where somebody says that none does; and why only notes can match."""
     from raggate.inputs.authoring.passages import passages
     from raggate.inputs.authoring.places import of_anchor
     from raggate.pipeline import authoring
@@ -256,19 +256,21 @@ def _supports(
     if anchors:
         if picks or search:
             raise UsageError("--anchor: goes without --pick and --search")
-        return tuple(of_anchor(anchor, bench.vault) for anchor in anchors)
+        return tuple(of_anchor(anchor, bench.vault) for anchor in anchors), ""
     known = passages(bench.vault)
     asked = authoring.ask(request, bench, scope) if not search else ()
-    by_heading = bench.settings.ask.reads_headings
-    found = picking.retrieved(asked, known, bench.vault, by_heading=by_heading)
+    whole_notes = "" if bench.settings.ask.reads_headings else "no headings are read from answers"
+    if asked and not any(chunk.heading_path.strip() for chunk in asked):
+        whole_notes = whole_notes or "no passage of the answer has a heading_path"
+    found = picking.retrieved(asked, known, bench.vault, by_heading=not whole_notes)
     rows = picking.matching(search, known) if search else found
     if picks:
-        return picking.supports(rows, picks, bench.vault)
+        return picking.supports(rows, picks, bench.vault), whole_notes
     picking.show(rows)
     if not sys.stdin.isatty():
         hint = "--pick N, --anchor NOTE#HEADING or --unanswerable."
         raise UsageError("say which of these passages answer it", hint=hint)
-    return picking.choose(rows, known, bench.vault)
+    return picking.choose(rows, known, bench.vault), whole_notes
 
 
 def _warn(findings: Sequence[LintFinding]) -> None:

@@ -13,6 +13,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
 from raggate.models.scorecard import OVERALL, CaseScore
+from raggate.scoring import answer_fields
 from raggate.scoring.score import METRICS_VERSION, slices_of
 from raggate.text.numbers import counted
 from raggate.text.quote import quoted
@@ -38,13 +39,26 @@ def check_waivers(settings: Config, path: str, at: str, line_of: Callable[[int],
             yield LintFinding("expired-waiver", path, line_of(number), f"waivers[{number}]", message)
 
 
-def check_headings(settings: Config, golden: Golden, path: str) -> Iterator[LintFinding]:
-    """Check for labels by headings, where no headings are read from answers."""
-    if settings.ask.reads_headings:
+def check_headings(settings: Config, golden: Golden, path: str, baseline: Baseline | None) -> Iterator[LintFinding]:
+    """Check for labels by headings, where none are read from answers, or none came.
+
+    Args:
+        settings: the configuration.
+        golden: the questions.
+        path: their file.
+        baseline: what says whether answers had any; None where there is none, or it cannot be read.
+    """
+    if not settings.ask.reads_headings:
+        why = "no heading_path is read from answers"
+    elif baseline is not None and answer_fields.never_told(
+        baseline.scorecard.fingerprint.get("fields"), "heading_path"
+    ):
+        why = "no answer of the baseline has a heading_path"
+    else:
         return
     for case in golden.cases:
         if any(support.heading_path for support in case.gold_supports):
-            message = "names a heading, and no heading_path is read from answers, so it never matches"
+            message = f"names a heading, and {why}, so it never matches"
             yield LintFinding("unread-heading", path, case.line, case.id, message)
 
 

@@ -114,8 +114,9 @@ CHECKS: dict[str, Check] = {
     ),
     "unread-heading": Check(
         "warning",
-        "A gold support names a heading, and the configuration reads no `heading_path` from answers: it never matches.",
-        "Map `chunks.heading_path`, or name the note alone, with a snippet where a part of it answers.",
+        "A gold support names a heading, and the configuration reads no `heading_path` from answers, or no answer of "
+        "the baseline has one: it never matches.",
+        "Map `chunks.heading_path`, let the API return it, or name the note alone, with a snippet where part answers.",
     ),
     "unread-abstention": Check(
         "note",

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from raggate.config import schema
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
+from raggate.gate import baseline as baseline_file
 from raggate.gate.suite_checks import check_abstentions, check_headings
 from raggate.inputs import anchor_check, golden, vault
 from raggate.inputs.authoring.golden_file import with_cases
@@ -23,6 +24,7 @@ from raggate.inputs.lint.places import check_supports
 from raggate.inputs.lint.questions import check_questions
 from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import NO_CONFIG, Inputs
+from raggate.models.baseline import Baseline
 from raggate.models.case_hash import digest
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.lint import LintFinding
@@ -30,6 +32,7 @@ from raggate.models.run import Chunk
 from raggate.pipeline.booted import Build, Place, booted
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names
+from raggate.scoring.score import directions
 from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file, write_file
 
@@ -40,7 +43,8 @@ SHOWN = 10
 class Workbench(Struct, frozen=True, kw_only=True):
     """A golden set that is written: its configuration, its file and content, its cases, and the notes.
 
-    `visible` are the notes that questions may be about: those that are not private.
+    `visible` are the notes that questions may be about: those that are not private. `baseline` is the file of the
+    suite's baseline, which need not be there.
     """
 
     settings: Config
@@ -49,6 +53,7 @@ class Workbench(Struct, frozen=True, kw_only=True):
     golden: Golden
     vault: Vault
     visible: Vault
+    baseline: Path
 
 
 def open_golden(request: Request) -> Workbench:
@@ -70,7 +75,10 @@ def open_golden(request: Request) -> Workbench:
     cases = _cases(data, request.place(settings.golden))
     notes = vault.load({name: request.root / folder for name, folder in settings.vault.items()})
     seen = visible(notes, settings.private)
-    return Workbench(settings=settings, path=path, data=data, golden=cases, vault=notes, visible=seen)
+    baseline = request.root / settings.baseline_path
+    return Workbench(
+        settings=settings, path=path, data=data, golden=cases, vault=notes, visible=seen, baseline=baseline
+    )
 
 
 def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
@@ -99,6 +107,16 @@ def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
     return result.response.chunks[:SHOWN]
 
 
+def _baseline(bench: Workbench, new: Golden) -> Baseline | None:
+    """Read the baseline, which says whether answers have headings; None where no label names one, or it has no say."""
+    if not any(support.heading_path for case in new.cases for support in case.gold_supports):
+        return None
+    try:
+        return baseline_file.read(read_file(bench.baseline), bench.baseline.name, directions(bench.settings.score.k))
+    except UsageError:
+        return None
+
+
 def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintFinding, ...]]:
     """Give the content of the file with cases added, and what `raggate lint` would say of them.
 
@@ -120,7 +138,7 @@ def checked(bench: Workbench, cases: Sequence[Case]) -> tuple[bytes, tuple[LintF
     findings = (
         *check_questions(whole, whole.name),
         *check_supports(new, bench.vault, whole.name),
-        *check_headings(bench.settings, new, whole.name),
+        *check_headings(bench.settings, new, whole.name, _baseline(bench, new)),
         *check_abstentions(bench.settings, new, whole.name),
     )
     return data, tuple(item for item in findings if item.key in names)

@@ -73,7 +73,7 @@ def _findings(
     yield from check_waivers(settings, config_name, at, lambda number: line_of(("waivers", number)))
     yield from check_questions(golden, settings.golden)
     yield from check_supports(golden, inputs.vault, settings.golden)
-    yield from check_headings(settings, golden, settings.golden)
+    yield from check_headings(settings, golden, settings.golden, baseline)
     yield from check_abstentions(settings, golden, settings.golden)
     yield from check_encoding(inputs.vault, settings.vault)
     yield from check_notes(golden, visible(inputs.vault, settings.private), settings.vault)

@@ -100,6 +100,17 @@ def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
     )
 
 
+def never_told(stored: object, field: str) -> bool:
+    """Say whether a field was told by no answer of any mode, though there were some that could have.
+
+    Args:
+        stored: the counts of a baseline; None, or anything else, where they were not kept.
+        field: its name.
+    """
+    counts = [fields[field] for fields in _counts_in(stored).values() if field in fields]
+    return any(answers for _, answers in counts) and not any(told for told, _ in counts)
+
+
 def _all_told(told: int, answers: int, allowed: float) -> bool:
     return answers > 0 and answers - told <= allowed * answers + EPSILON
 

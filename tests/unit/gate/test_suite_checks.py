@@ -59,13 +59,18 @@ def test_headings_that_no_answer_has() -> None:
     whole = make_case("whole", gold_supports=(Support(rel_path="a.md"),))
     named = make_case("named", line=2, gold_supports=(Support(rel_path="a.md", heading_path="# A"),))
 
-    def checked(settings: Config) -> list[tuple[str, str]]:
-        findings = suite_checks.check_headings(settings, make_golden(whole, named), "g.jsonl")
+    def checked(settings: Config, told: tuple[int, int] | None = None) -> list[tuple[str, str]]:
+        fields = {} if told is None else {"fields": {"hybrid": {"heading_path": [*told], "rank": [5, 5]}}}
+        baseline = None if told is None else make_baseline(make_scorecard(fingerprint=fields))
+        findings = suite_checks.check_headings(settings, make_golden(whole, named), "g.jsonl", baseline)
         return [(item.check, item.key) for item in findings]
 
-    assert checked(mapped("")) == [("unread-heading", "named")]
+    unread = [("unread-heading", "named")]
+    assert checked(mapped("")) == unread
     assert checked(mapped(", heading_path: h")) == []
     assert checked(make_config()) == []
+    # of an API that could return them, the answers behind the baseline say whether it does
+    assert [checked(make_config(), told) for told in ((0, 5), (1, 5), (0, 0))] == [unread, [], []]
 
 
 def test_abstaining_that_no_answer_can_tell() -> None:
