@@ -140,9 +140,6 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/asked_by.py",
     "pipeline/unfinished_run.py",
     "pipeline/run_place.py",
-    # what stands beside a verdict: integration/test_check
-    # both builds timed: base_build
-    "pipeline/latency.py",
 }
 """Decisive modules that another file of tests specifies."""
 

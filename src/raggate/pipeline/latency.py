@@ -2,24 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from heapq import nsmallest
 from pathlib import Path
+from secrets import SystemRandom
 
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.gate.latency import slower
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id
 from raggate.models.recheck import LatencyCheck
+from raggate.models.run import Result
 from raggate.models.verdict import Review
 from raggate.pipeline.base_build import Asking, base_build
 from raggate.pipeline.booted import Build
 from raggate.pipeline.request import Request
-from raggate.scoring import repeats
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
 MOST_QUESTIONS = 50
-"""So many questions are asked, the same ones in every run."""
+"""So many questions are asked."""
 
 ROUNDS = 3
 """How often each is asked: the first time no memory of answers helps, and of the others the least counts, as all else
@@ -54,8 +56,8 @@ def compare_latency(
         request.say("the latency is not compared: no commit judges this run, whose source could be built (--against)")
         return None
     cases = by_id(inputs.golden.cases)
-    chosen = repeats.sample((item.result for item in review.run.results), MOST_QUESTIONS)
-    questions = [(cases.named(result.case_id), result.mode) for result in chosen]
+    results = drawn(item.result for item in review.run.results)
+    questions = [(cases.named(result.case_id), result.mode) for result in results]
     asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
     try:
         return _timed(asking, settings.max_latency_ratio)
@@ -63,6 +65,13 @@ def compare_latency(
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
         return LatencyCheck(allowed=settings.max_latency_ratio, problem=error.message)
+
+
+def drawn(results: Iterable[Result]) -> list[Result]:
+    """Draw the answers whose questions are timed: others in every run, so that no change is fast in these alone."""
+    chance = SystemRandom()
+    answered = (result for result in results if result.response is not None)
+    return nsmallest(MOST_QUESTIONS, answered, key=lambda _: chance.random())
 
 
 def _timed(asking: Asking, allowed: float) -> LatencyCheck:
