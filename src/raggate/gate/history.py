@@ -68,14 +68,13 @@ def revisions(
     # a path that is followed through renames is one from the top
     whole = posixpath.normpath(posixpath.join(root.relative_to(checkout.top).as_posix(), path))
     shallow = (checkout.common / "shallow").exists()
-    with git.reading(checkout, like=head, purpose=_PURPOSE) as reader:
-        touching = list(islice(_touching(reader, head, whole, limit + 1), limit + 1))
-    if not touching:
-        raise UsageError(
-            f"{path}: no commit here has it",
-            hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
-        )
     with LocalObjects(checkout, head, purpose=_PURPOSE) as objects:
+        touching = list(islice(_touching(objects.reader, head, whole, limit + 1), limit + 1))
+        if not touching:
+            raise UsageError(
+                f"{path}: no commit here has it",
+                hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
+            )
         read_version = partial(read if questions else read_means, cutoffs=cutoffs, systems=systems)
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
@@ -141,17 +140,19 @@ def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tupl
     """
     start = head
     for _ in range(MAX_RENAMES + 1):
-        options = (f"--max-count={limit}", "--format=%at %s", "--encoding=UTF-8")
+        options = (f"--max-count={limit}", "--format=%P%n%at %s", "--encoding=UTF-8")
         done = reader.run("rev-list", *options, start, "--", path)
         if done.returncode != 0:
             raise UsageError(f"git cannot list the history of {cut(path)}: {_message(done)}")
         lines = done.stdout.split(b"\n")
-        commit = ""
-        for line, header in zip(lines[::2], lines[1::2], strict=False):
+        commit, commits = "", [*zip(lines[::3], lines[1::3], lines[2::3], strict=False)]
+        for line, _, header in commits:
             commit = line.removeprefix(b"commit ").decode()
             limit -= 1
             yield commit, path, header
-        before = _renamed_from(reader, commit, path) if commit else None
+        # the oldest commit of a shallow clone has no parent here, as a first commit has none
+        parents = commits[-1][1] if commits else b""
+        before = _renamed_from(reader, commit, path) if parents else None
         if before is None or limit <= 0:
             return
         start, path = f"{commit}^", before
@@ -160,7 +161,6 @@ def _touching(reader: Reader, head: str, path: str, limit: int) -> Iterator[tupl
 def _renamed_from(reader: Reader, commit: str, path: str) -> str | None:
     """Say what a file was called before the commit that its history begins with, None when it is new there."""
     options = ("-r", "-z", "--no-commit-id", "--find-renames", "--diff-filter=R", "--name-status", "--no-ext-diff")
-    # a shallow clone's oldest commit and a first commit have no parent, and then there is no output
     fields = reader.run("diff-tree", *options, commit).stdout.decode(errors="surrogateescape").split("\0")
     pairs = dict(zip(fields[2::3], fields[1::3], strict=False))
     return pairs.get(path)

@@ -38,6 +38,9 @@ class LocalObjects:
         commit: a full id of the repository, which tells its kind of hash.
         spare: where objects are read that a partial clone leaves out; None for nowhere.
         purpose: completes "git is not installed, and …".
+
+    Attributes:
+        reader: git over these objects, for what else is asked of it.
     """
 
     limits = LIMITS
@@ -46,7 +49,7 @@ class LocalObjects:
         self._spare = spare
         self._trees: dict[str, dict[str, Entry]] = {}
         self._stack = ExitStack()
-        self._reader = self._stack.enter_context(git.reading(checkout, like=commit, purpose=purpose))
+        self.reader = self._stack.enter_context(git.reading(checkout, like=commit, purpose=purpose))
         self._talk: _Talk | None = None
 
     def __enter__(self) -> Self:
@@ -108,7 +111,7 @@ class LocalObjects:
 
     def _object(self, object_name: str, kind: Literal["blob", "tree", "commit"], limit: int) -> bytes:
         if self._talk is None:
-            self._talk = _Talk(self._reader.start("cat-file", "--batch"))
+            self._talk = _Talk(self.reader.start("cat-file", "--batch"))
         try:
             actual_kind, content = self._talk.ask(object_name, limit)
         except (OSError, ValueError) as error:

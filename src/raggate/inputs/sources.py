@@ -278,7 +278,7 @@ def commit_of(root: Path, remote: Remote | None = None) -> str | None:
     return git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
 
 
-def tree_id(root: Path, remote: Remote | None = None, but: str | None = None) -> str:
+def tree_id(root: Path, remote: Remote | None = None, but: str | None = None, seen: Checkout | None = None) -> str:
     """Name the content of a checkout: the id of its commit's tree, and a hash of what was changed in tracked files.
 
     Empty outside git, and where git cannot read it.
@@ -287,16 +287,17 @@ def tree_id(root: Path, remote: Remote | None = None, but: str | None = None) ->
         root: a directory in it.
         remote: where the job has its commits; None on a person's own machine.
         but: a file, relative to `root`, whose changes do not count; None for none.
+        seen: what `head` says of it right now; None to ask.
     """
     checkout = git.find(root, remote.workspace if remote else None)
     try:
-        commit = git.resolve(checkout, "HEAD", purpose=_PURPOSE) if checkout else None
-        if checkout is None or commit is None:
+        seen = head(root, remote) if seen is None else seen
+        if checkout is None or seen.commit is None:
             return ""
-        with LocalObjects(checkout, commit, purpose=_PURPOSE) as local:
-            tree = local.tree_of(commit)
-        with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
-            changes = reader.changes(commit, () if but is None else (_in_checkout(checkout, root / but),))
+        kept = () if but is None else (_in_checkout(checkout, root / but),)
+        with LocalObjects(checkout, seen.commit, purpose=_PURPOSE) as local:
+            tree = local.tree_of(seen.commit)
+            changes = local.reader.changes(seen.commit, kept) if seen.dirty else b""
     except UsageError:
         return ""
     return f"{tree}+{sha256(changes).hexdigest()[:16]}" if changes else tree

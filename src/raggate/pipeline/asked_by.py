@@ -10,11 +10,11 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from raggate.errors import UsageError
-from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_hash import hash_of_list
 from raggate.models.case_packing import by_id
 from raggate.models.golden import Case
+from raggate.models.provenance import Checkout
 from raggate.models.shards import Plan
 from raggate.models.unfinished_run import Asking
 from raggate.pipeline.request import Request
@@ -41,7 +41,13 @@ _WORDS = {
 
 
 def asking(
-    request: Request, inputs: Inputs, cases: Sequence[Case], command: str, started: str, plan: Plan | None = None
+    request: Request,
+    inputs: Inputs,
+    cases: Sequence[Case],
+    command: str,
+    started: str,
+    checkout: Checkout,
+    plan: Plan | None = None,
 ) -> Asking:
     """Say by what is asked here and now.
 
@@ -51,14 +57,15 @@ def asking(
         cases: the questions that are asked.
         command: the command that asks.
         started: when, ISO 8601.
+        checkout: what is checked out here and now.
         plan: the plan that these are a shard of; None for a whole run.
     """
     return Asking(
-        means=planning.means(request, inputs) if plan is None else plan.means,
+        means=planning.means(request, inputs, checkout) if plan is None else plan.means,
         command=command,
         plan="" if plan is None else plan.hash,
         questions=hash_of_list(case.id for case in cases),
-        commit=sources.commit_of(request.root, request.remote) or "",
+        commit=checkout.commit or "",
         against=inputs.against or "",
         started=started,
     )

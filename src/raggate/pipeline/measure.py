@@ -58,7 +58,9 @@ def measure(
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         stack.enter_context(failure_reports(directory, inputs.config))
-        blank = blank_run(directory, started, request, inputs, selection, build, command=command)
+        # that of the build, or what was seen of the one that is here when its answers were first noted
+        seen = build.checkout if build else kept.checkout if kept else None
+        blank = blank_run(directory, started, request, inputs, selection, seen=seen, build=build, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
         part = Part(

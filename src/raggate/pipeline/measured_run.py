@@ -17,7 +17,7 @@ from raggate.inputs.note_labels import Notes
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import modes_of
-from raggate.models.provenance import Provenance, RunCommand
+from raggate.models.provenance import Checkout, Provenance, RunCommand
 from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
@@ -88,11 +88,15 @@ def blank_run(
     request: Request,
     inputs: Inputs,
     selection: Selection | None = None,
-    build: Build | None = None,
     *,
+    seen: Checkout | None = None,
+    build: Build | None = None,
     command: RunCommand,
 ) -> Run:
-    """Give a run of which nothing is known but how it is measured; `started` is ISO 8601."""
+    """Give a run of which nothing is known but how it is measured.
+
+    `started` is ISO 8601; `seen` is the checkout that the API is of, None to look at the one that is here.
+    """
     settings = inputs.config
     judging = (settings.golden, settings.baseline_path)
     return Run(
@@ -104,7 +108,7 @@ def blank_run(
         config=settings,
         provenance=Provenance(
             raggate_version=__version__,
-            checkout=sources.head(request.root, request.remote) if build is None else build.checkout,
+            checkout=seen or sources.head(request.root, request.remote),
             against=inputs.against,
             ignored=tuple(inputs.ignored),
             in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),

@@ -20,8 +20,10 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.errors import CannotTell, UsageError
+from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
+from raggate.models.provenance import Checkout
 from raggate.models.run import Result, Run
 from raggate.models.selection import EVERYTHING
 from raggate.models.unfinished_run import Asking, Boot
@@ -45,6 +47,7 @@ class UnfinishedRun(Struct, kw_only=True):
     Attributes:
         directory: where they are.
         asking: by what they were asked.
+        checkout: what was checked out when it began or went on; None for a shard.
         file: the name of the file that they lie in.
         goes_on: whether some are there already.
         retry_failed: whether calls that failed are asked again.
@@ -54,6 +57,7 @@ class UnfinishedRun(Struct, kw_only=True):
 
     directory: Path
     asking: Asking
+    checkout: Checkout | None = None
     file: str = ANSWERS
     goes_on: bool = False
     retry_failed: bool = False
@@ -241,13 +245,15 @@ def of_run(
     """
     if request.retry_failed and request.choice != EVERYTHING:
         raise UsageError("--retry-failed is for a run of all questions", hint="Leave it out, or ask all of them.")
-    here = asked_by.asking(request, inputs, cases, command, started)
+    checkout = sources.head(request.root, request.remote)
+    here = asked_by.asking(request, inputs, cases, command, started, checkout)
     if request.resume is None:
-        return UnfinishedRun(directory=make(), asking=here)
+        return UnfinishedRun(directory=make(), asking=here, checkout=checkout)
     runs = run_directory.safe_runs(request, inputs.config.out)
     return UnfinishedRun(
         directory=place(request, runs, request.resume),
         asking=here,
+        checkout=checkout,
         goes_on=True,
         retry_failed=request.retry_failed,
         say=request.say,

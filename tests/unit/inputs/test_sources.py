@@ -571,6 +571,17 @@ def test_the_content_of_a_checkout_has_a_name(git: Git, tmp_path: Path) -> None:
     assert sources.tree_id(tmp_path) == first
 
 
+def test_the_name_is_of_what_was_seen(git: Git, tmp_path: Path) -> None:
+    """Who has seen the checkout looks no second time: its commit gives the name, and what was changed, if it was."""
+    commit(git, tmp_path, a_md="x")
+    seen, name = sources.head(tmp_path), sources.tree_id(tmp_path)
+    commit(git, tmp_path, a_md="y")
+    assert sources.tree_id(tmp_path, seen=seen) == name != (later := sources.tree_id(tmp_path))
+    (tmp_path / "a.md").write_text("z")
+    assert sources.tree_id(tmp_path, seen=sources.head(tmp_path)).startswith(f"{later}+")
+    assert sources.tree_id(tmp_path, seen=Checkout()) == ""
+
+
 def test_a_file_may_be_left_out_of_that_name(git: Git, tmp_path: Path) -> None:
     """Whatever becomes of that file, beside a changed one or not, the name stays; of another file it changes."""
     (tmp_path / "gate").mkdir()

@@ -18,7 +18,7 @@ from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.provenance import exact_image
+from raggate.models.provenance import Checkout, exact_image
 from raggate.models.shards import Beside, Means, Plan, PlannedApi, PlannedBy
 from raggate.pipeline import results_file, stopping, stored_runs
 from raggate.pipeline.request import Request
@@ -129,8 +129,8 @@ def _by_latency(ids: Sequence[str], shards: int, latencies: Mapping[str, float])
     return [*parts]
 
 
-def means(request: Request, inputs: Inputs) -> Means:
-    """Say by what these inputs measure."""
+def means(request: Request, inputs: Inputs, seen: Checkout | None = None) -> Means:
+    """Say by what these inputs measure; `seen` is what was just seen of the checkout, None to look."""
     settings = inputs.config
     return Means(
         raggate_version=__version__,
@@ -139,13 +139,13 @@ def means(request: Request, inputs: Inputs) -> Means:
         golden=inputs.golden.hash,
         config=hashlib.sha256(dumps(settings.model_dump(mode="json"))).hexdigest(),
         vault=inputs.vault.hash,
-        api=_api(settings, request.root, request.remote),
+        api=_api(settings, request.root, request.remote, seen),
         modes=tuple(settings.ask.modes),
         repeat=settings.ask.repeat,
     )
 
 
-def _api(settings: Config, root: Path, remote: sources.Remote | None) -> PlannedApi:
+def _api(settings: Config, root: Path, remote: sources.Remote | None, seen: Checkout | None) -> PlannedApi:
     api = settings.api
     if api.url is not None:
         return PlannedApi(kind="url")
@@ -153,7 +153,7 @@ def _api(settings: Config, root: Path, remote: sources.Remote | None) -> Planned
         return PlannedApi(kind="image", name=api.container.image, id=exact_image(api.container.image))
     # a run writes what its judges reply, which changes nothing of the API
     replies = None if settings.judging is None else settings.judging.cassette
-    return PlannedApi(kind="source", id=sources.tree_id(root, remote, but=replies))
+    return PlannedApi(kind="source", id=sources.tree_id(root, remote, but=replies, seen=seen))
 
 
 def digest(unsigned: Plan) -> str:

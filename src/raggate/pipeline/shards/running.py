@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
+from raggate.models.provenance import Checkout
 from raggate.models.shards import Plan, Receipt
 from raggate.pipeline import asked_by, run_directory, unfinished_run
 from raggate.pipeline.answers_so_far import AnswersSoFar
@@ -59,7 +60,8 @@ def ask(
     """Ask the questions of one shard of a plan of these inputs; as `run`."""
     parent = run_directory.safe_runs(request, inputs.config.out)
     goes_on = request.resume is not None
-    by = asked_by.asking(request, inputs, plan.cases(shard, inputs.golden), "shard", now(), plan)
+    checkout = Checkout(commit=sources.commit_of(request.root, request.remote))
+    by = asked_by.asking(request, inputs, plan.cases(shard, inputs.golden), "shard", now(), checkout, plan)
     if goes_on:
         directory, number = _unfinished(request, parent, plan, shard)
     else:
