@@ -61,8 +61,10 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
             return Preview()
         if request.matched and not (request.root / request.config_name).exists():
             return Preview(retired=True)
-        # what is committed gets merged; but what a person has changed and not committed is what they are at
-        merged = commit if otherwise and not _at_work(request) else None
+        # what is committed gets merged; but what a person has changed and not committed is what they are at. A job
+        # reads the commit though the disk has the same: something may write there between comparing and reading
+        in_a_job = request.remote is not None
+        merged = commit if changed and (in_a_job or otherwise) and not _at_work(request) else None
         changes = _changes(request, inputs, directory, review, asking=asking, merged=merged)
     if not otherwise or merged is not None:
         return changes

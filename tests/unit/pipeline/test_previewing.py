@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import subprocess
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 import reviews
+from raggate.inputs.committed import Commit
 from raggate.inputs.sources import Remote
 from raggate.inputs.trusted import load_trusted
 from raggate.models.verdict import Review
@@ -143,6 +145,23 @@ def test_what_lies_on_somebody_s_disk(repository: Path) -> None:
     review = previewed(repository, job=False)
     assert (review.verdict.outcome, review.verdict.warnings[0].code) == ("pass", "preview")
     assert "has golden.jsonl otherwise than the working tree" in review.verdict.warnings[0].message
+
+
+def test_a_file_that_changes_while_it_is_looked_at(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was compared with the commit is not read from the disk afterwards, where something else may stand then."""
+    (repository / "raggate.yml").write_text(FILES["raggate.yml"] + "gate: {tolerance: 0.9}\n")
+    git(repository, "commit", "-qam", "change")
+    differing, head = Commit.differing, git(repository, "rev-parse", "HEAD")
+
+    def swapped(commit: Commit, paths: Sequence[str]) -> tuple[str, ...]:
+        names = differing(commit, paths)
+        if commit.commit == head:
+            (repository / "raggate.yml").write_text(FILES["raggate.yml"])
+        return names
+
+    monkeypatch.setattr(Commit, "differing", swapped)
+    warnings = previewed(repository, job=True).verdict.warnings
+    assert [item.message for item in warnings[:1]] == ["merging this change loosens the gate: gate.tolerance"]
 
 
 @pytest.mark.parametrize("job", [True, False])
