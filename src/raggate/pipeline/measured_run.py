@@ -88,17 +88,18 @@ def blank_run(
     request: Request,
     inputs: Inputs,
     selection: Selection | None = None,
-    *,
-    seen: Checkout | None = None,
     build: Build | None = None,
+    seen: Checkout | None = None,
+    *,
     command: RunCommand,
 ) -> Run:
     """Give a run of which nothing is known but how it is measured.
 
-    `started` is ISO 8601; `seen` is the checkout that the API is of, None to look at the one that is here.
+    `started` is ISO 8601; `seen` is what was seen of the checkout that is here, None to look.
     """
     settings = inputs.config
     judging = (settings.golden, settings.baseline_path)
+    checkout = build.checkout if build is not None else seen or sources.head(request.root, request.remote)
     return Run(
         run_id=directory.name,
         suite=settings.suite,
@@ -108,7 +109,7 @@ def blank_run(
         config=settings,
         provenance=Provenance(
             raggate_version=__version__,
-            checkout=seen or sources.head(request.root, request.remote),
+            checkout=checkout,
             against=inputs.against,
             ignored=tuple(inputs.ignored),
             in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
