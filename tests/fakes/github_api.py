@@ -278,9 +278,7 @@ class FakeGitHub:
             response = OPERATIONS[request.operation](call)
         except Refusal as refusal:
             response = refusal.response
-        if found:
-            self._check(found, response)
-        return response
+        return self._checked(found, response) if found else response
 
     def _spoken(self, request: Request) -> Token | None:
         """Find out who speaks, after what GitHub wants of every request.
@@ -302,17 +300,15 @@ class FakeGitHub:
             raise Refusal(401, "Bad credentials")
         return self.world.tokens[value]
 
-    def _check(self, found: tuple[Route, dict[str, str]], response: Response) -> None:
-        """Hold an own answer to the description."""
+    def _checked(self, found: tuple[Route, dict[str, str]], response: Response) -> Response:
+        """Hold an own answer to the description, and give it as the bytes that were looked at."""
         route, parameters = found
+        body = encoded(response)
         problems = self._contract.response_problems(
-            route,
-            parameters,
-            status=response.status,
-            body=encoded(response),
-            content_type=response.content_type,
+            route, parameters, status=response.status, body=body, content_type=response.content_type
         )
         self.violations += [Violation(route.operation, f"response {response.status}", one) for one in problems]
+        return Response(response.status, body, response.headers, response.content_type)
 
     def _stored(self, request: Request) -> Response:
         """Answer a download: anyone with the signed address gets it, and nobody who sends a token along."""

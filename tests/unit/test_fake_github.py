@@ -106,10 +106,20 @@ def test_addresses_of_one_shape_are_checked_once(monkeypatch: pytest.MonkeyPatch
     assert problems("issues/comments/1003") == []
 
 
+@pytest.fixture
+def wire() -> bool:
+    """Tell whether the fake listens, rather than being there in this process alone."""
+    return False
+
+
+# what is about connections, and every kind of answer, which has to get over one
+OVER_CONNECTIONS = pytest.mark.parametrize("wire", [True], ids=["wire"])
+
+
 @pytest.fixture(params=["api.github.com", "ghes-3.17"])
-def github(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
+def github(request: pytest.FixtureRequest, wire: bool) -> Iterator[FakeGitHub]:
     """Give a fake of either flavour."""
-    with FakeGitHub(request.param, wire=True) as fake:
+    with FakeGitHub(request.param, wire=wire) as fake:
         yield fake
 
 
@@ -144,6 +154,7 @@ def git(*arguments: str, given: bytes) -> str:
     return result.stdout.decode().strip()
 
 
+@OVER_CONNECTIONS
 def test_every_operation_answers_as_described(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
     """Whatever raggate may ask is answered in a form that GitHub's own description accepts."""
     repository.add_commit(
@@ -229,6 +240,7 @@ def test_an_own_answer_that_does_not_fit_is_a_violation(
     assert [one.side for one in github.violations] == ["response 200"]
 
 
+@OVER_CONNECTIONS
 def test_comments_come_in_pages(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
     """Pages hold 30 comments unless asked otherwise, at most 100, and the Link header leads through all of them."""
     for number in range(250):
@@ -258,6 +270,7 @@ def test_a_locked_conversation_takes_no_comment(repository: Repository, client: 
     assert not repository.comments
 
 
+@OVER_CONNECTIONS
 @pytest.mark.parametrize(
     ("fault", "kept"), [(DROP, 0), (COMMIT_THEN_DROP, 1), (TRUNCATE, 1), (status(502), 0), (commit_then_status(502), 1)]
 )
@@ -289,6 +302,7 @@ def test_rate_limits_speak_as_github(github: FakeGitHub, client: httpx.Client) -
     assert (third.status_code, "retry-after" in third.headers, last.status_code) == (429, False, 200)
 
 
+@OVER_CONNECTIONS
 def test_a_slow_answer_comes_late(github: FakeGitHub, client: httpx.Client) -> None:
     """A client that does not wait gives up on a slow answer."""
     github.fail_next("repos/get", slow(5))
@@ -420,6 +434,7 @@ def test_replacing_a_file_needs_what_it_replaces(
     github.assert_clean()
 
 
+@OVER_CONNECTIONS
 def test_large_files_are_raw_only(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
     """Above 1 MiB the JSON has no content, and its encoding says so; the raw media type has it."""
     content = b"x" * ((1 << 20) + 1)
@@ -432,6 +447,7 @@ def test_large_files_are_raw_only(github: FakeGitHub, repository: Repository, cl
     github.assert_clean()
 
 
+@OVER_CONNECTIONS
 def test_downloads_go_elsewhere_and_want_no_token(
     github: FakeGitHub, repository: Repository, client: httpx.Client
 ) -> None:
@@ -448,6 +464,7 @@ def test_downloads_go_elsewhere_and_want_no_token(
     assert [one.operation for one in github.violations] == ["storage"]
 
 
+@OVER_CONNECTIONS
 def test_comments_can_be_hidden(github: FakeGitHub, repository: Repository, client: httpx.Client) -> None:
     """The mutation hides a comment, wants the permission, and must have the shape GitHub expects."""
     comment = repository.add_comment(7, BOT, "old")
@@ -469,6 +486,7 @@ def test_comments_can_be_hidden(github: FakeGitHub, repository: Repository, clie
     assert {one.operation for one in github.violations} == {"graphql"}
 
 
+@OVER_CONNECTIONS
 def test_clients_may_come_all_at_once(github: FakeGitHub, repository: Repository) -> None:
     """Of many clients that want to create the same branch, one does."""
     answers: list[int] = []
@@ -487,6 +505,7 @@ def test_clients_may_come_all_at_once(github: FakeGitHub, repository: Repository
     github.assert_clean()
 
 
+@OVER_CONNECTIONS
 def test_requests_are_recorded(github: FakeGitHub, client: httpx.Client) -> None:
     """A test sees everything a client sent, the token included, and when."""
     client.post(f"{R}/issues/7/comments?", json={"body": "hi"})

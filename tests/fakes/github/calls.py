@@ -114,7 +114,7 @@ class Call(Struct):
 
     def filled(self, schema: str, values: Mapping[str, Any]) -> dict[str, Any]:
         """Complete an object so that it has everything GitHub promises."""
-        return self.contract.fill(schema, values, url=self.api_url)
+        return self.contract.fill(schema, values)
 
     def page(self, items: list[Any]) -> tuple[list[Any], dict[str, str]]:
         """Cut out the page that was asked for, 30 items unless the query says otherwise, with its Link header."""

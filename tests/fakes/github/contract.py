@@ -22,7 +22,6 @@ HERE = Path(__file__).parent
 HOST = "http://fake"
 MULTI_SEGMENT = {"path", "ref", "branch", "basehead"}
 _MOMENT = "2026-01-01T00:00:00Z"
-_MISSING = object()
 _SPACE = re.compile(r"\s")
 _HASH, _NUMBER, _TIME = r"[0-9a-f]{40,64}", r"(?<=/)[0-9]{1,18}(?=/|$)", r"T[01][0-9]:[0-5][0-9]:[0-5][0-9]Z$"
 _ALIKE = re.compile(f"{_HASH}|{_NUMBER}|{_TIME}")
@@ -78,6 +77,7 @@ class Contract:
     def __init__(self, description: dict[str, Any]) -> None:
         self._lock = threading.Lock()
         self._checked: dict[tuple[Hashable, ...], tuple[str, ...]] = {}
+        self._neutral_objects: dict[int, dict[str, Any]] = {}
         self._whole = {**description, "servers": [{"url": HOST}]}
         # that the description itself is one is told by a test of its own: it takes seconds in every process
         self._api = OpenAPI.from_dict(self._whole, config=Config(spec_validator_cls=None))
@@ -186,9 +186,9 @@ class Contract:
         """Tell whether this version of GitHub has a field."""
         return name in self._whole["components"]["schemas"][schema]["properties"]
 
-    def fill(self, schema: str, values: Mapping[str, Any], *, url: str) -> dict[str, Any]:
-        """Complete an object with neutral values for what `values` lack; addresses are `url`."""
-        return self._filled({"$ref": f"#/components/schemas/{schema}"}, dict(values), url)
+    def fill(self, schema: str, values: Mapping[str, Any]) -> dict[str, Any]:
+        """Complete an object with neutral values for what `values` lack; their addresses lead nowhere."""
+        return self._filled({"$ref": f"#/components/schemas/{schema}"}, dict(values))
 
     def _asked(
         self, route: Route, parameters: Mapping[str, str], *, query: list[tuple[str, str]], body: bytes | None
@@ -223,32 +223,37 @@ class Contract:
             known.update(self._properties(alternative))
         return known
 
-    def _filled(self, schema: Any, value: Any, url: str) -> Any:
+    def _filled(self, schema: Any, value: Any) -> Any:
+        if not isinstance(value, list | dict):
+            return value
         schema = self._resolved(schema)
-        if value is _MISSING:
-            return self._neutral(schema, url)
-        if value is None:
-            return None
         if "anyOf" in schema and "properties" not in schema:
             schema = self._resolved(schema["anyOf"][0])
         if isinstance(value, list):
-            return [self._filled(schema.get("items", {}), item, url) for item in value]
-        if not isinstance(value, dict):
-            return value
+            return [self._filled(schema.get("items", {}), item) for item in value]
         known = schema.get("properties", {})
-        wanted = dict.fromkeys([*value, *schema.get("required", ())])
-        return {name: self._filled(known.get(name, {}), value.get(name, _MISSING), url) for name in wanted}
+        return {**self._required(schema), **{name: self._filled(known.get(name, {}), value[name]) for name in value}}
 
-    def _neutral(self, schema: Any, url: str) -> Any:
+    def _required(self, schema: Any) -> dict[str, Any]:
+        """Give neutral values for all that an object must have, made once for each schema of the description."""
+        if not schema.get("required"):
+            return {}
+        if id(schema) not in self._neutral_objects:
+            known = schema.get("properties", {})
+            neutral = {name: self._neutral(self._resolved(known.get(name, {}))) for name in schema["required"]}
+            self._neutral_objects[id(schema)] = neutral
+        return self._neutral_objects[id(schema)]
+
+    def _neutral(self, schema: Any) -> Any:
         if schema.get("nullable"):
             return None
         if "enum" in schema:
             return schema["enum"][0]
         kind = schema.get("type")
         if kind == "string":
-            return {"uri": url, "date-time": _MOMENT}.get(schema.get("format"), url if "format" not in schema else "")
+            return {"uri": HOST, "date-time": _MOMENT}.get(schema.get("format"), HOST if "format" not in schema else "")
         if kind == "object" or "properties" in schema:
-            return self._filled(schema, {}, url)
+            return self._required(schema)
         return {"array": [], "integer": 0, "number": 0, "boolean": False}.get(kind)
 
 
@@ -276,11 +281,16 @@ def _shape(value: Any) -> Hashable:
         case str() if len(value) > SHORT and _SPACE.search(value):
             return ("text", len(value) > LONG)
         case str():
-            return ("name", _ALIKE.sub(lambda match: "0" * len(match[0]), value))
+            return ("name", _alike(value))
         case bool() | None:
             return (type(value).__name__, value)
         case _:
             return (type(value).__name__, min(value, GREAT))
+
+
+@functools.lru_cache(10_000)
+def _alike(name: str) -> str:
+    return _ALIKE.sub(lambda match: "0" * len(match[0]), name)
 
 
 def _told(error: BaseException) -> str:
