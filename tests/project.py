@@ -117,13 +117,13 @@ class Project(Struct, frozen=True):
             subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
 
 
-def make_project(root: Path) -> Project:
-    """Write the repository: two vaults of six notes with two sections each, and two questions per note."""
+def make_project(root: Path, *, notes: int = 6) -> Project:
+    """Write the repository: two vaults of so many notes with two sections each, and two questions per note."""
     cases = []
     for vault, topics in TOPICS.items():
         folder = root / "vault" / vault / "Notes"
         folder.mkdir(parents=True)
-        for number, topic in enumerate(topics):
+        for number, topic in enumerate(topics[:notes]):
             facts = (f"{topic} matter one is {number} litres", f"{topic} second item weighs {number} grams")
             text = f"# {topic.title()}\n\n## First\n\n{facts[0]}\n\n## Second\n\n{facts[1]}\n"
             (folder / f"{topic}.md").write_text(text)
