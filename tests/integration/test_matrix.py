@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import json
 import shutil
@@ -66,7 +67,7 @@ def booted_with(*, worse: bool) -> Any:
     def booted(request: Request, inputs: Inputs, build: object, place: Place, before: object) -> Iterator[Booted]:
         assert inputs.config.api.container is not None
         assert inputs.config.api.container.image in {IMAGE, "notes"}
-        place.counted(IndexState(healthy=True, indexing=False, documents=12, chunks=24))
+        place.counted(IndexState(healthy=True, indexing=False, documents=4, chunks=8))
         up: Any = Finder({}, worse)
         yield Booted(adapter=up, api=Api(), clean=lambda result: result, secrets=(), wait=lambda: None)
 
@@ -76,7 +77,7 @@ def booted_with(*, worse: bool) -> Any:
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A repository with a baseline, and a commit on top of it that changes the service alone."""
-    made = make_project(tmp_path_factory.mktemp("matrix"))
+    made = make_project(tmp_path_factory.mktemp("matrix"), notes=2)
     made.config.write_text(SETTINGS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "booted", booted_with(worse=False))
@@ -133,17 +134,34 @@ def stage(project: Project, tmp_path: Path) -> Iterator[Stage]:
         yield made
 
 
-def test_three_jobs_of_a_matrix_give_the_verdict_of_one(stage: Stage, project: Project) -> None:
+@pytest.fixture(scope="module")
+def done(project: Project, tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    """A pull request whose workflow has run once: three shards have asked everything."""
+    with staged(project, tmp_path_factory.mktemp("done")) as stage:
+        stage.run.run()
+        return stage
+
+
+@pytest.fixture
+def after(stage: Stage, done: Stage) -> Stage:
+    """Give a pull request of its own, with the jobs and artifacts of that run."""
+    stage.run.artifacts = {name: dict(files) for name, files in done.run.artifacts.items()}
+    stage.run.legs = {key: dataclasses.replace(leg) for key, leg in done.run.legs.items()}
+    stage.run.attempt = 1
+    return stage
+
+
+def test_three_jobs_of_a_matrix_give_the_verdict_of_one(done: Stage, project: Project, tmp_path: Path) -> None:
     """Plan, three shards and merge leave the run, the verdict and the comment that one job would."""
-    last = stage.run.run()
+    last = done.run.legs["gate", None]
     assert (last.result, last.outputs) == ("success", {"verdict": "pass"}), last.log
-    assert stage.run.parts() == ["1-attempt-1", "2-attempt-1", "3-attempt-1"]
-    whole = check.check(replace(asked_by(project, against="base"), out=stage.run.scratch / "whole"))
-    files = stage.run.artifacts["raggate-run"]
+    assert done.run.parts() == ["1-attempt-1", "2-attempt-1", "3-attempt-1"]
+    whole = check.check(replace(asked_by(project, against="base"), out=tmp_path))
+    files = done.run.artifacts["raggate-run"]
     assert json.loads(files["verdict.json"])["verdict"] == whole.review.verdict.outcome
     kept = [json.loads(line)["test_case_id"] for line in gzip.decompress(files["results.jsonl.gz"]).splitlines()]
     assert kept == [item.case.id for item in whole.review.run.results]
-    assert "pass" in stage.comment()
+    assert "pass" in done.comment()
 
 
 def test_a_worse_service_is_a_regression(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -181,14 +199,6 @@ def _renumbered(run: MatrixRun) -> None:
     files.update({name.replace("shard-1-", "shard-2-"): content for name, content in other.items()})
 
 
-@pytest.fixture(scope="module")
-def asked(project: Project, tmp_path_factory: pytest.TempPathFactory) -> MatrixRun:
-    """A run whose three shards have asked everything."""
-    with staged(project, tmp_path_factory.mktemp("asked")) as stage:
-        stage.run.run()
-        return stage.run
-
-
 @pytest.mark.parametrize(
     ("harm", "words"),
     [
@@ -200,15 +210,14 @@ def asked(project: Project, tmp_path_factory: pytest.TempPathFactory) -> MatrixR
     ],
 )
 def test_a_shard_that_is_not_whole_is_named_on_the_pull_request(
-    stage: Stage, asked: MatrixRun, harm: Callable[[MatrixRun], None], words: str
+    after: Stage, harm: Callable[[MatrixRun], None], words: str
 ) -> None:
     """What lies among the artifacts is held against the plan: anything else is *cannot tell*, and the job is red."""
-    stage.run.artifacts = {name: dict(files) for name, files in asked.artifacts.items()}
-    stage.run.legs = {key: leg for key, leg in asked.legs.items() if key[0] != "gate"}
-    harm(stage.run)
-    last = stage.run.run_failed()
+    harm(after.run)
+    del after.run.legs["gate", None]
+    last = after.run.run_failed()
     assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
-    assert words in stage.comment()
+    assert words in after.comment()
 
 
 def test_a_shard_that_failed_is_run_again_alone(stage: Stage) -> None:
@@ -224,24 +233,22 @@ def test_a_shard_that_failed_is_run_again_alone(stage: Stage) -> None:
     assert "pass" in stage.comment()
 
 
-def test_a_half_attempt_lies_beside_the_whole_one(stage: Stage) -> None:
+def test_a_half_attempt_lies_beside_the_whole_one(after: Stage) -> None:
     """What a shard had when it was killed is kept, and left out by name once another attempt has asked everything."""
-    stage.run.run()
-    _killed(stage.run)
-    stage.run.legs["ask", 2].result = stage.run.legs["gate", None].result = "failure"
-    last = stage.run.run_failed()
+    _killed(after.run)
+    after.run.legs["ask", 2].result = after.run.legs["gate", None].result = "failure"
+    last = after.run.run_failed()
     assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
-    assert stage.run.parts() == ["1-attempt-1", "2-attempt-1", "2-attempt-2", "3-attempt-1"]
+    assert after.run.parts() == ["1-attempt-1", "2-attempt-1", "2-attempt-2", "3-attempt-1"]
     assert "left out, as another attempt asked everything: shard-2-of-3: no receipt.json" in last.log
 
 
-def test_all_jobs_again_is_another_plan(stage: Stage) -> None:
+def test_all_jobs_again_is_another_plan(after: Stage) -> None:
     """What an earlier attempt as a whole has left is of another plan, and no part of this one."""
-    stage.run.run()
-    before = {*stage.run.artifacts}
-    last = stage.run.run()
+    before = {*after.run.artifacts}
+    last = after.run.run()
     assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
-    assert len([name for name in {*stage.run.artifacts} - before if name.startswith("raggate-shard-")]) == 3
+    assert len([name for name in {*after.run.artifacts} - before if name.startswith("raggate-shard-")]) == 3
 
 
 def test_an_artifact_that_was_left_before_the_shard_is_never_green(stage: Stage) -> None:
@@ -258,18 +265,19 @@ def test_an_artifact_that_was_left_before_the_shard_is_never_green(stage: Stage)
     assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
 
 
-def test_a_job_that_failed_is_never_green_though_every_shard_is_whole(stage: Stage) -> None:
+def test_a_job_that_failed_is_never_green_though_every_shard_is_whole(after: Stage) -> None:
     """The last job goes by how the others ended, too: whole shards beside a failed job cannot tell."""
 
     def failed(name: str) -> None:
         if name == "gate":
-            stage.run.legs["ask", 3].result = "failure"
+            after.run.legs["ask", 3].result = "failure"
 
-    stage.run.before = failed
-    last = stage.run.run()
+    after.run.before = failed
+    del after.run.legs["gate", None], after.run.artifacts["raggate-run"]
+    last = after.run.run_failed()
     assert (last.result, last.outputs["verdict"]) == ("failure", "cannot tell"), last.log
-    assert "the job 'ask' did not succeed: failure" in stage.comment()
-    assert "raggate-run" not in stage.run.artifacts
+    assert "the job 'ask' did not succeed: failure" in after.comment()
+    assert "raggate-run" not in after.run.artifacts
 
 
 def test_a_plan_that_was_replaced_is_refused(stage: Stage) -> None:
@@ -312,11 +320,11 @@ def test_what_the_change_has_put_in_the_way_is_gone(stage: Stage, project: Proje
     """Forged shards, plans and links that a change commits where raggate's files go have no effect."""
     root = shutil.copytree(project.root, tmp_path / "planted", symlinks=True)
     (root / ".raggate-action").symlink_to(".git")
-    parts = root / ".raggate" / "parts" / "shard-2-of-3"
+    parts = root / ".raggate" / "parts" / "shard-2-of-2"
     parts.mkdir(parents=True)
     (parts / "receipt.json").write_text("{}")
     (root / ".raggate" / "plan.json").write_text("{}")
-    stage.run.root = root
+    stage.run.root, stage.run.inputs = root, {"shards": 2}
     last = stage.run.run()
     assert (last.result, last.outputs["verdict"]) == ("success", "pass"), last.log
 
@@ -327,10 +335,10 @@ def test_the_change_does_not_judge_itself(stage: Stage, project: Project, tmp_pa
     (root / "golden.jsonl").write_text((root / "golden.jsonl").read_text().splitlines()[0] + "\n")
     (root / "raggate.yml").write_text(SETTINGS + "gate: {metrics: {hit_at_5: off}}\n")
     (root / "baselines" / "small.json").unlink()
-    stage.run.root = root
+    stage.run.root, stage.run.inputs = root, {"shards": 2}
     last = stage.run.run()
     files = stage.run.artifacts["raggate-run"]
-    assert len(gzip.decompress(files["results.jsonl.gz"]).splitlines()) == 24
+    assert len(gzip.decompress(files["results.jsonl.gz"]).splitlines()) == 8
     assert last.outputs["verdict"] == json.loads(files["verdict.json"])["verdict"]
 
 
