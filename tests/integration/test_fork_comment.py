@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from fakes.github_api import FakeGitHub, Repository, Symlink
-from project import Project
+from project import Project, make_project
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.drawn_order import Drawn, seed_of
@@ -147,9 +147,10 @@ def _contents(root: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A small gate with a baseline, once for all tests, which only run it."""
-    made = promoted_once.copied(tmp_path_factory.mktemp("project"))
+def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A gate of twelve questions with a baseline, once for all tests, which only run it."""
+    made = make_project(tmp_path_factory.mktemp("project"), notes=3)
+    made.promote()
     (made.root / "elsewhere").mkdir()
     return made
 
@@ -221,7 +222,7 @@ def friendly(files: Files) -> None:
 def test_an_index_that_is_smaller_than_the_baselines(stage: Stage) -> None:
     """A run of a part of the notes is no measure in the second stage either, also where nothing else got worse."""
     files = stage.measured(0)
-    files["results.jsonl"] = files["results.jsonl"].replace(b'"chunks_embedded":36', b'"chunks_embedded":30')
+    files["results.jsonl"] = files["results.jsonl"].replace(b'"chunks_embedded":18', b'"chunks_embedded":15')
     told = stage.judge(files)
     assert told.code == 3
     assert told.review is not None
@@ -301,9 +302,9 @@ def broken(files: Files) -> None:
     ("change", "reason"),
     [
         (without_a_question, "another golden set"),
-        (without_a_result, "has no result for 1 of 24 calls, and does not say why"),
-        (partial(a_part, early=True), "1 of 24 calls, and says that it stopped early, as it was red"),
-        (partial(a_part, early=False), "1 of 24 calls, and says that a part was chosen"),
+        (without_a_result, "has no result for 1 of 12 calls, and does not say why"),
+        (partial(a_part, early=True), "1 of 12 calls, and says that it stopped early, as it was red"),
+        (partial(a_part, early=False), "1 of 12 calls, and says that a part was chosen"),
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
         (one_more_answer, "1 answer that was not asked for"),
@@ -351,16 +352,16 @@ def test_a_run_that_stopped_early_is_red_by_its_answers(stage: Stage) -> None:
     verdict, run = told.review.verdict, told.review.run
     assert verdict.early_stop is not None
     assert verdict.headline.startswith(
-        "Partial: stopped early, after 8 of 24 questions. Asking the rest cannot make it"
+        "Partial: stopped early, after 8 of 12 questions. Asking the rest cannot make it"
     )
     assert run.selection is not None
-    assert (len(run.selection.asked), run.selection.of, run.probes.answers) == (8, 24, ())
+    assert (len(run.selection.asked), run.selection.of, run.probes.answers) == (8, 12, ())
     # which is told of whole runs alone, here as where the run was measured
     assert told.review.context.preview is None
     left = next(case["id"] for case in stage.project.cases() if case["id"] not in run.selection.asked)
     reply = explain.of_question(told.review, left, "there", Links(server="https://github.test", repository=NAME))
     assert reply.text == (
-        f"there:\n\nPartial: stopped early, after 8 of 24 questions. Question {left} is not among these."
+        f"there:\n\nPartial: stopped early, after 8 of 12 questions. Question {left} is not among these."
     )
 
 
@@ -368,10 +369,10 @@ def test_a_run_that_stopped_early_is_red_by_its_answers(stage: Stage) -> None:
     ("stop", "behaviour", "questions", "without"),
     [
         ("early_stop: off", WORSE, 8, None),
-        ("early_stop: certain", {}, 23, None),
-        ("early_stop: certain", WORSE, 1, None),
-        ("early_stop: certain", WORSE, 23, 0),
-        ("early_stop: certain, tolerance: 1.0", WORSE, 23, None),
+        ("early_stop: certain", {}, 11, None),
+        ("early_stop: certain, tolerance: 0.1", WORSE, 1, None),
+        ("early_stop: certain", WORSE, 11, 0),
+        ("early_stop: certain, tolerance: 1.0", WORSE, 11, None),
     ],
     ids=["not allowed", "nothing lost", "too few", "another order", "nothing decides"],
 )
@@ -383,7 +384,7 @@ def test_answers_that_show_no_early_stop(
     files = stage.measured(1 if behaviour else 0, **behaviour)
     first_asked(stage, files, questions, without=without)
     config = json.loads(files["config.json"])
-    config["selection"] = {"asked": ["q01"], "of": 24, "words": "", "early": True}
+    config["selection"] = {"asked": ["q01"], "of": 12, "words": "", "early": True}
     files["config.json"] = json.dumps(config).encode()
     told = stage.judge(files)
     assert told.code == 3
@@ -442,9 +443,9 @@ def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value
 
 def test_an_artifact_that_takes_long_to_read_is_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are made to take minutes keep no comment back."""
-    monkeypatch.setattr(fork_comment, "_ARTIFACT_S", 0.3)
+    monkeypatch.setattr(fork_comment, "_ARTIFACT_S", 0.05)
     row = json.dumps({"id": "a", "question": "q", "answerable": True, "gold_supports": [{}] * 10_000})
-    told = stage.judge({**stage.measured(0), "golden.jsonl": f"{row}\n".encode() * 200})
+    told = stage.judge({**stage.measured(0), "golden.jsonl": f"{row}\n".encode() * 50})
     assert (told.code, told.failure and told.failure.lines[0]) == (
         3,
         "the artifact could not be read within 0 s: some row of it is made to take long",
@@ -598,13 +599,13 @@ def without(stage: Stage, *topics: str) -> str:
 def test_notes_that_a_pull_request_changes_are_previewed(stage: Stage) -> None:
     """Notes that are added, removed and changed are named; other files, and notes that stay, are not."""
     notes = f"{VAULT}/Notes"
-    change = {f"{notes}/new.md": "# New\n", f"{notes}/gateway.md": None, f"{notes}/ledger.md": "# Other\n"}
-    change |= {"golden.jsonl": without(stage, "gateway", "ledger")}
+    change = {f"{notes}/new.md": "# New\n", f"{notes}/gateway.md": None, f"{notes}/handover.md": "# Other\n"}
+    change |= {"golden.jsonl": without(stage, "gateway", "handover")}
     stage.change(change | {f"{notes}/picture.png": "x", f"{notes}/empty.md": "", f"{VAULT}/.obsidian/a.md": "x"})
     told = stage.judge(stage.measured(0))
     assert told.review is not None
     assert told.review.context.preview is not None
-    expected = ("added work/Notes/new.md", "changed work/Notes/ledger.md", "removed work/Notes/gateway.md")
+    expected = ("added work/Notes/new.md", "changed work/Notes/handover.md", "removed work/Notes/gateway.md")
     assert tuple(map(str, told.review.context.preview.vault)) == expected
     assert told.review.context.preview.problems == told.review.context.preview.breaks == ()
 
