@@ -54,10 +54,10 @@ def booted(request: Request, inputs: Inputs, build: object, place: Place, before
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
-    """A suite of 30 questions in two modes, some of which fail, with second answers and probes."""
-    project = make_project(tmp_path_factory.mktemp("shards"))
+    """A suite of 15 questions in two modes, some of which fail, with second answers and probes."""
+    project = make_project(tmp_path_factory.mktemp("shards"), notes=3)
     cases = project.cases()
-    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:6]]
+    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:3]]
     more[0]["retriever_types"] = ["hybrid"]
     project.write_cases([*cases, *more])
     project.config.write_text(SMALL.format(repeat=1))
@@ -86,6 +86,13 @@ def asked(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.fixture(scope="module")
+def merged(suite: Project, asked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The run directory that the three shards were merged into, which tests copy before they change it."""
+    out = tmp_path_factory.mktemp("merged")
+    return merge.merge(asked_by(suite, out=out), [asked / "shards"]).result.directory
+
+
 def refusal(project: Project, *directories: Path, **fields: Any) -> RunFailed:
     """Merge, and give why that is refused; nothing is left of it."""
     out = directories[0].parent / "refused"
@@ -95,20 +102,22 @@ def refusal(project: Project, *directories: Path, **fields: Any) -> RunFailed:
     return failed.value
 
 
-@pytest.mark.parametrize(("repeat", "count"), [(1, 1), (1, 2), (1, 7), (1, 256), (3, 7)])
+@pytest.mark.parametrize(("repeat", "counts"), [(1, (1, 2, 7, 256)), (3, (7,))])
 def test_however_many_shards_there_are_the_run_is_the_same(
-    suite: Project, tmp_path: Path, repeat: int, count: int
+    suite: Project, tmp_path: Path, repeat: int, counts: tuple[int, ...]
 ) -> None:
     """1, 2, 7 and 256 shards give the bytes of one process: modes, repeats, failures, second answers, probes."""
-    suite.config.write_text(SMALL.format(repeat=repeat))
-    whole = check.run(asked_by(suite, out=tmp_path / "whole"))
-    asked_in_shards(suite, count, tmp_path / "shards")
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [tmp_path / "shards"])
-    suite.config.write_text(SMALL.format(repeat=1))
-    files, expected = contents(merged.result.directory), contents(whole.directory)
-    assert files.pop("shards.json")
-    assert files == expected
-    assert len(whole.run.results) == 59
+    project = suite.copied(tmp_path)
+    project.config.write_text(SMALL.format(repeat=repeat))
+    whole = check.run(asked_by(project, out=tmp_path / "whole"))
+    expected = contents(whole.directory)
+    for count in counts:
+        asked_in_shards(project, count, tmp_path / f"{count}-shards")
+        result = merge.merge(asked_by(project, out=tmp_path / f"{count}-merged"), [tmp_path / f"{count}-shards"]).result
+        files = contents(result.directory)
+        assert files.pop("shards.json")
+        assert files == expected, count
+    assert len(whole.run.results) == 29
     assert any(item.result.failure for item in whole.run.results)
     assert whole.run.probes.answers
     assert whole.run.fingerprint["repeated"]["differ"] > 0
@@ -217,7 +226,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_foreign, "{two}: of another plan"),
         (_older, "receipt.json: written by an older raggate, or by a newer one: nonce: Field required"),
         (_stopped, "shard 2 of 3: {two}: it broke off: the API died"),
-        (_half, "shard 2 of 3: {two}: half: 20 planned, "),
+        (_half, "shard 2 of 3: {two}: half: 10 planned, "),
         (_miscounted, "shard 2 of 3: {two}: its counts are not those of its answers"),
         (_cut, "shard 2 of 3: {two}/results.jsonl: its SHA-256 is not that of the receipt"),
         (_other_index, "shard 2: it saw another index: chunk_tokens 9, where shard 1 saw 8"),
@@ -314,7 +323,7 @@ def test_answers_of_a_process_that_is_killed_are_there(
     with load_inputs(request) as inputs:
         running.ask(listening, inputs, planning.plan(request, inputs, 2), 1)
     assert seen == [*range(1, len(seen) + 1)]
-    assert len(seen) > 20
+    assert len(seen) > 10
 
 
 def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp_path: Path) -> None:
@@ -342,13 +351,12 @@ def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp
     assert "the golden set, the configuration differ" in failed.message
 
 
-def test_the_verdict_of_a_merged_run_is_that_of_a_check(suite: Project, asked: Path, tmp_path: Path) -> None:
+def test_the_verdict_of_a_merged_run_is_that_of_a_check(suite: Project, merged: Path, tmp_path: Path) -> None:
     """`check --run` of a merged run says what `check` says, in a run directory of its own."""
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"])
-    before = {path.name: path.read_bytes() for path in merged.result.directory.iterdir()}
-    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged.result.directory)
+    before = {path.name: path.read_bytes() for path in merged.iterdir()}
+    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
     checked = check.check(asked_by(suite, out=tmp_path / "checked"))
-    assert {path.name: path.read_bytes() for path in merged.result.directory.iterdir()} == before
+    assert {path.name: path.read_bytes() for path in merged.iterdir()} == before
     assert judged.review.verdict == checked.review.verdict
     assert contents(judged.directory)[results_file.FILE] == contents(checked.directory)[results_file.FILE]
 
@@ -369,15 +377,14 @@ def test_a_shard_that_is_named_twice_is_one(suite: Project, asked: Path, tmp_pat
     ],
 )
 def test_a_run_is_judged_by_what_it_was_measured_by(
-    suite: Project, asked: Path, tmp_path: Path, old: str, new: str, words: str
+    suite: Project, merged: Path, tmp_path: Path, old: str, new: str, words: str
 ) -> None:
     """A run that other inputs measured than those that judge is refused: it cannot tell."""
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"])
     other = suite.copied(tmp_path / "other")
     other.edit(old, new)
     if old == new:
         (other.root / "vault/work/Notes/more.md").write_text("# More\n\nnew\n")
-    done = other.command("check", "--run", str(merged.result.directory))
+    done = other.command("check", "--run", str(merged))
     assert done.code == ExitCode.CANNOT_TELL, done.err
     assert words in done.err
     assert "(--config, --against, --api-url)" in done.err
@@ -397,16 +404,16 @@ def test_a_run_is_judged_by_what_it_was_measured_by(
     ],
 )
 def test_a_run_is_no_verdict_on_another_commit(
-    suite: Project, asked: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: JsonObject, words: str
+    suite: Project, merged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, stored: JsonObject, words: str
 ) -> None:
     """A run of another commit than the one that is checked out, of none, or of other settings, is not judged."""
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
-    config = json.loads((merged / "config.json").read_text())
+    directory = shutil.copytree(merged, tmp_path / "merged")
+    config = json.loads((directory / "config.json").read_text())
     config["config"] |= stored
-    (merged / "config.json").write_text(json.dumps(config))
+    (directory / "config.json").write_text(json.dumps(config))
     monkeypatch.setattr(sources, "commit_of", lambda *_: "b" * 40)
     with pytest.raises(RunFailed, match=re.escape(words)) as failed:
-        stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
+        stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), directory)
     assert failed.value.exit_code in {ExitCode.CANNOT_TELL, ExitCode.USAGE}
     assert not (tmp_path / "judged").exists()
 
@@ -426,7 +433,7 @@ def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: P
 def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path: Path) -> None:
     """`check --run` of a partial run says that it is one; without that mark answers are missing."""
     part = check.run(asked_by(suite, out=tmp_path / "part", choice=Choice(limit=2))).directory
-    for words, code in (("the run is partial: 2 of 30 questions chosen", 2), ("has no result for", 3)):
+    for words, code in (("the run is partial: 2 of 15 questions chosen", 2), ("has no result for", 3)):
         with pytest.raises(RunFailed, match=words) as refused:
             stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), part)
         assert refused.value.exit_code == code
@@ -448,15 +455,15 @@ def test_shards_of_another_commit_are_refused(suite: Project, asked: Path, tmp_p
     assert "shard 3: asked at commit aaaaaaaaaaa" in failed.message
 
 
-def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, asked: Path, tmp_path: Path) -> None:
+def test_what_a_run_says_of_itself_loosens_nothing(suite: Project, merged: Path, tmp_path: Path) -> None:
     """Thresholds and waivers of the directory that is judged have no say, nor has when it says that it was made."""
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
-    config = json.loads((merged / "config.json").read_text())
+    directory = shutil.copytree(merged, tmp_path / "merged")
+    config = json.loads((directory / "config.json").read_text())
     config["started"] = "2001-01-01T00:00:00Z"
     config["config"]["gate"]["max_error_rate"] = 0.99
     config["config"]["waivers"] = [{"case": "x", "owner": "me", "reason": "so", "expires": "2001-02-01"}]
-    (merged / "config.json").write_text(json.dumps(config))
-    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), merged)
+    (directory / "config.json").write_text(json.dumps(config))
+    judged = stored_check.check_run(asked_by(suite, out=tmp_path / "judged"), directory)
     assert judged.review.verdict.exit_code == ExitCode.CANNOT_TELL
     assert judged.review.run.config.gate.max_error_rate == 0.02
     assert judged.review.run.config.waivers == []
@@ -470,18 +477,19 @@ def judged_as_of(project: Project, directory: Path, started: str, out: Path) -> 
     return stored_check.check_run(asked_by(project, out=out), directory)
 
 
-def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, asked: Path, tmp_path: Path) -> None:
+def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path, tmp_path: Path) -> None:
     """A run that is judged later, and again, was measured when it was asked, also as a baseline, and never tomorrow."""
-    merged = merge.merge(asked_by(suite, out=tmp_path / "merged"), [asked / "shards"]).result.directory
+    directory = shutil.copytree(merged, tmp_path / "merged")
     out = tmp_path / "judged"
-    assert promote.provenance(judged_as_of(suite, merged, "2999-01-01T00:00:00Z", out).review.run)["measured"] < "2999"
-    once = judged_as_of(suite, merged, "2001-01-01T00:00:00+01:00", out)
+    never = judged_as_of(suite, directory, "2999-01-01T00:00:00Z", out)
+    assert promote.provenance(never.review.run)["measured"] < "2999"
+    once = judged_as_of(suite, directory, "2001-01-01T00:00:00+01:00", out)
     assert promote.provenance(once.review.run)["measured"] == "2000-12-31T23:00:00Z"
     assert "2000-12-31 23:00:00 UTC" in (once.directory / "report.html").read_text()
     again = judged_as_of(suite, once.directory, once.review.run.started, out)
     assert again.review.run.provenance.measured == "2000-12-31T23:00:00Z"
     with pytest.raises(RunFailed, match="started: expected when the run was asked, found 'yesterday'"):
-        judged_as_of(suite, merged, "yesterday", tmp_path / "never")
+        judged_as_of(suite, directory, "yesterday", tmp_path / "never")
     assert not (tmp_path / "never").exists()
 
 
@@ -496,7 +504,7 @@ def test_processes_beside_each_other_give_the_run_of_one(
     beside = check.run(asked_by(suite, out=tmp_path / "beside", workers=3, progress=lambda: Progress(progress)))
     assert contents(beside.directory) == contents(alone.directory)
     failed = sum(item.result.failure is not None for item in alone.run.results)
-    assert progress.getvalue().splitlines()[-1] == f"raggate: asked 59 of 59, {failed} failed"
+    assert progress.getvalue().splitlines()[-1] == f"raggate: asked 29 of 29, {failed} failed"
 
 
 def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -504,13 +512,13 @@ def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, mon
     asking_process, answer = os.getpid(), FakeAdapter._answer
 
     def slow(self: FakeAdapter, case: Case, mode: str) -> Result:
-        if os.getpid() != asking_process and case.id.startswith("kernel"):
+        if os.getpid() != asking_process and case.id.startswith("ingress"):
             time.sleep(60)
         return answer(self, case, mode)
 
     def died(_: Api) -> ProcessExit:
         # answers go on to come in while this is looked for
-        while sum(len(path.read_bytes().splitlines()) for path in tmp_path.rglob("results.jsonl")) < 20:
+        while sum(len(path.read_bytes().splitlines()) for path in tmp_path.rglob("results.jsonl")) < 10:
             time.sleep(0.01)
         return ProcessExit(message="was killed by SIGKILL")
 
@@ -520,8 +528,8 @@ def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, mon
     measured = check.run(asked_by(suite, out=tmp_path, workers=3)).run
     failures = [item.result.failure.kind for item in measured.results if item.result.failure is not None]
     assert (left := failures.count("aborted")) > 0
-    assert measured.stopped == f"the API was killed by SIGKILL after {59 - left} of 59 calls"
-    assert len(measured.results) == 59
+    assert measured.stopped == f"the API was killed by SIGKILL after {29 - left} of 29 calls"
+    assert len(measured.results) == 29
 
 
 def test_a_process_that_ends_early_is_no_whole_run(
@@ -531,7 +539,7 @@ def test_a_process_that_ends_early_is_no_whole_run(
     asking_process, answer = os.getpid(), FakeAdapter._answer
 
     def dies(self: FakeAdapter, case: Case, mode: str) -> Result:
-        if os.getpid() != asking_process and case.id == "kernel-first":
+        if os.getpid() != asking_process and case.id == "ingress-first":
             os.kill(os.getpid(), signal.SIGKILL)
         return answer(self, case, mode)
 
@@ -539,7 +547,7 @@ def test_a_process_that_ends_early_is_no_whole_run(
     measured = check.run(asked_by(suite, out=tmp_path, workers=2)).run
     assert measured.stopped == "a process that asks ended before it was done"
     assert any(item.result.failure is None for item in measured.results)
-    assert len(measured.results) == 59
+    assert len(measured.results) == 29
 
 
 def test_a_process_that_cannot_be_started(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
