@@ -58,7 +58,7 @@ def measure(
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         stack.enter_context(failure_reports(directory, inputs.config))
-        run = blank_run(directory, started, request, inputs, selection, build, kept and kept.checkout, command=command)
+        blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
         part = Part(
@@ -77,7 +77,7 @@ def measure(
             cache=cache,
             stopping=stopping.of_run(request, inputs, baseline, resumable, started),
         )
-        finish = Finish(request=request, inputs=inputs, directory=directory, blank=run, judge=judge)
+        finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
 
 

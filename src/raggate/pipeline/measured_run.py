@@ -17,7 +17,7 @@ from raggate.inputs.note_labels import Notes
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import modes_of
-from raggate.models.provenance import Checkout, Provenance, RunCommand
+from raggate.models.provenance import Provenance, RunCommand
 from raggate.models.run import Probing, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.models.scorecard import Scorecard
@@ -28,6 +28,7 @@ from raggate.pipeline.booted import Build
 from raggate.pipeline.failure_reports import display_path
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import compared
+from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring import repeats, score
 from raggate.service import build_context
@@ -89,17 +90,18 @@ def blank_run(
     inputs: Inputs,
     selection: Selection | None = None,
     build: Build | None = None,
-    seen: Checkout | None = None,
+    kept: UnfinishedRun | None = None,
     *,
     command: RunCommand,
 ) -> Run:
     """Give a run of which nothing is known but how it is measured.
 
-    `started` is ISO 8601; `seen` is what was seen of the checkout that is here, None to look.
+    `started` is ISO 8601; `build` and `kept`, its answers on disk, tell which checkout is measured where there are any.
     """
     settings = inputs.config
     judging = (settings.golden, settings.baseline_path)
-    checkout = build.checkout if build is not None else seen or sources.head(request.root, request.remote)
+    seen = build or kept
+    checkout = seen.checkout if seen is not None else None
     return Run(
         run_id=directory.name,
         suite=settings.suite,
@@ -109,7 +111,7 @@ def blank_run(
         config=settings,
         provenance=Provenance(
             raggate_version=__version__,
-            checkout=checkout,
+            checkout=checkout or sources.head(request.root, request.remote),
             against=inputs.against,
             ignored=tuple(inputs.ignored),
             in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
