@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import marshal
 import os
+import select
 from array import array
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from io import RawIOBase
 from itertools import chain
 from typing import BinaryIO
 
@@ -21,6 +23,10 @@ from raggate.interop.totals import Evaluation, Totals
 from raggate.interop.trec_beir import cuts
 from raggate.interop.trec_beir.evaluation_files import Files
 from raggate.service import forked_processes
+
+
+_CHUNK_BYTES = 1 << 20
+_LOOK_SECONDS = 0.2
 
 
 def evaluate_parts(files: Files, cutoffs: Sequence[int], processes: int) -> Evaluation | None:
@@ -62,16 +68,28 @@ def _messages(parts: Sequence[Files], cutoffs: Sequence[int]) -> list[bytes]:
         readers = []
         for part in parts:
             reader, writer = os.pipe()
-            readers.append(streams.enter_context(os.fdopen(reader, "rb")))
+            readers.append(streams.enter_context(os.fdopen(reader, "rb", buffering=0)))
             with os.fdopen(writer, "wb") as stream:
                 forked_processes.start(partial(_score, part, cutoffs, stream, os.getpid()), running)
         messages: list[bytes] = []
         for pipe in readers:
-            message = pipe.read()
+            message = _whole(pipe)
             if not message:
                 return []
             messages.append(message)
     return messages
+
+
+def _whole(pipe: RawIOBase) -> bytes:
+    """Read a pipe to its end, and wake up now and then: a signal that comes just before a read does not end it."""
+    chunks: list[bytes] = []
+    while True:
+        ready, _, _ = select.select([pipe], [], [], _LOOK_SECONDS)
+        if ready:
+            chunk = pipe.read(_CHUNK_BYTES)
+            if not chunk:
+                return b"".join(chunks)
+            chunks.append(chunk)
 
 
 def _score(part: Files, cutoffs: Sequence[int], stream: BinaryIO, parent: int) -> None:

@@ -7,6 +7,7 @@ import json
 import os
 import random
 import signal
+import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -180,8 +181,6 @@ def test_an_interrupt_ends_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
         # once: a second one would come when the test is over
         if isinstance(part.run, Stretch) and part.run.begin == 0:
             os.read(gate, 1)
-            # the interpreter sees a signal that comes just before it waits for a pipe when it has waited
-            time.sleep(0.05)
             os.kill(parent, signal.SIGINT)
         signal.pause()
 
@@ -199,6 +198,31 @@ def test_an_interrupt_ends_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     assert_gone(running)
     os.close(gate)
     os.close(opened)
+
+
+def test_an_interrupt_just_before_it_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that ends no read, as one that comes just before it or in another thread does not, is seen at once."""
+    files = written(tmp_path, judged(NAMES), ranked(NAMES))
+    start, running = forked_processes.start, list[int]()
+
+    def interrupted() -> None:
+        time.sleep(0.1)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+
+    def noted(work: Callable[[], object], processes: list[int]) -> None:
+        start(work, processes)
+        running[:] = processes
+        if len(running) == 2:
+            threading.Thread(target=interrupted).start()
+
+    # long enough to tell from at once, and none stays where it is not seen
+    monkeypatch.setattr(evaluate_parts, "_score", lambda *_: time.sleep(5))
+    monkeypatch.setattr(forked_processes, "start", noted)
+    begun = time.monotonic()
+    with pytest.raises(KeyboardInterrupt):
+        in_parts(files)
+    assert time.monotonic() - begun < 4
+    assert_gone(running)
 
 
 def test_no_further_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
