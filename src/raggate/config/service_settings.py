@@ -24,6 +24,8 @@ from raggate.config.values import (
     TokenlessVariable,
     Variable,
 )
+from raggate.text.quote import cut
+from raggate.text.yaml_writing import one_line
 
 DEFAULT_USER = "65534:65534"
 
@@ -64,6 +66,15 @@ class Build(SettingsModel):
     timeout: Seconds = 600
     """Seconds for the whole build."""
 
+    @model_validator(mode="before")
+    @classmethod
+    def _not_a_directory_alone(cls, section: object) -> object:
+        # as other tools write it
+        if isinstance(section, str):
+            meant = one_line({"context": cut(section, limit=60)}, unescaped=True)
+            raise ValueError(f"expected a mapping, as in `build: {meant}`")
+        return section
+
 
 class Contained(SettingsModel):
     """What every container has: an image, words and variables, and limits of which each can be relaxed by name."""
@@ -71,7 +82,7 @@ class Contained(SettingsModel):
     image: ImageName | None = None
     """The image. An image on this machine is used as it is; any other is pulled."""
     build: Build | None = None
-    """Build the image instead."""
+    """Build the image instead, as in `build: {context: .}`."""
     pull: Literal["missing", "never"] = "missing"
     """`missing` pulls the image if it is not on this machine. No credentials are used: pull a private image
     beforehand."""

@@ -74,6 +74,9 @@ def test_what_cannot_be_said(key: str) -> None:
     [
         ({"build": {}}, "expected exactly one of 'image' and 'build'"),
         ({"image": None}, "expected exactly one of 'image' and 'build'"),
+        ({"build": "."}, "api.container.build: expected a mapping, as in `build: {context: .}`; found '.'"),
+        ({"build": "a: b"}, "as in `build: {context: 'a: b'}`; found 'a: b'"),
+        ({"build": 3}, "api.container.build: expected a mapping; found 3"),
         ({"port": None}, "key 'api.container.port' is missing"),
         ({"port": 0}, "greater than or equal to 1"),
         ({"image": "-v /:/host"}, "raggate.yml:3: api.container.image: expected the name of an image"),
