@@ -24,7 +24,6 @@ from raggate.interop.trec_beir import cuts
 from raggate.interop.trec_beir.evaluation_files import Files
 from raggate.service import forked_processes
 
-
 _CHUNK_BYTES = 1 << 20
 _LOOK_SECONDS = 0.2
 
