@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.service.discovery.json_schemas import listed, mapping
-from raggate.service.discovery.names import COUNT, ENDPOINTS, QUESTION, best, plain_name
+from raggate.service.discovery.names import COUNT, ENDPOINTS, QUESTION, WRITES, best, plain_name, words_in
 from raggate.service.discovery.openapi import Request
 from raggate.text.field_paths import parse
 
@@ -96,7 +96,8 @@ def queries(reply: Any, path: str) -> list[Request]:
     """
     schema = mapping(mapping(mapping(reply).get("data")).get("__schema"))
     types = {_name(kind): kind for kind in map(mapping, listed(schema.get("types")))}
-    asked = _searches(types, _name(schema.get("queryType")), (), path)
+    taking = _searches(types, _name(schema.get("queryType")), (), path)
+    asked = (request for request in taking if WRITES.isdisjoint(words_in(request.steps[-1])))
     ranked = sorted(enumerate(islice(asked, MAX_QUERIES)), key=lambda item: (_unlikely(item[1].steps), item[0]))
     return [request for _, request in ranked]
 

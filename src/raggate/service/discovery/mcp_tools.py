@@ -5,7 +5,6 @@ Both are hostile input. A tool that nobody named is only called if its name says
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any
@@ -14,17 +13,11 @@ from msgspec import Struct
 
 from raggate.config.mcp_settings import Blocks
 from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping
-from raggate.service.discovery.names import ENDPOINTS
+from raggate.service.discovery.names import ENDPOINTS, WRITES, words_in
 from raggate.service.mcp.messages import Message
 from raggate.service.mcp.results import root_of
 
-_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
-_WRITES = frozenset(
-    (
-        *("add", "append", "build", "clear", "create", "delete", "drop", "edit", "execute", "insert", "move", "post"),
-        *("put", "remove", "rename", "replace", "save", "send", "set", "update", "upload", "upsert", "write"),
-    )
-)
+_WRITES = WRITES | {"build", "execute", "move", "post", "put", "set"}
 MAX_BLOCKS = 50
 """Of a result that are looked at for what stands before the path of a note."""
 
@@ -66,8 +59,11 @@ def _as_json(schema: Any) -> dict[str, str]:
 def _unlikely(message: Message) -> int | None:
     """Say how unlikely it is that a tool searches the notes; None when it is not to be called unasked."""
     name = message.get("name")
-    words = [word.lower() for word in _WORD.findall(str(name))] if is_name(name) else []
-    if _WRITES & set(words) or mapping(message.get("annotations")).get("readOnlyHint") is False:
+    words = words_in(str(name)) if is_name(name) else []
+    hints = mapping(message.get("annotations"))
+    reads = hints.get("readOnlyHint")
+    writes = reads is False or (hints.get("destructiveHint") is True and reads is not True)
+    if writes or not _WRITES.isdisjoint(words):
         return None
     places = [place for place, usual in enumerate(ENDPOINTS) if any(word.startswith(usual) for word in words)]
     return min(places, default=None)

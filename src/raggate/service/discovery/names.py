@@ -40,12 +40,41 @@ SURELY_A_QUESTION = frozenset(QUESTION[:5])
 ENDPOINTS = ("search", "retriev", "query", "ask", "question", "find", "lookup", "rag", "answer", "chat")
 HEALTH = ("health", "healthz", "ready", "readyz", "readiness", "live", "livez", "status", "ping", "heartbeat")
 
+WRITES = frozenset(
+    (
+        *("add", "append", "clear", "create", "delete", "destroy", "drop", "edit", "erase", "import", "ingest"),
+        *("insert", "modify", "patch", "purge", "remove", "rename", "replace", "reset", "save", "send", "submit"),
+        *("truncate", "update", "upload", "upsert", "wipe", "write"),
+    )
+)
+"""Words by which an endpoint or a tool says that it writes."""
+
 _MARKS = re.compile(r"[_\-@\s]")
+_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])")
+_LONG = 5  # letters of a name that no other word has in it by chance
 
 
 def plain_name(name: str) -> str:
     """Write a name as the tables do."""
     return _MARKS.sub("", name[:100]).lower()
+
+
+def words_in(name: str) -> list[str]:
+    """Give the words of a name such as `searchNotes` or `search_notes`, in small letters."""
+    return [word.lower() for word in _WORD.findall(name)]
+
+
+def endpoint(words: Iterable[str]) -> int | None:
+    """Give the place among `ENDPOINTS` of the likeliest that words say, None for none: `tasks` does not ask."""
+    said = [word for word in words if word]
+    return next(
+        (
+            place
+            for place, name in enumerate(ENDPOINTS)
+            if any(name in word if len(name) >= _LONG else word.startswith(name) for word in said)
+        ),
+        None,
+    )
 
 
 def rank(name: str, usual: tuple[str, ...]) -> int | None:

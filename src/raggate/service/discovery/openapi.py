@@ -16,7 +16,18 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_name, listed, mapping, named, resolved
-from raggate.service.discovery.names import COUNT, ENDPOINTS, HEALTH, QUESTION, SURELY_A_QUESTION, best, plain_name
+from raggate.service.discovery.names import (
+    COUNT,
+    ENDPOINTS,
+    HEALTH,
+    QUESTION,
+    SURELY_A_QUESTION,
+    WRITES,
+    best,
+    endpoint,
+    plain_name,
+    words_in,
+)
 from raggate.text import jsonio
 
 MAX_PATHS = 1_000
@@ -64,13 +75,13 @@ def requests(document: Any, at: str | None = None) -> list[Request]:
     """Give the requests that take a question, likeliest first; those of one path where it is known.
 
     One that nobody named may write what it is sent: then only those are given that say by their path that they search,
-    or that call what they take a question.
+    or that call what they take a question, and by no word of their path or name that they write.
     """
     requests = [
-        (_unlikely(request.path), request.path, request)
+        (_unlikely(request), request.path, request)
         for path, method, operation in _operations(document, at)
         if (request := _request(document, path, method, operation)) is not None
-        and (at is not None or request.method == "GET" or _searches(request))
+        and (at is not None or (not _writes(request, operation) and (request.method == "GET" or _searches(request))))
     ]
     return [request for _, _, request in sorted(requests, key=lambda item: item[:2])]
 
@@ -131,10 +142,14 @@ def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -
 
 def _searches(request: Request) -> bool:
     asks = any(plain_name(name) in SURELY_A_QUESTION for name in request.body or ())
-    return asks or _unlikely(request.path) < len(ENDPOINTS)
+    return asks or endpoint(words_in(request.path)) is not None
 
 
-def _unlikely(path: str) -> int:
-    words = [plain_name(word) for word in path.split("/")]
-    places = [place for place, name in enumerate(ENDPOINTS) if any(name in word for word in words)]
-    return min(places, default=len(ENDPOINTS))
+def _writes(request: Request, operation: dict[str, Any]) -> bool:
+    name = operation.get("operationId")
+    return not WRITES.isdisjoint(words_in(request.path) + words_in(name if isinstance(name, str) else ""))
+
+
+def _unlikely(request: Request) -> int:
+    place = endpoint(words_in(request.path))
+    return len(ENDPOINTS) if place is None else place

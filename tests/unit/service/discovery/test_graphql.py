@@ -120,6 +120,13 @@ def test_what_cannot_be_asked_is_left_alone(field: dict[str, Any]) -> None:
     assert texts(schema(field, Hit=HIT)) == []
 
 
+def test_what_says_that_it_writes_is_left_alone() -> None:
+    """A query should change nothing, and one that says by its name that it does is not tried."""
+    hits = many(named("Hit", "OBJECT"))
+    answer = schema(entry("deleteByQuery", hits, query=TEXT), entry("notes", hits, query=TEXT), Hit=HIT)
+    assert [text.partition("{{ ")[2].partition("(")[0] for text in texts(answer)] == ["notes"]
+
+
 def test_the_likeliest_comes_first() -> None:
     """A field that says by its name that it searches is asked before one that does not."""
     hits = many(named("Hit", "OBJECT"))

@@ -43,6 +43,9 @@ def test_a_tool_that_says_that_it_writes_is_not_called() -> None:
     """Its own hint counts more than its name."""
     assert searching([tool("search", hints={"readOnlyHint": False})]) == []
     assert searching([tool("search", hints={"readOnlyHint": True})]) != []
+    assert searching([tool("search", hints={"destructiveHint": True})]) == []
+    # of a tool that only reads the other hint says nothing
+    assert searching([tool("search", hints={"readOnlyHint": True, "destructiveHint": True})]) != []
 
 
 def test_the_likeliest_comes_first() -> None:

@@ -77,6 +77,36 @@ def test_what_may_write_is_not_tried() -> None:
     assert [request.path for request in requests(document)] == ["/notes/run"]
 
 
+@each_row(
+    ("path", "operation", "tried"),
+    [
+        ("/tasks", None, False),
+        ("/storage", None, False),
+        ("/paragraphs", None, False),
+        ("/notes/_delete_by_query", None, False),
+        ("/searchAndReplace", None, False),
+        ("/questions", "create_question_questions_post", False),
+        ("/ask", "ask_ask_post", True),
+        ("/textsearch", None, True),
+        ("/v1/rag", None, True),
+        ("/postings/search", 7, True),
+    ],
+)
+def test_what_says_that_it_writes_is_not_tried(path: str, operation: object, tried: bool) -> None:
+    """A word of path or operation that writes counts more than any that asks, and no word asks by chance."""
+    described = post({"properties": {"text": STRING, "query": STRING} if "query" in path else {"text": STRING}})
+    described["paths"] = {path: {"post": {**described["paths"]["/search"]["post"], "operationId": operation}}}
+    assert [request.path for request in requests(described)] == [path] * tried
+    # somebody who names it may ask it
+    assert len(requests(described, path)) == 1
+
+
+def test_reading_that_says_that_it_writes_is_not_tried() -> None:
+    """There are APIs that write when they are read."""
+    ask = {"get": {"parameters": [{"in": "query", "name": "q"}]}}
+    assert [request.path for request in requests({"paths": {"/notes/purge": ask, "/notes": ask}})] == ["/notes"]
+
+
 def test_the_count_may_stand_in_the_query() -> None:
     """Beside a body that has no number of chunks, one in the query is taken."""
     document = post({"properties": {"text": STRING}})
