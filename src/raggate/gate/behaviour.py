@@ -13,6 +13,9 @@ from raggate.text.numbers import counted, fixed
 FOLDERS_MS = 100.0
 """Median milliseconds of folder selection from which on a language model may be behind it."""
 
+RETRIED = 0.02
+"""Retries for each call from which on they are no accident."""
+
 
 def warnings(comparison: Comparison) -> Iterator[Reason]:
     """Say what of the API's conduct costs money, time or certainty. None of it is red by itself."""
@@ -20,6 +23,7 @@ def warnings(comparison: Comparison) -> Iterator[Reason]:
     if operations is not None:
         yield from _paid_for(operations)
         yield from _late(operations)
+        yield from _again(operations)
     yield from noise.unsteady(comparison)
 
 
@@ -51,3 +55,13 @@ def _late(operations: Operations) -> Iterator[Reason]:
             "under way at once, or raise ask.read_timeout and ask.total_timeout"
         )
         yield Reason("timeouts", message)
+
+
+def _again(operations: Operations) -> Iterator[Reason]:
+    if operations.retries > RETRIED * operations.calls:
+        message = (
+            f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}: the API "
+            "failed so often with 502, 503 or no connection, and whoever asks it once gets that; with `ask.retries: 0` such "
+            "calls count as failed"
+        )
+        yield Reason("retried", message)
