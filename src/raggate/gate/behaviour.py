@@ -59,9 +59,9 @@ def _late(operations: Operations) -> Iterator[Reason]:
 
 def _again(operations: Operations) -> Iterator[Reason]:
     if operations.retries > RETRIED * operations.calls:
+        often = f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}"
         message = (
-            f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}: the API "
-            "failed so often with 502, 503 or no connection, and whoever asks it once gets that; with `ask.retries: 0` such "
-            "calls count as failed"
+            f"{often}: the API failed so often with 502, 503 or no connection, and whoever asks it once gets that; "
+            "with `ask.retries: 0` such calls count as failed"
         )
         yield Reason("retried", message)
