@@ -16,12 +16,17 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
 from raggate.models.verdict import Preview, Review
 from raggate.pipeline import judging, measure, run_directory, stopping
-from raggate.pipeline.answers import answer_cache
+from raggate.pipeline.answers import answer_cache, seal
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names, source_of
 from raggate.scoring import score
 
 _NOT_ASKED = "the change's own questions and notes were not measured: the run was read, not asked"
+
+_NOT_COMMITTED = (
+    "what was measured is of a checkout with files otherwise than its commit has them, as a change's attributes or a "
+    "step before the gate can have it"
+)
 
 
 def with_preview(review: Review, look: Callable[[], Preview | None]) -> Review:
@@ -55,6 +60,12 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
     """Say what the working tree's own files would mean; where questions or notes differ, they are asked too."""
     if not by_another_commit(inputs) or review.run.selection is not None:
         return None
+    changes = _looked_at(request, inputs, directory, review, asking=asking)
+    dirty = _in_a_job(request) and review.run.provenance.checkout.dirty
+    return replace(changes, problems=(*changes.problems, _NOT_COMMITTED)) if dirty else changes
+
+
+def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview:
     with ExitStack() as stack:
         commit, changed, otherwise = _committed(stack, request, inputs)
         if not inputs.ignored and not changed:
@@ -63,17 +74,21 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
             return Preview(retired=True)
         # what is committed gets merged; but what a person has changed and not committed is what they are at. A job
         # reads the commit though the disk has the same: something may write there between comparing and reading
-        in_a_job = request.remote is not None
-        merged = commit if changed and (in_a_job or otherwise) and not _at_work(request) else None
+        merged = commit if changed and (_in_a_job(request) or otherwise) and not _at_work(request) else None
         changes = _changes(request, inputs, directory, review, asking=asking, merged=merged)
     if not otherwise or merged is not None:
         return changes
     return replace(changes, problems=(*changes.problems, _not_looked_at(otherwise)))
 
 
+def _in_a_job(request: Request) -> bool:
+    """Say whether a CI system runs this for a change: then nobody edits files, and only what is committed is merged."""
+    return request.remote is not None or seal.judges_change(request.environment)
+
+
 def _at_work(request: Request) -> bool:
-    """Say whether somebody has changed files of the working tree and not committed them; nobody has in a job."""
-    return request.remote is None and sources.head(request.root).dirty is not False
+    """Say whether somebody has changed files of the working tree and not committed them."""
+    return not _in_a_job(request) and sources.head(request.root).dirty is not False
 
 
 def _not_looked_at(names: Sequence[str]) -> str:

@@ -7,13 +7,16 @@ import subprocess
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 import reviews
 from raggate.inputs.committed import Commit
 from raggate.inputs.sources import Remote
 from raggate.inputs.trusted import load_trusted
+from raggate.models.provenance import Checkout
 from raggate.models.verdict import Review
 from raggate.pipeline import previewing
 from raggate.pipeline.request import Request
@@ -54,18 +57,19 @@ def commit(root: Path, name: str, content: str) -> None:
     git(root, "commit", "-qm", "change")
 
 
-def previewed(root: Path, *, job: bool, answers: Path | None = None) -> Review:
+def previewed(root: Path, *, job: bool, dirty: bool = False, **given: Any) -> Review:
     """Preview what is checked out beside a pass by the commit before it; kept `answers` are taken from a directory."""
     asked = Request(
         config_file=root / "raggate.yml",
-        environment={},
         say=[].append,
         systems=(),
         against=git(root, "rev-parse", "HEAD~1"),
         remote=Remote(workspace=root) if job else None,
-        answers=answers,
+        **{"environment": {}, **given},
     )
     passing = reviews.passing()
+    origin = replace(passing.run.provenance, checkout=Checkout(commit="1" * 40, dirty=dirty))
+    passing = replace(passing, run=replace(passing.run, provenance=origin))
     with load_trusted(source_of(asked), lambda settings, _: settings) as inputs:
         look = partial(previewing.preview_of, asked, inputs, root, passing, asking=False)
         return previewing.with_preview(passing, look)
@@ -162,6 +166,28 @@ def test_a_file_that_changes_while_it_is_looked_at(repository: Path, monkeypatch
     monkeypatch.setattr(Commit, "differing", swapped)
     warnings = previewed(repository, job=True).verdict.warnings
     assert [item.message for item in warnings[:1]] == ["merging this change loosens the gate: gate.tolerance"]
+
+
+@pytest.mark.parametrize(
+    "variables", [{"CI_MERGE_REQUEST_IID": "7"}, {"BUILDKITE_PULL_REQUEST": "7"}, {"CHANGE_ID": "PR-7"}]
+)
+def test_a_dirty_checkout_of_a_job_is_nobodys_work(repository: Path, variables: dict[str, str]) -> None:
+    """In GitLab, Buildkite and Jenkins too what is committed is previewed; that other files were measured is told."""
+    commit(repository, "raggate.yml", FILES["raggate.yml"] + "gate: {tolerance: 0.9}\n")
+    warnings = previewed(repository, job=False, environment=variables, dirty=True).verdict.warnings
+    messages = {item.message for item in warnings}
+    assert "merging this change loosens the gate: gate.tolerance" in messages
+    assert sum("a checkout with files otherwise than its commit" in text for text in messages) == 1
+    assert "loosens the gate" not in str(previewed(repository, job=False, dirty=True).verdict.warnings)
+
+
+@pytest.mark.parametrize(("job", "told"), [(True, True), (False, False)])
+def test_a_dirty_checkout_is_told_where_no_file_that_judges_differs(repository: Path, job: bool, told: bool) -> None:
+    """What the API was built of counts as well; on a person's own machine it is what they are at."""
+    git(repository, "commit", "-q", "--allow-empty", "-m", "change")
+    review = previewed(repository, job=job, dirty=True)
+    assert ("a checkout with files otherwise" in str(review.verdict.warnings)) == told
+    assert previewed(repository, job=job).verdict.warnings == ()
 
 
 @pytest.mark.parametrize("job", [True, False])
