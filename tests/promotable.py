@@ -67,7 +67,7 @@ class Measured:
 
 def measure(root: Path, prepare: Callable[[Path], None] = lambda _: None) -> Measured:
     """Make the repository, promote a first baseline, commit, and measure the head; `prepare` adds files to it."""
-    project = make_project(root)
+    project = make_project(root, notes=2)
     prepare(root)
     assert project.command("run").code == 0
     done = project.command("promote", str(project.last_run()), "--reason", "the first")

@@ -10,6 +10,12 @@ if TYPE_CHECKING:
     from promotable import Measured
 
 
+@pytest.fixture
+def flavour() -> str:
+    """Name the server that the fake GitHub is, unless a test is for either: see `flavours`."""
+    return "api.github.com"
+
+
 @pytest.fixture(scope="session")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     """A repository with a baseline whose head was measured, see `promotable`: no test leaves it changed."""

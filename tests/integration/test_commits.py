@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pytest
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Repository, commit_then_status, status
+from flavours import EITHER
 from raggate.errors import UsageError
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.commits import (
@@ -55,12 +56,25 @@ class Stage:
         return tuple(self.repository.objects.commits[sha].parents)
 
 
-@pytest.fixture(params=["api.github.com", "ghes-3.17"])
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """Give a repository on either flavour; what is sent has to fit GitHub's description."""
-    with FakeGitHub(request.param) as fake:
+@pytest.fixture
+def stage(flavour: str) -> Iterator[Stage]:
+    """Give a repository; what is sent has to fit GitHub's description."""
+    with FakeGitHub(flavour) as fake:
         yield Stage(fake, fake.add_repository(NAME, files={"README.md": "# Notes\n", "baselines/small.json": "{}\n"}))
         fake.assert_clean()
+
+
+@EITHER
+def test_everything_that_is_asked(stage: Stage) -> None:
+    """Among all that a commit asks on its way there is nothing that either flavour would not take."""
+    branch = stage.update("new", None, onto=stage.repository.head).sha
+    stage.update("main", stage.repository.head)
+    newer = stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
+    stage.update("new", branch, onto=newer)
+    assert {request.operation for request in stage.fake.requests} == {
+        *(f"git/{name}" for name in ("get-ref", "get-commit", "create-blob", "create-tree")),
+        *("git/create-commit", "git/create-ref", "git/update-ref", "repos/compare-commits-with-basehead"),
+    }
 
 
 def test_several_files_are_one_commit(stage: Stage) -> None:
@@ -153,6 +167,7 @@ def test_nothing_is_forced(stage: Stage) -> None:
     assert request.body["force"] is False
 
 
+@EITHER
 def test_a_protected_branch(stage: Stage) -> None:
     """A protected branch is an error that says to use a pull request."""
     stage.repository.protect("main")
@@ -161,6 +176,7 @@ def test_a_protected_branch(stage: Stage) -> None:
     assert "direct-commit" in caught.value.hint
 
 
+@EITHER
 def test_a_missing_permission(stage: Stage) -> None:
     """A token that may only read is told the line to add."""
     with pytest.raises(GitHubError) as caught:
@@ -257,6 +273,7 @@ def test_a_file_that_is_too_large() -> None:
         check_file("a", b"x" * (MOST_FILE_BYTES + 1))
 
 
+@EITHER
 def test_reading(stage: Stage) -> None:
     """Heads, contained commits and entries are told from those that are not there."""
     repository = stage.repository

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from fakes import github_api
 from fakes.github.calls import Call, Response
 from fakes.github_api import DROP, FakeGitHub, Repository, Submodule, Symlink, status
+from flavours import EITHER
 from raggate.errors import UsageError
 from raggate.github.rest import git_objects
 from raggate.github.rest.client import GitHub
@@ -41,10 +42,10 @@ FILES = {
 Open = Callable[..., Commit]
 
 
-@pytest.fixture(params=["api.github.com", "ghes-3.17"])
-def fake(request: pytest.FixtureRequest) -> Iterator[FakeGitHub]:
-    """Serve a GitHub, once at the root and once at Enterprise Server's base path."""
-    with FakeGitHub(request.param) as github:
+@pytest.fixture
+def fake(flavour: str) -> Iterator[FakeGitHub]:
+    """Serve a GitHub."""
+    with FakeGitHub(flavour) as github:
         yield github
         github.assert_clean()
 
@@ -144,6 +145,7 @@ class TestRead:
         source.read("vault/deep/copy.md")
         assert len(fake.requests) == count + 1
 
+    @EITHER
     def test_a_token_that_may_not_read(self, opened: Open) -> None:
         """A missing permission is told with the line that grants it, and is never a missing file."""
         with pytest.raises(GitHubError) as caught:
@@ -184,6 +186,13 @@ class TestRead:
 class TestDirectory:
     """A whole directory."""
 
+    @EITHER
+    def test_everything_that_is_asked(self, fake: FakeGitHub, opened: Open) -> None:
+        """Among all that reading a commit asks there is nothing that either flavour would not take."""
+        opened().directory("vault")
+        assert {request.operation for request in fake.requests} == {"git/get-commit", "git/get-tree", "git/get-blob"}
+
+    @EITHER
     def test_everything_in_it(self, opened: Open) -> None:
         """Files have their content, links stay links, submodules are empty, and nothing else is there."""
         directory = opened().directory("vault")

@@ -9,6 +9,7 @@ import pytest
 from msgspec.structs import replace
 
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
+from flavours import EITHER
 from raggate.errors import CannotTell
 from raggate.github.promotion import WORDS, branch_of, commit_directly, message, propose
 from raggate.github.proposal import Change, ProposedFile, PullRequestResult
@@ -74,14 +75,30 @@ class Stage:
         return {path for path in old.keys() | new.keys() if old.get(path) != new.get(path)} - {"baselines"}
 
 
-@pytest.fixture(params=["api.github.com", "ghes-3.17"])
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """Give a repository on either flavour; what is sent has to fit GitHub's description."""
-    with FakeGitHub(request.param) as fake:
+@pytest.fixture
+def stage(flavour: str) -> Iterator[Stage]:
+    """Give a repository; what is sent has to fit GitHub's description."""
+    with FakeGitHub(flavour) as fake:
         yield Stage(fake, fake.add_repository(NAME, files={"README.md": "# Notes\n", PATH: OLD}))
         fake.assert_clean()
 
 
+@EITHER
+def test_everything_that_is_asked(stage: Stage) -> None:
+    """Among all that promotions ask on their way there is nothing that either flavour would not take."""
+    stage.propose()
+    stage.propose(stage.change(NEWER, run=6))
+    stage.repository.add_commit({"README.md": "# New\n"}, [stage.repository.head], branch="main")
+    stage.propose(stage.change(OLD + NEW, run=7))
+    stage.propose(act=commit_directly)
+    assert {request.operation for request in stage.fake.requests} == {
+        *(f"git/{name}" for name in ("get-ref", "get-commit", "get-tree", "create-blob", "create-tree")),
+        *("git/create-commit", "git/create-ref", "git/update-ref", "repos/compare-commits-with-basehead"),
+        *("pulls/list", "pulls/get", "pulls/create", "pulls/update"),
+    }
+
+
+@EITHER
 def test_opened(stage: Stage) -> None:
     """The first promotion opens a pull request with one file, and leaves main alone."""
     before = stage.repository.head
@@ -96,6 +113,7 @@ def test_opened(stage: Stage) -> None:
     assert (stage.proposed(), stage.repository.head) == (NEW, before)
 
 
+@EITHER
 def test_updated_in_place(stage: Stage) -> None:
     """A second promotion puts another commit into the same pull request and rewrites its text."""
     first = stage.propose()
@@ -246,6 +264,7 @@ def test_a_lost_answer_opens_one_pull_request(stage: Stage) -> None:
     assert len(stage.pulls()) == 1
 
 
+@EITHER
 @pytest.mark.parametrize(
     ("permissions", "line"),
     [
@@ -274,6 +293,7 @@ def test_a_protected_main_needs_no_exception(stage: Stage) -> None:
     assert stage.propose().state == "created"
 
 
+@EITHER
 def test_an_unverified_commit_is_said(stage: Stage) -> None:
     """The text of the pull request can tell that GitHub did not sign its commit."""
     done = stage.propose(login="octocat")

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
+from flavours import EITHER
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
@@ -76,10 +77,10 @@ def event_of(fake: FakeGitHub) -> Event:
     )
 
 
-@pytest.fixture(params=["api.github.com", "ghes-3.17"])
-def stage(request: pytest.FixtureRequest) -> Iterator[Stage]:
-    """Give a pull request on either flavour; what was sent has to fit GitHub's description."""
-    with FakeGitHub(request.param) as fake:
+@pytest.fixture
+def stage(flavour: str) -> Iterator[Stage]:
+    """Give a pull request; what was sent has to fit GitHub's description."""
+    with FakeGitHub(flavour) as fake:
         repository = fake.add_repository(NAME)
         base = repository.add_commit({"a.txt": "a"}, branch="main", sha=BASE)
         repository.add_commit({"a.txt": "b"}, [base], sha=HEAD)
@@ -97,6 +98,18 @@ def outcome(name: str, **fields: Any) -> StepOutcome:
 USAGE = StepOutcome(
     code=2, failure=RunFailure(label="usage error", exit_code=2, lines=("raggate.yml:3: no",), suite="notes")
 )
+
+
+@EITHER
+def test_everything_that_is_asked(stage: Stage) -> None:
+    """Among all that showing a run asks there is nothing that either flavour would not take."""
+    for run, name in enumerate(("pass", "regression", "pass"), 5):
+        stage.finish(outcome(name), event={"run_id": run}, check_run="raggate")
+    comments = ("list-comments", "get-comment", "create-comment", "update-comment")
+    assert {request.operation for request in stage.fake.requests} == {
+        *(f"issues/{name}" for name in comments),
+        *("pulls/get", "users/get-authenticated", "graphql", "checks/create", "checks/update"),
+    }
 
 
 @pytest.mark.parametrize("base", ["main", "lenient", "@team/x"])
@@ -132,6 +145,7 @@ def test_a_run_without_a_verdict_is_told_too(stage: Stage) -> None:
     assert "raggate.yml:3: no" in visible(body)
 
 
+@EITHER
 def test_quiet_edits_loud_transitions(stage: Stage) -> None:
     """A second push edits the comment; a lost pass adds a short one; recovery folds that away again."""
     stage.finish(outcome("pass"))
@@ -199,6 +213,7 @@ def test_other_events_do_not_comment(stage: Stage, event: dict[str, Any]) -> Non
     assert stage.fake.requests == []
 
 
+@EITHER
 def test_a_token_that_may_only_read(stage: Stage) -> None:
     """On a fork nothing can be written: it is said with the line that is missing, and the verdict stays what it was."""
     reporter = stage.finish(
@@ -220,6 +235,7 @@ def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
     assert "newer push" in stage.said[0]
 
 
+@EITHER
 @pytest.mark.parametrize(
     ("name", "conclusion"), [("pass", "success"), ("regression", "failure"), ("cannot-tell", "failure")]
 )

@@ -23,6 +23,7 @@ from fakes.github_api import (
     commit_then_status,
     status,
 )
+from flavours import EITHER
 from raggate.github import marker, sticky
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
@@ -96,16 +97,6 @@ def newest(comment: Comment) -> tuple[int, int]:
     assert state is not None
     assert comment.body.rstrip().endswith(f"{state.pushes[-1].verdict} {state.pushes[-1].order}")
     return state.pushes[-1].order
-
-
-@pytest.fixture
-def flavour() -> str:
-    """Name whose description requests are held to."""
-    return "api.github.com"
-
-
-# what differs is where the API is and how it is described: which requests follow which is told once for both
-EITHER = pytest.mark.parametrize("flavour", ["api.github.com", "ghes-3.17"])
 
 
 @pytest.fixture
