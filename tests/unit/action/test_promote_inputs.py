@@ -34,6 +34,21 @@ def test_which_run(typed: str, run: int | None, attempt: int | None) -> None:
     assert (read_inputs.run, read_inputs.attempt) == (run, attempt)
 
 
+@each_row(
+    ("typed", "suites"),
+    [
+        ("", ()),
+        ("*", ("*",)),
+        ("small, two", ("small", "two")),
+        ("two\nsmall\n", ("two", "small")),
+        ("a,b,a", ("a", "b")),
+    ],
+)
+def test_which_suites(typed: str, suites: tuple[str, ...]) -> None:
+    """Several are named with commas or lines between, each once."""
+    assert read(suite=typed).suites == suites
+
+
 @each_row("name", ["allow_regression", "dry_run"])
 def test_switches(name: str) -> None:
     """A switch is on for `true` alone."""
