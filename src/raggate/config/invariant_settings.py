@@ -36,7 +36,7 @@ class Invariants(SettingsModel):
     chunks_have_text: Level = "error"
     """Every retrieved chunk has text, if the API returns texts at all."""
     golden_kept_apart: Level = "warn"
-    """The build of the API's image sees neither golden set nor baseline, nor the commits that hold them (`.git`)."""
+    """Neither the build of the API's image nor a vault of its container holds golden set, baseline or `.git`."""
     abstained_is_empty: Level = "error"
     """An answer that abstains cites nothing."""
     index_complete: Level = "error"

@@ -46,6 +46,7 @@ class Provenance(Stored, frozen=True, kw_only=True):
         against: full id of the commit that the trusted inputs came from; None for the working tree.
         ignored: files of the working tree that differ from that commit's and had no say, relative to the configuration.
         in_build_context: files that judge and that the build of the API's image could read, likewise relative.
+        in_vaults: those that lie in a vault of which the API's container gets a copy, likewise.
         baseline_name: the baseline it was held against, as messages name it; None when there was none.
         baseline_commit: full id of the commit that the baseline was read from; None for a file on disk.
         reproduce: the command line that does the same; empty when none does.
@@ -66,6 +67,7 @@ class Provenance(Stored, frozen=True, kw_only=True):
     against: str | None = None
     ignored: tuple[str, ...] = ()
     in_build_context: tuple[str, ...] = ()
+    in_vaults: tuple[str, ...] = ()
     baseline_name: str | None = None
     baseline_commit: str | None = None
     reproduce: str = ""

@@ -115,6 +115,7 @@ def blank_run(
             against=inputs.against,
             ignored=tuple(inputs.ignored),
             in_build_context=tuple(build_context.exposed(settings.api, request.root, judging)),
+            in_vaults=build_context.in_vaults(settings.api, settings.vault, inputs.vault.directories, judging),
             baseline_name=inputs.baseline.name if inputs.baseline else None,
             baseline_commit=inputs.baseline.commit if inputs.baseline else None,
             reproduce=request.reproducing(selection) if build is None else "",

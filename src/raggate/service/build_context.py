@@ -1,9 +1,9 @@
-"""What judges an API, and lies where the API's image is built: an image that carries it can answer from memory."""
+"""What judges an API, and lies where its image is built or in a vault: who is given it can answer from memory."""
 
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path, PurePosixPath
 
 from raggate.config.service_settings import Api
@@ -28,6 +28,31 @@ def exposed(api: Api, root: Path, judging: Sequence[str]) -> tuple[str, ...]:
     files = [path for path in dict.fromkeys(judging) if (root / path).is_file()]
     files += [HISTORY] if (root / HISTORY).is_dir() else []
     return tuple(path for path in files if any(_sent(root, context, path) for context in contexts))
+
+
+def in_vaults(
+    api: Api, places: Mapping[str, str], directories: Mapping[str, Path], judging: Sequence[str]
+) -> tuple[str, ...]:
+    """Name what judges and lies in a vault of which the API's container gets a copy, with all that is in it.
+
+    Args:
+        api: how the API comes up.
+        places: the vaults, each by its path relative to the configuration.
+        directories: where their files are.
+        judging: golden sets and baselines, relative to the configuration.
+    """
+    if api.container is None:
+        return ()
+    return tuple(
+        path
+        for path in dict.fromkeys((*judging, HISTORY))
+        if any(_lies_in(path, place, directories[name]) for name, place in places.items())
+    )
+
+
+def _lies_in(path: str, place: str, directory: Path) -> bool:
+    inner = posixpath.relpath(path, place)
+    return not inner.startswith("../") and (directory / inner).exists()
 
 
 def _sent(root: Path, context: str, path: str) -> bool:

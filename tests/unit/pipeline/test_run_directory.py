@@ -413,6 +413,7 @@ def test_configuration_and_provenance_stand_side_by_side(tmp_path: Path) -> None
         "against": "2" * 40,
         "ignored": [],
         "in_build_context": [],
+        "in_vaults": [],
         "baseline_name": None,
         "baseline_commit": None,
         "reproduce": "",

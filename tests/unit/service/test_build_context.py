@@ -1,14 +1,18 @@
-"""Files that judge and lie in the build context of the API: found whatever .dockerignore says of the rest."""
+"""Files that judge and lie in the build context of the API, or in its vaults: found whatever is kept away."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
 
 from raggate.cli.init import write_example
 from raggate.config.service_settings import Api
-from raggate.service.build_context import HISTORY, exposed
+from raggate.inputs.trusted import InputSource, load_change
+from raggate.pipeline.measured_run import blank_run
+from raggate.pipeline.request import Request
+from raggate.service.build_context import HISTORY, exposed, in_vaults
 
 GOLDEN, BASELINE = "golden/eval_set.jsonl", "baselines/notes.json"
 
@@ -82,6 +86,46 @@ def test_a_service_is_built_too(root: Path, backend: dict[str, dict[str, object]
 def test_nothing_is_built(root: Path, settings: dict[str, object]) -> None:
     """Where raggate builds no image there is no context to look into."""
     assert found(root, Api.model_validate(settings)) == ()
+
+
+@pytest.mark.parametrize(
+    ("vaults", "left"),
+    [
+        ({"notes": "service"}, ()),
+        ({"notes": "service", "more": "golden"}, (GOLDEN,)),
+        ({"notes": "golden/"}, (GOLDEN,)),
+        ({"notes": "./service/.."}, (GOLDEN, BASELINE, HISTORY)),
+    ],
+)
+def test_a_vault_holds_what_judges(root: Path, vaults: dict[str, str], left: tuple[str, ...]) -> None:
+    """Attack: a container that is given the questions with the notes can answer from memory, however it was built."""
+    (root / HISTORY).mkdir(parents=True)
+    directories = {name: root / place for name, place in vaults.items()}
+    settings = Api.model_validate({"container": {"image": "x:1", "port": 1}})
+    assert in_vaults(settings, vaults, directories, (GOLDEN, BASELINE)) == left
+    # what is a process of this machine can read all of it anyway, and one that runs already is given nothing
+    for backend in ({"command": {"run": ["x"]}}, {"url": "http://127.0.0.1:1"}):
+        assert in_vaults(Api.model_validate(backend), vaults, directories, (GOLDEN, BASELINE)) == ()
+
+
+def test_a_vault_of_a_commit_need_not_hold_it(root: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What counts are the files that the API is given."""
+    committed = tmp_path_factory.mktemp("committed")
+    assert in_vaults(api(), {"notes": "."}, {"notes": committed}, (GOLDEN,)) == ()
+    assert in_vaults(api(), {"notes": "."}, {"notes": root}, (GOLDEN,)) == (GOLDEN,)
+
+
+def test_a_run_says_so(tmp_path: Path) -> None:
+    """It stands in the run, where an invariant finds it."""
+    (tmp_path / "note.md").write_text("# A\n\nb\n")
+    (tmp_path / "golden.jsonl").write_text(json.dumps({"id": "q", "question": "b?", "answerable": False}))
+    container = "{image: x, port: 1}"
+    config = f"suite: s\ngolden: golden.jsonl\nvault: {{notes: .}}\napi: {{container: {container}}}\n"
+    (tmp_path / "raggate.yml").write_text(config)
+    inputs = load_change(InputSource(root=tmp_path, config_name="raggate.yml"), lambda settings, _name: settings)
+    request = Request(config_file=tmp_path / "raggate.yml", environment={}, say=lambda _: None, systems=())
+    run = blank_run(tmp_path / "out", "2026-01-02T03:04:05+00:00", request, inputs, command="run")
+    assert run.provenance.in_vaults == ("golden.jsonl",)
 
 
 def test_files_that_are_not_there(tmp_path: Path) -> None:

@@ -161,6 +161,8 @@ def _chunks_have_text(_: Suite) -> Rule:
 def _golden_kept_apart(suite: Suite) -> Iterator[str]:
     for path in suite.run.provenance.in_build_context:
         yield f"{path} lies in the build context of the API; name it in .dockerignore"
+    for path in suite.run.provenance.in_vaults:
+        yield f"{path} lies in a vault, with all of which the API is given it; keep it elsewhere"
 
 
 def _abstained_is_empty(answer: Answer) -> Iterator[str]:

@@ -21,7 +21,7 @@ REPAIRS = {
     "headings_exist": "return the headings as they are in the note, all levels of them",
     "text_in_note": "return the note's own text, and index the vault again if it is older than the notes",
     "chunks_have_text": "return the text of every chunk, or of none",
-    "golden_kept_apart": "name golden set, baselines and .git in .dockerignore",
+    "golden_kept_apart": "name golden set, baselines and .git in .dockerignore, and keep them out of the vaults",
     "abstained_is_empty": "return no references with an answer that abstains",
     "index_complete": "answer the health check only when indexing has ended, and read its log for notes left out",
     "index_constant": "answer the health check only when indexing has ended, and index nothing while it answers",

@@ -228,6 +228,13 @@ BROKEN = [
         id="golden-set-in-the-context",
     ),
     pytest.param(
+        "golden_kept_apart",
+        [answer(*THREE)],
+        {"provenance": Provenance(in_vaults=("golden/eval_set.jsonl",))},
+        "golden/eval_set.jsonl lies in a vault, with all of which the API is given it; keep it elsewhere",
+        id="golden-set-in-a-vault",
+    ),
+    pytest.param(
         "headings_exist",
         [judged(strange_headings=(1, 2))],
         {},
