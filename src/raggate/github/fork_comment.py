@@ -6,7 +6,6 @@ retrieved has to be believed, as the code that retrieved it is the pull request'
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -44,6 +43,7 @@ from raggate.text.clock import now
 from raggate.text.deadlines import within
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
+from raggate.text.scratch import scratch_directory
 
 _ARTIFACT_S = 240.0
 """Seconds that reading an artifact may take: a job that is ended for its time writes no comment."""
@@ -281,8 +281,8 @@ def _reviewed(
     files: Mapping[str, bytes], inputs: Inputs, fork: ForkRun, base: InputSource, head: str, objects: Objects
 ) -> Review:
     """Judge what the artifact claims, and add what the commit `head` would make of the files that judge."""
-    with tempfile.TemporaryDirectory(prefix=untrusted_run.SCRATCH) as scratch:
-        change = Commit(objects.rationed, head, fork.prefix, Path(scratch), base.root)
+    with scratch_directory() as scratch:
+        change = Commit(objects.rationed, head, fork.prefix, scratch, base.root)
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
         if review.run.selection is not None:
             return review

@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-import tempfile
 from functools import partial
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -44,6 +42,7 @@ from raggate.text.dates import days_until
 from raggate.text.jsonio import dumps
 from raggate.text.nearest import nearest_few
 from raggate.text.redact import redact
+from raggate.text.scratch import scratch_directory
 
 _WORDS = Words(file="configuration", act="command", again="Give the command again.")
 _MARK = "Raggate-Waiver"
@@ -142,8 +141,8 @@ def _base(repository: Repository, gate: ForkRun, pull: Pull) -> _Base:
     if head is None:
         branch = inert(pull.base_ref, limit=120)
         raise _Refusal(f"GitHub shows no branch {branch} to this workflow: it is gone, or the token may not read it.")
-    with tempfile.TemporaryDirectory(prefix="raggate-") as scratch:
-        commit = Commit(Objects(repository), head, gate.prefix, Path(scratch))
+    with scratch_directory() as scratch:
+        commit = Commit(Objects(repository), head, gate.prefix, scratch)
         file = gate.config_file.name
         try:
             data = commit.read(file)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from hashlib import sha256
@@ -19,6 +18,7 @@ from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
 from raggate.text.files import UNREACHABLE, below, special
 from raggate.text.quote import cut, quoted
+from raggate.text.scratch import scratch_directory
 
 if TYPE_CHECKING:
     from raggate.models.provenance import Checkout
@@ -205,7 +205,7 @@ def at(root: Path, revision: str | None, remote: Remote | None = None, folder: s
     checkout = git.find(root, remote.workspace if remote else None)
     prefix = prefix_of(root, checkout, remote.workspace if remote else None)
     with ExitStack() as stack:
-        scratch = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="raggate-"))).resolve()
+        scratch = stack.enter_context(scratch_directory())
         spare = remote.objects if remote else None
         objects, commit = _objects(stack, checkout, revision, spare)
         yield Commit(objects, commit, prefix, scratch, root, checkout, folder)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +13,7 @@ from raggate.errors import UsageError
 from raggate.inputs import git
 from raggate.text.files import read_file
 from raggate.text.quote import cut, quoted
+from raggate.text.scratch import scratch_directory
 
 MAX_PATCH_BYTES = 16 << 20
 MAX_COPY_BYTES = 4 << 30
@@ -36,8 +36,8 @@ def patched_copy(root: Path, patch: str, name: str) -> Iterator[Path]:
             for too many bytes to copy.
     """
     content = _read_patch(root, patch, name)
-    with tempfile.TemporaryDirectory(prefix="raggate-prove-") as folder:
-        copy = Path(folder).resolve() / (root.name or "project")
+    with scratch_directory() as folder:
+        copy = folder / (root.name or "project")
         _copy_files(root, copy, name)
         _apply(content, copy, f"{name} ({quoted(patch)})")
         yield copy
