@@ -20,11 +20,19 @@ from raggate.text.quote import cut
 def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     """Say what the policy lets be different between the two sides, for warnings."""
     yield from _other_index(comparison, gate)
-    baseline, golden = comparison.baseline, comparison.golden
-    if baseline is not None and baseline.restate is not None and comparison.deltas:
-        whose = baseline.provenance["means_of"]
-        message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
-        yield Reason("other-definitions", message)
+    yield from _other_questions(comparison, gate)
+    yield from _limits_of_the_baseline(comparison)
+
+
+def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    yield from index_losses.chunks(comparison, same_chunker=False)
+    if comparison.vault_changes and gate.on_vault_change == "warn":
+        yield completeness.other_vault(comparison)
+
+
+def _other_questions(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
+    """Say how the questions differ from those of the baseline: gone, of other labels, filed otherwise, or new."""
+    golden = comparison.golden
     if gate.on_removed_cases == "warn":
         yield from completeness.removed_cases(comparison)
     if golden.relabelled:
@@ -32,15 +40,6 @@ def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         how = "relabelled" + (", or hashed in another way by the older raggate," if _unfiled(comparison) else "")
         message = f"{cases} {how} and not compared one by one: {wording.some(golden.relabelled)}"
         yield Reason("relabelled-cases", message)
-    if _unfiled(comparison):
-        message = (
-            "the baseline was written by an older raggate, which did not keep in which slices a question stands and "
-            "whether it must pass; promote a run to be told when that changes"
-        )
-        yield Reason("unfiled-baseline", message)
-    if baseline is not None and baseline.undigested and any("-" in case.hash for case in comparison.scorecard.cases):
-        message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
-        yield Reason("early-baseline", message)
     if golden.refiled:
         cases = counted(len(golden.refiled), "case")
         message = f"{cases} filed under another category, difficulty, tag or vault: {wording.some(golden.refiled)}"
@@ -48,27 +47,41 @@ def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     if golden.released:
         cases = counted(len(golden.released), "case")
         yield Reason("released-cases", f"{cases} no longer must-pass: {wording.some(golden.released)}")
-    known = baseline.scorecard.fingerprint if baseline is not None else {}
-    if known and "fields" not in known and not comparison.incomparable:
-        message = (
-            "the baseline does not record which fields the API returned, so a missing one cannot be noticed; promote a "
-            "run to record them"
-        )
-        yield Reason("fields-unknown", message)
     if golden.added:
         cases = f"{counted(len(golden.added), 'case')} {wording.are(len(golden.added))}"
         outcomes = wording.some(_stand(comparison, golden.added))
         yield Reason("added-cases", f"{cases} not in the baseline yet: {outcomes}")
 
 
+def _limits_of_the_baseline(comparison: Comparison) -> Iterator[Reason]:
+    """Say what the baseline does not hold, or holds by other definitions, so that it is not compared as usual."""
+    baseline = comparison.baseline
+    if baseline is None:
+        return
+    if baseline.restate is not None and comparison.deltas:
+        whose = baseline.provenance["means_of"]
+        message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
+        yield Reason("other-definitions", message)
+    if _unfiled(comparison):
+        message = (
+            "the baseline was written by an older raggate, which did not keep in which slices a question stands and "
+            "whether it must pass; promote a run to be told when that changes"
+        )
+        yield Reason("unfiled-baseline", message)
+    if baseline.undigested and any("-" in case.hash for case in comparison.scorecard.cases):
+        message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
+        yield Reason("early-baseline", message)
+    known = baseline.scorecard.fingerprint
+    if known and "fields" not in known and not comparison.incomparable:
+        message = (
+            "the baseline does not record which fields the API returned, so a missing one cannot be noticed; promote a "
+            "run to record them"
+        )
+        yield Reason("fields-unknown", message)
+
+
 def _unfiled(comparison: Comparison) -> bool:
     return comparison.baseline is not None and comparison.baseline.unfiled
-
-
-def _other_index(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
-    yield from index_losses.chunks(comparison, same_chunker=False)
-    if comparison.vault_changes and gate.on_vault_change == "warn":
-        yield completeness.other_vault(comparison)
 
 
 def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:
