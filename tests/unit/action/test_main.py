@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 from unittest import mock
@@ -14,6 +12,7 @@ import pytest
 
 from e2e import grammar
 from here import Done, called
+from preloaded import start
 from raggate.action import main, steps
 from raggate.cli import main as cli
 from raggate.errors import CannotTell, UsageError
@@ -37,10 +36,9 @@ EVENT = {
 NAMES = ("GITHUB_OUTPUT", "GITHUB_STATE", "GITHUB_STEP_SUMMARY")
 Check = Callable[[Request], CheckResult]
 IMPORTS = """
-import sys, os, types
-import raggate.pipeline
-from raggate.action import main as action, steps
-pipeline = raggate.pipeline.check = sys.modules["raggate.pipeline.check"] = types.ModuleType("check")
+import os, sys
+from raggate.action import main as action
+from raggate.pipeline import check as pipeline
 """
 
 
@@ -54,21 +52,13 @@ def surroundings(root: Path, environment: dict[str, str]) -> dict[str, str]:
     return {"PATH": "/usr/bin:/bin", "GITHUB_WORKSPACE": str(workspace), **files, **environment}
 
 
-def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the step, or all of the entry point, in a process of its own, with the pipeline replaced by a stub.
-
-    The pipeline itself is not loaded, which takes longer than all else.
-    """
+def step(root: Path, stub: str = "", call: str = "step", **environment: str) -> Done:
+    """Run the step, or all of the entry point, in a process of its own, with the pipeline replaced by a stub."""
     body = f"{IMPORTS}{stub}\nsys.exit(action.{call}())"
-    return subprocess.run(
-        [sys.executable, "-c", body],
-        env=surroundings(root, environment),
-        cwd=root,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=60,
-    )
+    process = start(at=root, environment={**os.environ, **surroundings(root, environment)}, code=body)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode is not None
+    return Done(process.returncode, out, err)
 
 
 def step_here(root: Path, check: Check, **environment: str) -> Done:
@@ -185,7 +175,7 @@ def test_a_missing_variable_is_named(tmp_path: Path, name: str) -> None:
 def test_outputs_and_state_are_there_before_anything_starts(tmp_path: Path) -> None:
     """A step that is killed has said that it was interrupted, and that its post step has something to look for."""
     done = step(tmp_path, "pipeline.check = lambda request: os.kill(os.getpid(), 9)")
-    assert done.returncode == -9
+    assert done.code == -9
     assert (outputs(tmp_path)["verdict"], outputs(tmp_path)["exit-code"]) == ("interrupted", "130")
     assert set(grammar.values((tmp_path / "GITHUB_STATE").read_text())) == {"STARTED", "STEP"}
 
@@ -196,17 +186,17 @@ def test_files_that_cannot_be_written_are_named(tmp_path: Path, name: str, *, fi
     """A step that cannot even say that it has started ends with 70 and names the file, also where it is process 1."""
     stub = "os.getpid = lambda: 1" if first else ""
     done = step(tmp_path, stub, "main", **{name: str(tmp_path / "nowhere" / "x")})
-    assert done.returncode == 70
-    assert "nothing was started" in done.stderr
-    assert str(tmp_path / "nowhere" / "x") in done.stderr
+    assert done.code == 70
+    assert "nothing was started" in done.err
+    assert str(tmp_path / "nowhere" / "x") in done.err
 
 
 def test_a_bug_before_anything_is_set_up_is_told(tmp_path: Path) -> None:
     """What goes wrong where nobody expects it is told as a bug, and is never the exit code of a regression."""
     for first in ("os.getpid = lambda: 1", ""):
         done = step(tmp_path, f"{first}\naction.Runner = None", "main")
-        assert done.returncode == 70
-        assert "internal error: AttributeError" in done.stderr
+        assert done.code == 70
+        assert "internal error: AttributeError" in done.err
 
 
 @pytest.mark.parametrize("name", ["config", "baseline", "out"])
@@ -238,7 +228,7 @@ def killed(request):
     os.kill(os.getpid(), 9)
 pipeline.check = killed"""
     done = step(tmp_path, stub)
-    assert done.returncode == -9
+    assert done.code == -9
     found = outputs(tmp_path)
     assert (found["run-directory"], found["verdict"]) == (".raggate/runs/1", "interrupted")
     state = grammar.values((tmp_path / "GITHUB_STATE").read_text())
