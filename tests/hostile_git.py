@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import shutil
 import subprocess
 import zlib
@@ -26,6 +27,13 @@ class Hostile:
         self.git("init", "--quiet", "--initial-branch=main")
         self.base = self.commit({"sub/gate.txt": self.TRUE, "sub/notes/a.md": b"# A\n"})
         self.commit({"sub/gate.txt": self.FORGED, "sub/notes/a.md": b"# B\n"})
+
+    def copied(self, root: Path) -> Hostile:
+        """Copy the checkout, whose programs then leave a mark of their own."""
+        shutil.copytree(self.root, root, symlinks=True)
+        made = copy.copy(self)
+        made.root, made.sub, made.mark = root, root / "sub", root.parent / f"{root.name}-ran"
+        return made
 
     def git(self, *words: str, stdin: bytes = b"") -> str:
         """Run git in the checkout."""

@@ -28,10 +28,16 @@ def read(hostile: Hostile, remote: sources.Remote | None = None) -> tuple[bytes,
         return source.read("gate.txt"), (source.directory("notes") / "a.md").read_bytes()
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
+    """A repository that nobody has tampered with yet, of which each test and each example gets a copy."""
+    return Hostile(tmp_path_factory.mktemp("template") / "repository")
+
+
 @pytest.fixture
-def hostile(tmp_path: Path) -> Hostile:
+def hostile(template: Hostile, tmp_path: Path) -> Hostile:
     """Give a repository to tamper with."""
-    return Hostile(tmp_path / "repository")
+    return template.copied(tmp_path / "repository")
 
 
 @pytest.mark.parametrize("name", [*HARMLESS, "settings that name programs"])
@@ -85,10 +91,10 @@ def test_a_checkout_without_git(hostile: Hostile, tmp_path: Path) -> None:
 
 
 def test_a_submodule_is_not_the_checkout_of_a_job(
-    hostile: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    hostile: Hostile, template: Hostile, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A folder that a change made a submodule is a checkout for nobody but a person who is in it."""
-    other = Hostile(tmp_path / "other")
+    other = template.copied(tmp_path / "other")
     (hostile.root / ".git" / "modules").mkdir()
     shutil.move(other.root / ".git", hostile.root / ".git" / "modules" / "sub")
     (hostile.sub / ".git").write_text("gitdir: ../.git/modules/sub\n")
@@ -151,12 +157,12 @@ def test_the_sha256_format(tmp_path: Path) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can be somebody else")
-def test_git_runs_as_the_owner_of_the_checkout(tmp_path: Path) -> None:
+def test_git_runs_as_the_owner_of_the_checkout(template: Hostile) -> None:
     """Where raggate is root, git runs as whoever owns the working tree, in none of root's groups."""
     with tempfile.TemporaryDirectory() as name:
         top = Path(name)
         top.chmod(0o755)
-        hostile = Hostile(top / "repository")
+        hostile = template.copied(top / "repository")
         for place in (hostile.root, *hostile.root.rglob("*")):
             os.chown(place, 4711, 4712)
         checkout = git.find(hostile.sub)
@@ -173,22 +179,12 @@ def test_git_runs_as_the_owner_of_the_checkout(tmp_path: Path) -> None:
         assert read(hostile) == (Hostile.TRUE, b"# A\n")
 
 
-@pytest.fixture(scope="module")
-def template(tmp_path_factory: pytest.TempPathFactory) -> Hostile:
-    """Give a repository that each example gets a copy of."""
-    return Hostile(tmp_path_factory.mktemp("template") / "repository")
-
-
 @tried(10)
 @given(chosen=st.sets(st.sampled_from(sorted(TAMPERS)), min_size=1, max_size=5), noise=st.binary(max_size=40))
 def test_no_repository_says_something_else(template: Hostile, chosen: set[str], noise: bytes) -> None:
     """However a repository was tampered with: the base commit's own files, or a refusal, and no program runs."""
     with tempfile.TemporaryDirectory() as name:
-        shutil.copytree(template.root, Path(name) / "repository", symlinks=True)
-        hostile = object.__new__(Hostile)
-        hostile.__dict__.update(template.__dict__)
-        hostile.root, hostile.mark = Path(name) / "repository", Path(name) / "ran"
-        hostile.sub = hostile.root / "sub"
+        hostile = template.copied(Path(name) / "repository")
         (hostile.root / ".git" / "info").mkdir(exist_ok=True)
         (hostile.root / ".git" / "info" / "attributes").write_bytes(noise)
         for tamper in TAMPERS:

@@ -18,8 +18,16 @@ from raggate.models.provenance import Checkout
 Git = Callable[..., str]
 
 
+@pytest.fixture(scope="module")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A repository without a commit, of which each test gets a copy."""
+    root = tmp_path_factory.mktemp("empty")
+    subprocess.run(["git", "init", "--quiet", "--initial-branch=main"], cwd=root, check=True)
+    return root
+
+
 @pytest.fixture
-def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
+def git(empty: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
     """Make a repository in `tmp_path` and give a function that runs git in it."""
     for role in ("AUTHOR", "COMMITTER"):
         monkeypatch.setenv(f"GIT_{role}_NAME", "A")
@@ -31,7 +39,7 @@ def git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Git:
         )
         return done.stdout.strip()
 
-    run("init", "--quiet", "--initial-branch=main")
+    shutil.copytree(empty, tmp_path, dirs_exist_ok=True)
     return run
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -39,15 +40,23 @@ def git(root: Path, *words: str) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture
-def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Give a committed repository with a suite and a library that it uses, as the working directory."""
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A committed repository with a suite and a library that it uses, of which each test gets a copy."""
+    root = tmp_path_factory.mktemp("template")
     for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).write_text(content)
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "base")
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(content)
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "base")
+    return root
+
+
+@pytest.fixture
+def repository(template: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give such a repository, as the working directory."""
+    shutil.copytree(template, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

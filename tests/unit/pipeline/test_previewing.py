@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Sequence
 from functools import partial
@@ -38,16 +39,23 @@ def git(root: Path, *words: str, given: str | None = None) -> str:
     return done.stdout.strip()
 
 
-@pytest.fixture
-def repository(tmp_path: Path) -> Path:
-    """Give a committed repository with a suite."""
+@pytest.fixture(scope="module")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A committed repository with a suite, of which each test gets a copy."""
+    root = tmp_path_factory.mktemp("template")
     for name, content in FILES.items():
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(content)
-    git(tmp_path, "init", "-q")
-    git(tmp_path, "add", ".")
-    git(tmp_path, "commit", "-qm", "base")
-    return tmp_path
+        (root / name).parent.mkdir(exist_ok=True)
+        (root / name).write_text(content)
+    git(root, "init", "-q")
+    git(root, "add", ".")
+    git(root, "commit", "-qm", "base")
+    return root
+
+
+@pytest.fixture
+def repository(template: Path, tmp_path: Path) -> Path:
+    """Give such a repository."""
+    return shutil.copytree(template, tmp_path, symlinks=True, dirs_exist_ok=True)
 
 
 def commit(root: Path, name: str, content: str) -> None:
