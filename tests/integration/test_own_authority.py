@@ -89,9 +89,9 @@ def inputs(ca_file: str) -> dict[str, str]:
     return {**step_inputs.DEFAULTS, "ca-file": ca_file}
 
 
-def status(url: str) -> int:
+def status(url: str, trusted: ssl.SSLContext | None = None) -> int:
     """Ask as everything of raggate asks."""
-    with httpx.Client(verify=authorities(), trust_env=False) as client:
+    with httpx.Client(verify=trusted or authorities(), trust_env=False) as client:
         return client.get(url).status_code
 
 
@@ -101,16 +101,17 @@ def test_the_workflow_s_authority_is_trusted_beside_the_usual_ones(server: str, 
     workspace, file = tmp_path / "workspace", tmp_path / "ca.pem"
     workspace.mkdir()
     file.write_text(PUBLIC)
-    usual = len(authorities().get_ca_certs())
+    usual = authorities()
     with pytest.raises(httpx.ConnectError, match="CERTIFICATE_VERIFY_FAILED"):
-        status(server)
+        status(server, usual)
     assert _Handler.asked == 0
     given = inputs(PUBLIC if as_text else str(file))
     with own_authority.trusted(given, "pull_request", workspace, os.environ):
         # what it was is trusted, whatever stands there by now
         file.write_text("")
-        assert status(server) == 200
-        assert len(authorities().get_ca_certs()) == usual + 1
+        now = authorities()
+        assert status(server, now) == 200
+        assert now.cert_store_stats()["x509_ca"] == usual.cert_store_stats()["x509_ca"] + 1
         with GitHub(api_url=f"{server}/api/v3", token="t" * 40) as github:
             assert github.get("/repos/octo/notes") == {}
     assert "SSL_CERT_FILE" not in os.environ
@@ -173,6 +174,14 @@ def test_each_of_several_directories_is_looked_at(tmp_path: Path, monkeypatch: p
         raise AssertionError("it was trusted")
 
 
+@pytest.fixture
+def few(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let one certificate stand in place of the usual authorities, which take long to load."""
+    (tmp_path / "named.pem").write_text(OF_A_SERVER)
+    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "named.pem"))
+
+
+@pytest.mark.usefixtures("few")
 @pytest.mark.parametrize("before", ["# Example Ltd\n", "\ufeff", "Subject: CN=Example\r\n"])
 def test_certificates_below_a_line_of_text(server: str, tmp_path: Path, before: str) -> None:
     """What tools and editors put before the first certificate is no name of a file, and may stand in one."""
@@ -182,14 +191,14 @@ def test_certificates_below_a_line_of_text(server: str, tmp_path: Path, before: 
             assert status(server) == 200
 
 
-def test_a_server_s_own_certificate_stays_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.usefixtures("few")
+def test_a_server_s_own_certificate_stays_trusted(tmp_path: Path) -> None:
     """What `SSL_CERT_FILE` names counts beside `ca-file`, also a certificate that is no authority's."""
-    (tmp_path / "named.pem").write_text(OF_A_SERVER)
-    monkeypatch.setenv("SSL_CERT_FILE", str(tmp_path / "named.pem"))
     with own_authority.trusted(inputs(PUBLIC), "push", tmp_path, os.environ):
         assert authorities().cert_store_stats() == {"x509": 2, "crl": 0, "x509_ca": 1}
 
 
+@pytest.mark.usefixtures("few")
 def test_merged_code_may_hold_the_certificates(server: str, tmp_path: Path) -> None:
     """Where what is checked out is the repository's own, its file is taken."""
     (tmp_path / "ca.pem").write_text(PUBLIC)
