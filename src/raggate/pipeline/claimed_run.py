@@ -26,13 +26,11 @@ from raggate.models.run_packing import LABELLED, PROBE_ANSWERS
 from raggate.models.selection import Selection
 from raggate.scoring import repeats, score
 from raggate.scoring.repeats import KEY, Repeated
+from raggate.service.answer_limits import MAX_STEP_MS
 from raggate.text.clock import now
 from raggate.text.long_sequence import on_disk
 from raggate.text.numbers import counted, fixed
 from raggate.text.quote import cut
-
-MOST_MS = 86_400_000
-"""The longest time that is taken of an artifact: a day."""
 
 MOST_COUNT = 1_000_000_000
 """The largest count that is."""
@@ -249,13 +247,13 @@ def _its_words(claimed: Run) -> tuple[str, ...]:
 
 def _refuse_wild_numbers(claimed: Run) -> None:
     """Refuse numbers that no measurement gives, and that would be shown. Its questions are known to be trusted ones."""
-    _refuse_beyond(MOST_MS / 1000, "config.json: duration_s", [claimed.duration_s])
+    _refuse_beyond(MAX_STEP_MS / 1000, "config.json: duration_s", [claimed.duration_s])
     for item in claimed.answers:
         result, about = item.result, f"answer to {cut(item.case.id)} ({cut(item.result.mode)})"
-        _refuse_beyond(MOST_MS, f"{about}: elapsed_ms", [result.elapsed_ms])
+        _refuse_beyond(MAX_STEP_MS, f"{about}: elapsed_ms", [result.elapsed_ms])
         _refuse_beyond(MOST_COUNT, f"{about}: retries", [result.retries])
         if result.response is not None:
-            _refuse_beyond(MOST_MS, f"{about}: latency", result.response.latency.values())
+            _refuse_beyond(MAX_STEP_MS, f"{about}: latency", result.response.latency.values())
             _refuse_beyond(MOST_COUNT, f"{about}: cost", result.response.cost.values())
         if result.failure is not None and result.failure.status is not None:
             _refuse_beyond(999, f"{about}: status", [result.failure.status])

@@ -12,6 +12,7 @@ FACTS = {
     "index_version": ("index_version",),
     "chunker_version": ("chunker_version",),
     "documents": ("docs_processed",),
+    "empty_documents": ("docs_with_0_chunks",),
     "chunks": ("chunks_embedded",),
     "chunk_tokens": ("chunk_token_stats", "mean"),
 }

@@ -21,6 +21,9 @@ MAX_PATH = 4_096
 MAX_TEXT = 1 << 18
 """Characters of a chunk's text, an answer, the reason for none."""
 
+MAX_STEP_MS = 86_400_000
+"""Milliseconds of a step, which is a day; what says that it took longer is no time."""
+
 _LIMITS = {
     **dict.fromkeys(("chunk_id", "vault", "doc_id"), MAX_NAME),
     **dict.fromkeys(("rel_path", "heading_path"), MAX_PATH),

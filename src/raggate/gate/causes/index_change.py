@@ -38,6 +38,12 @@ class IndexChange(Struct, frozen=True):
         return self.documents[0] - self.documents[1] if self.documents else 0
 
     @property
+    def hollowed(self) -> int:
+        """How many documents more it holds that have no chunk; negative for fewer, 0 where that is not known."""
+        empty = self._both("empty_documents")
+        return int(empty[1] - empty[0]) if empty else 0
+
+    @property
     def other_chunks(self) -> float:
         """By how many the chunks it holds of the same notes differ in number; 0 where that is not known."""
         chunks = self._both("chunks")

@@ -17,7 +17,8 @@ _FIELDS = {"documents": "indexing_coverage.docs_processed", "chunks": "indexing_
 def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
     """Say that an index of the same notes holds fewer documents than the baseline's: notes that no question is for too.
 
-    Unlike chunks, which may be cut otherwise, documents are only fewer where some are missing.
+    Unlike chunks, which may be cut otherwise, documents are only fewer where some are missing. One that is counted and
+    has no chunk is missing as well.
     """
     index = _index(comparison)
     if index is not None and index.documents and index.lost > 0:
@@ -26,6 +27,13 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
         message = (
             f"the index has {counted(is_now, 'document')} of the same notes, {was} in the baseline's run, and what it "
             f"lacks is found by no question; {_GROWING}{purpose}"
+        )
+        yield Reason("documents-missing", message)
+    if index is not None and index.hollowed > 0:
+        purpose = "" if promoting else "; if they have nothing to be found, promote a run of this index"
+        message = (
+            f"{counted(index.hollowed, 'more document')} of the index without any chunk than in the baseline's run, of "
+            f"the same notes, and what has none is found by no question; {_GROWING}{purpose}"
         )
         yield Reason("documents-missing", message)
 

@@ -229,7 +229,9 @@ def operations_line(scorecard: Scorecard) -> str:
             parts.append(f"{label} p50 {fixed(times['p50'], 0)} ms, p95 {fixed(times['p95'], 0)} ms")
     coverage = operations.coverage or {}
     if "docs_processed" in coverage:
-        parts.append(f"index {coverage['docs_processed']} documents, {coverage.get('chunks_embedded', '?')} chunks")
+        counts = ((coverage["docs_processed"], "document"), (coverage.get("chunks_embedded", "?"), "chunk"))
+        sizes = (f"{count} {noun}{'' if count == 1 else 's'}" for count, noun in counts)
+        parts.append(f"index {', '.join(sizes)}")
     parts += _types_and_cost(operations)
     return " · ".join(parts)
 

@@ -17,7 +17,7 @@ from raggate.models.service import Call, IndexState
 from raggate.service.adapters.ask_index import fetch, health_problem, indexing, status_text
 from raggate.service.adapters.json_fields import entries, mapping, optional_text, parsed, refuse, required_text
 from raggate.service.adapters.unasked import generated
-from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS
+from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT
@@ -220,7 +220,7 @@ def _folders(debug: dict[str, Any], name: str) -> tuple[str, ...] | None:
 def _latency(debug: dict[str, Any]) -> dict[str, float]:
     """Keep the steps that are plausible times in milliseconds."""
     raw = _optional_mapping(debug, "latency") or {}
-    steps = {name: value for name, value in raw.items() if type(value) in (int, float) and value >= 0}
+    steps = {name: value for name, value in raw.items() if type(value) in (int, float) and 0 <= value <= MAX_STEP_MS}
     return {name: float(value) for name, value in steps.items() if _STEP.fullmatch(name)}
 
 

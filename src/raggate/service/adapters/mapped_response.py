@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Sequence
 from hashlib import sha256
@@ -14,7 +13,7 @@ from raggate.models.run import Chunk, Reference, Response
 from raggate.service.adapters.mapped_body import entries_at, errors_path, refuse_errors, side_by_side
 from raggate.service.adapters.mapped_request import filled_text
 from raggate.service.adapters.unasked import generated
-from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS
+from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.text import anchors, jsonio
 from raggate.text.field_paths import ABSENT, Entry, WrongShape, below, find, find_all, nearest_there, parse
 from raggate.text.numbers import number_in
@@ -307,8 +306,8 @@ def _folders(written: str | None, root: Any) -> tuple[str, ...] | None:
 def _latency(root: Any, steps: dict[str, Duration]) -> dict[str, float]:
     """Keep the steps that are plausible times, in milliseconds."""
     raw = {step: (_number(duration.path, Entry("", root)), _UNITS[duration.unit]) for step, duration in steps.items()}
-    times = {step: value * factor for step, (value, factor) in raw.items() if value is not None and value >= 0}
-    return {step: value for step, value in times.items() if math.isfinite(value)}
+    times = {step: value * factor for step, (value, factor) in raw.items() if value is not None}
+    return {step: value for step, value in times.items() if 0 <= value <= MAX_STEP_MS}
 
 
 def _coverage(root: Any, paths: dict[str, str]) -> dict[str, Any]:

@@ -63,6 +63,29 @@ def test_an_index_of_fewer_documents(before: dict[str, Any], now: dict[str, Any]
 
 
 @each_row(
+    ("before", "now", "missing"),
+    [
+        ({"vault": "v", "empty_documents": 0}, {"vault": "v", "empty_documents": 6}, True),
+        ({"vault": "v", "empty_documents": 2}, {"vault": "v", "empty_documents": 2}, False),
+        ({"vault": "v", "empty_documents": 2}, {"vault": "v", "empty_documents": 0}, False),
+        ({"vault": "v", "empty_documents": 0}, {"vault": "w", "empty_documents": 6}, False),
+        ({"vault": "v"}, {"vault": "v", "empty_documents": 6}, False),
+    ],
+    ids=("six more", "as many", "fewer", "other notes", "an older baseline"),
+)
+def test_documents_that_are_counted_and_have_no_chunk(
+    before: dict[str, Any], now: dict[str, Any], *, missing: bool
+) -> None:
+    """Attack: an index that counts notes and keeps nothing of them has lost them, however their chunks were cut."""
+    whole = {"documents": 12, "chunks": 36}
+    comparison = sides({**whole, **before, "chunker_version": "1"}, {**whole, **now, "chunker_version": "2"})
+    for reasons in (completeness.incomplete(comparison, (), GATE), completeness.less_told(comparison, GATE)):
+        told = [reason.message for reason in reasons if reason.code == "documents-missing"]
+        assert len(told) == missing
+        assert not missing or told[0].startswith("6 more documents of the index without any chunk than in the baseline")
+
+
+@each_row(
     ("now", "words"),
     [
         ({"documents": 9, "chunks": 30}, []),

@@ -126,6 +126,11 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
             id="stopped",
         ),
         pytest.param(
+            make_operations(2, coverage={"docs_processed": 2, "chunks_embedded": 1}),
+            "2 calls, 0 failed, 0 retried · index 2 documents, 1 chunk",
+            id="one-chunk",
+        ),
+        pytest.param(
             make_operations(2, coverage={"index_version": "1"}), "2 calls, 0 failed, 0 retried", id="index-not-counted"
         ),
     ],

@@ -162,6 +162,7 @@ def test_no_answer_when_none_was_asked_for() -> None:
 def test_latency_keeps_plausible_steps() -> None:
     """Only non-negative numbers named *_ms are times."""
     latency = {"total_ms": 3, "judge_ms": -1, "note_ms": "x", "ok_ms": True, "total": 4, "a b_ms": 1, "none_ms": None}
+    latency |= {"huge_ms": 1e308}
     assert adapter().parse(answer(debug={"latency": latency}), CASE).latency == {"total_ms": 3.0}
 
 
