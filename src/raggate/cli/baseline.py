@@ -163,8 +163,8 @@ def _write_page(target: Path, history: History, columns: Sequence[Column], suite
     from raggate.text.files import write_file
 
     names = {column.metric for column in columns}
-    versions = list(trend.of_history(history, suite, names.__contains__))
-    runs = list(trend.of_runs(out, suite, names.__contains__))
+    versions = list(trend.of_history(history, suite, names))
+    runs = list(trend.of_runs(out, suite, names))
     write_file(target, page.render(history, columns, suite, versions=versions, runs=runs).encode())
 
 

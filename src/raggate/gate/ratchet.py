@@ -55,10 +55,10 @@ def creeping(
     rows: Sequence[GatedMetric], accepted: Mapping[str, Mapping[str, RatchetEntry]], gate: Gate
 ) -> Iterator[Creep]:
     """Find the metrics over all cases that crept beyond their tolerance without being worse by it at once."""
-    for row in (_held(row, gate) for row in rows):
+    for row in (_held(row, gate) for row in rows if row.delta.slice == OVERALL):
         delta = row.delta
         entry = accepted.get(delta.mode, {}).get(delta.metric)
-        if entry is None or row.allowed is None or not row.gated or delta.slice != OVERALL or row.status == "worse":
+        if entry is None or row.allowed is None or not row.gated or row.status == "worse":
             continue
         drop = _lost(delta)
         # what falls by that much at once, such as a value that is beyond its floor too, did not creep there

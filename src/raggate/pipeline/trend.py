@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,6 @@ MOST_VERSIONS = 10
 MOST_RUNS = 20
 """Run directories that are looked into, the newest."""
 
-Wanted = Callable[[str], bool]
-
 
 def before(request: Request, inputs: Inputs, directory: Path, source: Path | None = None) -> tuple[TrendPoint, ...]:
     """Give what was measured earlier, oldest first; what cannot be read is left out.
@@ -37,11 +36,7 @@ def before(request: Request, inputs: Inputs, directory: Path, source: Path | Non
         directory: the run directory.
         source: another directory with the same run, which is no earlier one.
     """
-    gate = inputs.config.gate
-
-    def wanted(metric: str) -> bool:
-        return gate.rule(metric) is not None
-
+    wanted = inputs.config.gate.rules()
     points = [*of_baseline(request, inputs, wanted)]
     if inputs.against is None:
         # a change that another commit judges may hold directories that look like runs
@@ -49,7 +44,7 @@ def before(request: Request, inputs: Inputs, directory: Path, source: Path | Non
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
-def of_baseline(request: Request, inputs: Inputs, wanted: Wanted) -> Iterator[TrendPoint]:
+def of_baseline(request: Request, inputs: Inputs, wanted: Container[str]) -> Iterator[TrendPoint]:
     """Give the versions of the configured baseline file up to the commit that judges, or that is checked out."""
     if request.baseline_file is not None or inputs.baseline is None:
         return
@@ -69,7 +64,7 @@ def of_baseline(request: Request, inputs: Inputs, wanted: Wanted) -> Iterator[Tr
     yield from of_history(past, inputs.config.suite, wanted)
 
 
-def of_history(past: History, suite: str, wanted: Wanted) -> Iterator[TrendPoint]:
+def of_history(past: History, suite: str, wanted: Container[str]) -> Iterator[TrendPoint]:
     """Give the versions of a suite, newest first; those that cannot be read or are of another suite are left out."""
     for revision in past.revisions:
         # a metrics file of another tool need not name its suite
@@ -77,7 +72,7 @@ def of_history(past: History, suite: str, wanted: Wanted) -> Iterator[TrendPoint
             yield _of_revision(revision, revision.baseline, wanted)
 
 
-def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> TrendPoint:
+def _of_revision(revision: Revision, baseline: Baseline, wanted: Container[str]) -> TrendPoint:
     measured = baseline.provenance.get("measured")
     scorecard = baseline.scorecard
     means = {
@@ -94,23 +89,27 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Wanted) -> Tren
     )
 
 
-def of_runs(out: Path, suite: str, wanted: Wanted, *, without: Sequence[Path | None] = ()) -> Iterator[TrendPoint]:
+def of_runs(
+    out: Path, suite: str, wanted: Container[str], *, without: Sequence[Path | None] = ()
+) -> Iterator[TrendPoint]:
     """Give the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none."""
     left_out = {path.resolve() for path in without if path is not None}
     try:
-        stored = sorted(path for path in out.iterdir() if path.is_dir() and not path.is_symlink())
-        others = [path for path in stored if path.resolve() not in left_out]
+        with os.scandir(out) as entries:
+            stored = sorted(entry.name for entry in entries if entry.is_dir(follow_symlinks=False))
+        folder = out.resolve()
+        others = [name for name in stored if folder / name not in left_out]
         # a commit can bring any, of any time
-        committed = working_files.tracked(out, [path.name for path in others])
+        committed = working_files.tracked(out, others)
     except (OSError, RaggateError):
         return
-    for path in [path for path in others if path.name not in committed][-MOST_RUNS:]:
-        point = _of_run(path, suite, wanted)
+    for name in [name for name in others if name not in committed][-MOST_RUNS:]:
+        point = _of_run(out / name, suite, wanted)
         if point is not None:
             yield point
 
 
-def _of_run(path: Path, suite: str, wanted: Wanted) -> TrendPoint | None:
+def _of_run(path: Path, suite: str, wanted: Container[str]) -> TrendPoint | None:
     """Read the means of a run from its metrics.json; nothing where suite or build is another, or a part."""
     try:
         stored = parse_object(read_file(path / "metrics.json", stored=True), "metrics.json")
@@ -128,12 +127,12 @@ def _of_run(path: Path, suite: str, wanted: Wanted) -> TrendPoint | None:
     )
 
 
-def _chosen(means: Mapping[str, Mapping[str, Any]], wanted: Wanted) -> dict[str, dict[str, float]]:
+def _chosen(means: Mapping[str, Mapping[str, Any]], wanted: Container[str]) -> dict[str, dict[str, float]]:
     return {
         mode: {
             metric: float(value)
             for metric, value in values.items()
-            if wanted(metric) and isinstance(value, int | float) and abs(value) <= MAX_VALUE
+            if metric in wanted and isinstance(value, int | float) and abs(value) <= MAX_VALUE
         }
         for mode, values in means.items()
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 from html import unescape
@@ -252,3 +253,11 @@ def test_log_line_holds_no_command(text: str) -> None:
 def test_log_line(text: str, expected: str) -> None:
     """Command marks are broken by an invisible space, nothing else changes."""
     assert escape.log_line(text) == expected
+
+
+def test_json_in_a_page() -> None:
+    """JSON in a page holds no character that HTML or an old script engine knows, and says the same."""
+    text = '</script><!-- a & b \u2028 c \u2029 d \\u003c "e" é'
+    document = escape.in_script(json.dumps({text: [text]}, ensure_ascii=False))
+    assert not set(document) & set("<>&\u2028\u2029")
+    assert json.loads(document) == {text: [text]}

@@ -80,13 +80,14 @@ def trend_of(mode: str, metric: str, points: Sequence[TrendPoint], *, newest: Tr
     values = [value for _, value in measured]
     if len(measured) < 2:
         return None
-    dots = tuple(_dot(place, measured, newest, metric) for place in range(len(measured)))
+    ends = min(values), max(values)
+    dots = tuple(_dot(place, measured, ends, newest, metric) for place in range(len(measured)))
     return Trend(
         metric=metric,
         mode=mode,
         newest=figures.amount(metric, newest.values.get(mode, {}).get(metric)),
-        low=figures.amount(metric, min(values)),
-        high=figures.amount(metric, max(values)),
+        low=figures.amount(metric, ends[0]),
+        high=figures.amount(metric, ends[1]),
         dots=dots,
         lines=tuple(_lines([(point, dot) for (point, _), dot in zip(measured, dots, strict=True)])),
     )
@@ -101,9 +102,14 @@ def _lines(drawn: Sequence[tuple[TrendPoint, Dot]]) -> Iterator[str]:
             yield " ".join(corners)
 
 
-def _dot(place: int, points: Sequence[tuple[TrendPoint, float]], newest: TrendPoint, metric: str) -> Dot:
+def _dot(
+    place: int,
+    points: Sequence[tuple[TrendPoint, float]],
+    ends: tuple[float, float],
+    newest: TrendPoint,
+    metric: str,
+) -> Dot:
     point, value = points[place]
-    ends = min(value for _, value in points), max(value for _, value in points)
     middle, half = (ends[0] + ends[1]) / 2, max(ends[1] - ends[0], _LEAST_SPAN) / 2
     # of the runs, only the one that a page is of is looked at from
     this = point is newest and point.kind == "run"

@@ -19,6 +19,7 @@ from pathlib import Path
 MARK = "RAGGATE_RUN_MARK"
 """Environment variable that every process of a run inherits, wherever it has moved to."""
 
+_PROCESSES = Path("/proc")
 _PATIENCE = 2.0
 _CALM_SCANS = 2  # a process in the middle of an exec shows no environment, so one empty scan proves nothing
 
@@ -27,9 +28,11 @@ def marked(mark: str) -> list[int]:
     """List the processes that carry the mark: those of this user on Linux, none elsewhere."""
     needle = f"{MARK}={mark}".encode()
     marked = []
-    for entry in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            environment = (entry / "environ").read_bytes()
+    for entry in os.scandir(_PROCESSES) if _PROCESSES.is_dir() else ():
+        if not entry.name.isdecimal():
+            continue
+        with contextlib.suppress(OSError), open(f"{entry.path}/environ", "rb") as file:  # noqa: PTH123 - half the time
+            environment = file.read()
             if needle in environment and needle in environment.split(b"\0"):
                 marked.append(int(entry.name))
     return [pid for pid in marked if pid != os.getpid()]

@@ -19,7 +19,7 @@ from tables import each_row
 def rendered(past: History, *runs: TrendPoint, suite: str = "notes") -> str:
     """Write the page of a history with these stored runs."""
     columns = history_table.columns(past, lambda _: True)
-    versions = list(trend.of_history(past, "default", lambda _: True))
+    versions = list(trend.of_history(past, "default", {column.metric for column in columns}))
     return page.render(past, columns, suite, versions=versions, runs=runs)
 
 
@@ -73,7 +73,7 @@ def test_lines_join_only_what_asked_the_same() -> None:
     """A line ends where other questions were asked, and none joins versions of which nobody knows what they asked."""
     goldens = ("g", "g", "h", "h", "", "", "g")
     past = history(*(revision(number, {"hit_at_5": 0.5}, golden=golden) for number, golden in enumerate(goldens, 1)))
-    points = list(trend.of_history(past, "default", lambda _: True))
+    points = list(trend.of_history(past, "default", {"hit_at_5"}))
     plot = trend_of("hybrid", "hit_at_5", points, newest=points[0])
     assert plot is not None
     assert [len(line.split()) for line in plot.lines] == [2, 2]
