@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 if TYPE_CHECKING:
+    from project import Project
     from promotable import Measured
 
 
@@ -23,3 +24,13 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
     from promotable import measure
 
     return measure(tmp_path_factory.mktemp("repository"))
+
+
+@pytest.fixture(scope="session")
+def few_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """As `promoted_once`, with six questions: for tests to which more of them mean nothing; they change copies."""
+    from project import make_small_project
+
+    project = make_small_project(tmp_path_factory.mktemp("few"))
+    project.promote()
+    return project
