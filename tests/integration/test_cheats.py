@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from project import FAKE_API, TOPICS, Project, make_project
+from project import FAKE_API, TOPICS, Project, make_small_project
 
 CHEATING = FAKE_API.with_name("cheating_api.py")
 GOOD = "for_raggate"
@@ -16,7 +16,7 @@ GOOD = "for_raggate"
 @pytest.fixture(scope="module")
 def committed(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A committed repository whose baseline was measured while the API still answered well."""
-    project = make_project(tmp_path_factory.mktemp("committed"))
+    project = make_small_project(tmp_path_factory.mktemp("committed"))
     project.edit(str(FAKE_API), str(CHEATING))
     project.edit("FAKE_PID_FILE]", "FAKE_PID_FILE, CHEAT]")
     project.environment["CHEAT"] = GOOD
@@ -98,9 +98,9 @@ def test_an_api_that_knows_who_asks(project: Project) -> None:
 
 def test_a_heading_alone_is_believed(project: Project) -> None:
     """Where the golden set has no snippets, another text of the note under the right heading counts as the passage."""
-    place = {"rel_path": "Notes/ledger.md", "heading_path": "# Ledger > ## First"}
+    place = {"rel_path": "Notes/ingress.md", "heading_path": "# Ingress > ## First"}
     project.write_cases(
-        [{**case, "gold_supports": [place]} for case in project.cases() if case["id"] == "ledger-first"]
+        [{**case, "gold_supports": [place]} for case in project.cases() if case["id"] == "ingress-first"]
     )
     project.environment["CHEAT"] = GOOD
     (project.root / "baselines/small.json").unlink()
@@ -139,7 +139,7 @@ def rename_suite(project: Project) -> None:
 
 def write_decoy(project: Project) -> None:
     """Add a note that says what another one says."""
-    (project.root / "vault/work/Notes/decoy.md").write_text("# Ledger\n\n## First\n\nledger matter one is 5 litres\n")
+    (project.root / "vault/work/Notes/decoy.md").write_text("# Ingress\n\n## First\n\ningress matter one is 2 litres\n")
 
 
 WAIVER = "waivers: [{metric: hit_at_5, owner: me, reason: because, expires: 2099-01-01}]\n"
