@@ -14,6 +14,7 @@ import json
 import os
 import re
 import sys
+from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,7 @@ BEHAVIOUR = dict(item.partition(":")[::2] for item in os.environ.get("FAKE_BEHAV
 VAULTS = ("personal", "work")
 CALLS = itertools.count(1)
 SESSIONS = itertools.count(1)
+TIMES: dict[str, itertools.count[int]] = defaultdict(itertools.count)
 TOOL = {
     "name": "search_notes",
     "inputSchema": {
@@ -105,7 +107,7 @@ class Server:
             places = VAULTS
         hits = [section for shared, section in found if shared and section["path"].startswith(places)]
         hits.sort(key=lambda section: -len(asked & words(section["text"])))
-        if "dice" in BEHAVIOUR and number % 2:
+        if "dice" in BEHAVIOUR and next(TIMES[arguments["query"]]) % 2:
             hits.reverse()
         hits = hits[: arguments.get("limit", 10)]
         if "text" in BEHAVIOUR:

@@ -8,20 +8,20 @@ from typing import Any
 
 import pytest
 
-from project import Project, make_project
+from project import Project, make_small_project
 from stored_rows import plain_rows
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A small repository without a baseline."""
-    return make_project(tmp_path)
+    """A repository of six questions without a baseline."""
+    return make_small_project(tmp_path)
 
 
 @pytest.fixture
-def promoted(promoted_once: Project, tmp_path: Path) -> Project:
+def promoted(few_once: Project, tmp_path: Path) -> Project:
     """The same with a baseline of the healthy API."""
-    return promoted_once.copied(tmp_path)
+    return few_once.copied(tmp_path)
 
 
 def codes(project: Project) -> dict[str, str]:
@@ -49,7 +49,7 @@ def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     """An API that ignores retrieval_only passes with a warning of what that costs; no answer's text is on disk."""
     done = promoted.command("check", FAKE_BEHAVIOUR="ignore_retrieval_only")
     assert done.code == 0, done.out + done.err
-    everywhere(promoted, done.out, "generated an answer in 24 of 24 calls (generation p50 810 ms)")
+    everywhere(promoted, done.out, "generated an answer in 6 of 6 calls (generation p50 810 ms)")
     everywhere(promoted, done.out, "choosing folders took p50 640 ms")
     assert set(codes(promoted)) == {"unasked-answers", "slow-folders"}
     assert metrics(promoted)["operational_metrics"]["unasked_answer_rate"] == 1
@@ -73,32 +73,32 @@ def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project)
     """Unchanged first answers pass, and that the second ones differ is told and kept."""
     done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
     assert done.code == 0, done.out + done.err
-    assert "10 asked twice, 10 ranked differently" in done.out
-    everywhere(promoted, done.out, "asked twice, 10 of 10 questions came back with other chunks or in another order")
-    assert "(0 of 10 in the baseline's run)" in codes(promoted)["not-deterministic"]
+    assert "6 asked twice, 6 ranked differently" in done.out
+    everywhere(promoted, done.out, "asked twice, 6 of 6 questions came back with other chunks or in another order")
+    assert "(0 of 6 in the baseline's run)" in codes(promoted)["not-deterministic"]
     found = metrics(promoted)["repeated"]
-    assert (found["asked"], found["differ"], found["share"], len(found["questions"])) == (10, 10, 1, 10)
-    assert promoted.verdict()["repeated"]["differ"] == 10
+    assert (found["asked"], found["differ"], found["share"], len(found["questions"])) == (6, 6, 1, 6)
+    assert promoted.verdict()["repeated"]["differ"] == 6
     assert promoted.command("promote", str(promoted.last_run())).code == 0
     stored = json.loads((promoted.root / "baselines" / "small.json").read_text())
-    assert stored["fingerprint"]["repeated"]["differ"] == 10
+    assert stored["fingerprint"]["repeated"]["differ"] == 6
 
 
 def test_everything_asked_several_times(promoted: Project) -> None:
-    """Three answers to each of 24 questions, of which the first alone is right: a third, told with all its figures."""
+    """Three answers to each of six questions, of which the first alone is right: a third, told with all its figures."""
     promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
     done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
     assert done.code == 1, done.out + done.err
-    assert "72 calls, 0 failed, 0 retried" in done.out
-    assert "24 asked 3 times, 24 ranked differently" in done.out
-    everywhere(promoted, done.out, "asked 3 times, 24 of 24 questions came back with other chunks or in another order")
+    assert "18 calls, 0 failed, 0 retried" in done.out
+    assert "6 asked 3 times, 6 ranked differently" in done.out
+    everywhere(promoted, done.out, "asked 3 times, 6 of 6 questions came back with other chunks or in another order")
     (row,) = [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
     assert (row["baseline"], row["current"]) == (1, 0.3333)
     found = metrics(promoted)
-    assert found["repeated"]["flips"]["hit_at_1"] == 24
-    assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24, 16]
+    assert found["repeated"]["flips"]["hit_at_1"] == 6
+    assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 6, 6, 4]
     rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
-    assert [row.get("repeat", 1) for row in rows] == [1] * 24 + [2] * 24 + [3] * 24
+    assert [row.get("repeat", 1) for row in rows] == [1] * 6 + [2] * 6 + [3] * 6
     before = (promoted.last_run() / "verdict.json").read_bytes()
     assert promoted.command("compare", str(promoted.last_run())).code == 1
     assert (promoted.last_run() / "verdict.json").read_bytes() == before
@@ -123,10 +123,10 @@ def test_a_run_without_some_of_its_answers_decides_nothing(promoted: Project) ->
     promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
     assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 1
     rows = plain_rows(promoted.last_run()).read_text().splitlines(keepends=True)
-    plain_rows(promoted.last_run()).write_text("".join(rows[:24]))
+    plain_rows(promoted.last_run()).write_text("".join(rows[:6]))
     done = promoted.command("compare", str(promoted.last_run()), "--baseline", "baselines/small.json")
     assert done.code == 3, done.out
-    assert "24 questions of the golden set lack results" in done.out
+    assert "6 questions of the golden set lack results" in done.out
 
 
 def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:
@@ -136,7 +136,7 @@ def test_a_change_does_not_say_how_often_it_is_asked(promoted: Project) -> None:
     promoted.edit("repeat: 3", "repeat: 1")
     done = promoted.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="noisy")
     assert done.code == 1, done.out + done.err
-    assert "72 calls" in done.out
+    assert "18 calls" in done.out
     assert "ask.repeat" in promoted.verdict()["preview"]["loosened"]
 
 
@@ -164,8 +164,9 @@ def test_an_api_that_must_be_deterministic(promoted: Project) -> None:
     assert "invariant-must_be_deterministic" in codes(promoted)
 
 
-def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted: Project) -> None:
-    """Ten questions more are asked, none of them counts as measured, and there is no warning."""
+def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted_once: Project, tmp_path: Path) -> None:
+    """Ten questions of 24 are asked once more, none of them counts as measured, and there is no warning."""
+    promoted = promoted_once.copied(tmp_path)
     done = promoted.command("check")
     assert done.code == 0
     assert "24 calls, 0 failed, 0 retried" in done.out
@@ -174,7 +175,7 @@ def test_an_api_that_ranks_alike_is_told_by_a_figure_alone(promoted: Project) ->
     assert len(plain_rows(promoted.last_run()).read_text().splitlines()) == 24
 
 
-@pytest.mark.parametrize(("size", "asked"), [(0, None), (3, 3), (1000, 24)])
+@pytest.mark.parametrize(("size", "asked"), [(0, None), (3, 3), (1000, 6)])
 def test_the_sample_is_as_large_as_configured(promoted: Project, size: int, asked: int | None) -> None:
     """The key `ask.repeat_sample` sets how many, 0 switches it off, and more than there are is all of them."""
     promoted.edit("concurrency: 4", f"concurrency: 4, repeat_sample: {size}")
@@ -189,15 +190,15 @@ def test_second_calls_that_fail_are_told_and_count_for_nothing(promoted: Project
     """An API that refuses to be asked twice is measured by its first answers, and the refusals are told."""
     done = promoted.command("check", FAKE_BEHAVIOUR="once_only")
     assert done.code == 0, done.out + done.err
-    everywhere(promoted, done.out, "10 of 10 questions got no answer when asked a second time")
+    everywhere(promoted, done.out, "6 of 6 questions got no answer when asked a second time")
     assert metrics(promoted)["operational_metrics"]["failed"] == 0
     assert metrics(promoted)["repeated"]["share"] is None
 
 
 def test_calls_that_time_out_hint_at_their_settings(promoted: Project) -> None:
     """The settings that help are named, whatever the verdict."""
-    promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 24, concurrency: 24")
-    done = promoted.command("check", FAKE_BEHAVIOUR="hang_after:5")
+    promoted.edit("total_timeout: 20, concurrency: 4", "total_timeout: 1, give_up_after: 6, concurrency: 6")
+    done = promoted.command("check", FAKE_BEHAVIOUR="hang_after:2")
     assert done.code == 3, done.out + done.err
     assert "if calls time out, lower `ask.concurrency`" in done.out
 

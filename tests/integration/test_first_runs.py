@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from project import Project, make_project
+from project import Project, make_small_project
 from raggate.gate.baseline_integrity import digest
 from tables import each_row
 
@@ -18,7 +18,7 @@ HEADINGS = {"## First": "## First *steps* {#first}", "## Second": "## `Second` #
 @pytest.fixture(scope="module")
 def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Make a repository whose notes have ids, markup and closing marks in their headings, as the golden set has."""
-    made = make_project(tmp_path_factory.mktemp("first"))
+    made = make_small_project(tmp_path_factory.mktemp("first"))
     rewrite(made, lambda heading: heading)
     for note in (made.root / "vault").rglob("*.md"):
         text = note.read_text()
@@ -45,8 +45,8 @@ OTHERWISE = "the API writes headings differently: golden set '# Anchovy > ## Fir
 @each_row(
     ("behaviour", "sections", "why"),
     [
-        pytest.param("ok", 24, "", id="the API tells headings as the file has them"),
-        pytest.param("headings:plain", 24, "", id="the API drops ids, markup and marks"),
+        pytest.param("ok", 6, "", id="the API tells headings as the file has them"),
+        pytest.param("headings:plain", 6, "", id="the API drops ids, markup and marks"),
         pytest.param("headings:none", 0, NO_HEADING, id="the API tells none"),
         pytest.param("headings:last", 0, f"{OTHERWISE}'## First *steps* {{#first}}'", id="it tells the last alone"),
         pytest.param("headings:slug", 0, f"{OTHERWISE}'#first-steps'", id="it tells slugs"),
@@ -58,19 +58,19 @@ def test_a_run_that_measures_nothing_says_why(project: Project, behaviour: str, 
     verdict = project.verdict()
     assert done.code == 3
     (reach,) = verdict["reach"]
-    assert (reach["questions"], reach["notes"], reach["sections"]) == (24, 24, sections)
+    assert (reach["questions"], reach["notes"], reach["sections"]) == (6, 6, sections)
     assert reach["why"].startswith(why)
-    assert len(verdict["misses"]) == 24 - sections
+    assert len(verdict["misses"]) == 6 - sections
     promoted = project.command("promote", str(project.last_run()), "--dry-run")
     if sections:
         assert "not found" not in done.out
         assert promoted.code == 0, promoted.err
         return
     assert verdict["headline"].startswith(
-        "No verdict is possible: no question has a match; the right note came back for 24"
+        "No verdict is possible: no question has a match; the right note came back for 6"
     )
     assert f"its section for 0; {why}" in done.out
-    assert "Questions that were not found (24)" in done.out
+    assert "Questions that were not found (6)" in done.out
     assert done.out.index("Questions that were not found") < done.out.index("anchovy-first") < done.out.index(why)
     assert done.out.count(why) == 1
     assert all("the section is at rank 1, but " in miss["why"] for miss in verdict["misses"])
@@ -108,7 +108,7 @@ def test_golden_headings_may_be_as_they_are_read(project: Project, tmp_path: Pat
     assert own.verdict()["misses"] == []
     own.command("promote", str(own.last_run()))
     baseline = json.loads((own.root / "baselines" / "small.json").read_text())
-    assert baseline["fingerprint"]["headings_as_read"] == 24
+    assert baseline["fingerprint"]["headings_as_read"] == 6
 
 
 def test_a_baseline_by_letters_is_not_held_against_what_matches_otherwise(project: Project, tmp_path: Path) -> None:
@@ -125,9 +125,9 @@ def test_a_baseline_by_letters_is_not_held_against_what_matches_otherwise(projec
     assert "the baseline was scored by headings letter by letter" in own.verdict()["headline"]
 
 
-def test_a_mode_without_a_baseline_stands_beside_the_others(promoted_once: Project, tmp_path: Path) -> None:
+def test_a_mode_without_a_baseline_stands_beside_the_others(few_once: Project, tmp_path: Path) -> None:
     """From its first run on a new mode is in terminal, summary and verdict, with its values and its warning."""
-    own = promoted_once.copied(tmp_path)
+    own = few_once.copied(tmp_path)
     own.edit("ask: {", "ask: {modes: [hybrid, bm25], ")
     own.config.write_text(own.config.read_text() + "gate: {flip_at: 1}\nscore: {k: [1, 3, 5, 10]}\n")
     done = own.command("check")
@@ -138,12 +138,12 @@ def test_a_mode_without_a_baseline_stands_beside_the_others(promoted_once: Proje
         assert "ode bm25 has no baseline, so nothing of it is gated" in text
     rows = [row for row in own.verdict()["metrics"] if row["mode"] == "bm25" and row["slice"] == "overall"]
     assert {row["status"] for row in rows} == {"no baseline"}
-    assert all(row["current_n"] == 24 for row in rows if row["metric"] == "hit_at_5")
+    assert all(row["current_n"] == 6 for row in rows if row["metric"] == "hit_at_5")
 
 
-def test_a_heading_that_could_be_two_counts_for_neither(promoted_once: Project, tmp_path: Path) -> None:
+def test_a_heading_that_could_be_two_counts_for_neither(few_once: Project, tmp_path: Path) -> None:
     """Sections that differ in capitals alone are told apart by an API that tells capitals, and by no other one."""
-    own = promoted_once.copied(tmp_path)
+    own = few_once.copied(tmp_path)
     (own.root / "baselines" / "small.json").unlink()
     for note in (own.root / "vault").rglob("*.md"):
         note.write_text(note.read_text().replace("## First", "## Set up").replace("## Second", "## SET UP"))
@@ -157,5 +157,5 @@ def test_a_heading_that_could_be_two_counts_for_neither(promoted_once: Project, 
     verdict = own.verdict()
     assert {miss["cause"]["code"] for miss in verdict["misses"]} == {"heading-ambiguous"}
     (reach,) = verdict["reach"]
-    assert (reach["notes"], reach["sections"], reach["matches"]) == (24, 0, 0)
+    assert (reach["notes"], reach["sections"], reach["matches"]) == (6, 0, 0)
     assert "'# anchovy > ## set up'" in reach["why"]

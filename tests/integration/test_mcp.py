@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from pathlib import Path
 
 import pytest
 
-from project import Project, make_project
+from project import Project, make_small_project
+from stored_rows import plain_rows
 
 SERVER = Path(__file__).parents[1] / "fakes" / "mcp_server.py"
 CONFIG = """\
@@ -36,7 +36,7 @@ SECRET = "sk-0123456789abcdef"  # noqa: S105 - invented
 
 def configured(root: Path, transport: str) -> Project:
     """Give a repository with a gate on the server."""
-    project = make_project(root)
+    project = make_small_project(root)
     text = CONFIG.format(python=sys.executable, server=SERVER, how=TRANSPORTS[transport]).replace(", ]", "]")
     project.config.write_text(text)
     return project
@@ -86,7 +86,7 @@ def test_every_way_to_say_the_same_is_read_the_same(
 @pytest.mark.parametrize(
     ("behaviour", "said"),
     [
-        ("die_after:5", "API was killed by SIGABRT after"),
+        ("die_after:3", "API was killed by SIGABRT after"),
         ("noise", "the server wrote what is no JSON-RPC message to its standard output: 'searching …'"),
         ("version:1999-01-01", "the server speaks '1999-01-01' of MCP; raggate speaks 2026-07-28, 2025-11-25"),
     ],
@@ -120,7 +120,7 @@ def test_a_tool_that_is_not_there_is_answered_with_those_that_are(mcp_project: d
 def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who: str) -> None:
     """A server that shows everybody's notes breaks the invariant, whether it is told who asks by header or by vault."""
     project = configured(tmp_path, transport)
-    project.edit("  mcp:\n", f"  probes: {{sample: 24, principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
+    project.edit("  mcp:\n", f"  probes: {{sample: 6, principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
     project.promote()
     assert project.command("check").code == 0
     assert project.command("check", FAKE_BEHAVIOUR="leaks").code == 4
@@ -130,7 +130,7 @@ def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who
 def test_a_server_that_rolls_dice_is_seen(mcp_project: dict[str, Project]) -> None:
     """The few questions that are asked twice tell that a tool does not rank alike each time."""
     done = mcp_project["stdio"].command("check", FAKE_BEHAVIOUR="dice")
-    assert re.search(r"asked twice, [1-9]\d* of 10 questions came back with other chunks", done.out), done.out
+    assert "asked twice, 6 of 6 questions came back with other chunks" in " ".join(done.out.split()), done.out
 
 
 @pytest.mark.parametrize("transport", TRANSPORTS)
@@ -141,7 +141,9 @@ def test_a_secret_that_the_server_tells_is_hidden(tmp_path: Path, transport: str
         project.edit("  mcp:\n", '  mcp:\n    headers: {X-Key: "{env.NOTES_KEY}"}\n    pass_env: [NOTES_KEY]\n')
     else:
         project.edit("FAKE_BEHAVIOUR]", "FAKE_BEHAVIOUR, NOTES_KEY]")
+    project.edit("  total_timeout: 20\n", "  total_timeout: 20\n  give_up_after: 3\n")
     done = project.command("run", NOTES_KEY=SECRET, FAKE_BEHAVIOUR="fail_after:2,tell_key")
+    plain_rows(project.last_run())
     left = [path for path in project.last_run().rglob("*") if path.is_file()]
     assert "the index is corrupt***" in "".join(path.read_text(errors="replace") for path in left)
     assert [path.name for path in left if SECRET in path.read_text(errors="replace")] == []

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from project import FAKE_API, Project, make_project
+from project import FAKE_API, Project, make_small_project
 
 GUARDED = FAKE_API.with_name("guarded_api.py")
 
@@ -39,7 +39,7 @@ private: {{front_matter: {{private: [true]}}}}
 def guarded_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository with private notes, headings worth asking and an API that keeps every invariant; with a baseline."""
     root = tmp_path_factory.mktemp("guarded")
-    project = make_project(root)
+    project = make_small_project(root)
     # one question that Unicode can write in two ways, and a note that no one may be shown
     (root / "vault/work/Notes/garage.md").write_text(
         "# Garage\n\n## Spare Parts\n\nThe düsenöffner hangs beside the anvil of litres\n\n## Opening Hours\n\nnine\n"
@@ -99,7 +99,7 @@ def test_an_api_that_keeps_them_passes_and_the_cost_is_told(guarded: Project) ->
         "reindex": 4,
     }
     assert (
-        f"25 calls, 0 failed, 0 retried · 10 asked twice, all ranked alike · {len(kinds)} asked for invariants"
+        f"7 calls, 0 failed, 0 retried · 7 asked twice, all ranked alike · {len(kinds)} asked for invariants"
         in done.out
     )
     assert "probes" not in guarded.verdict()["config_changes"]
@@ -224,10 +224,9 @@ def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: P
     assert "Set it, on GitHub as `env: {ANNA: ...}` of the step." in done.out + done.err
 
 
-def test_nothing_is_asked_by_default(tmp_path: Path) -> None:
+def test_nothing_is_asked_by_default(few_once: Project, tmp_path: Path) -> None:
     """Without any of these keys no call is made beside those of before, and no file is written."""
-    project = make_project(tmp_path)
-    project.promote()
+    project = few_once.copied(tmp_path)
     done = project.command("check")
     assert done.code == 0, done.out + done.err
     assert "asked for invariants" not in done.out
