@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -14,7 +15,7 @@ from msgspec.structs import replace
 
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Repository
-from project import Project, make_project
+from project import Project, make_small_project
 from raggate.action import suites
 from raggate.errors import CannotTell, UsageError
 from raggate.github import marker
@@ -44,7 +45,7 @@ def monorepo(tmp_path_factory: pytest.TempPathFactory) -> Project:
     for name in ("good", "broken"):
         folder = root / "services" / name
         folder.mkdir(parents=True)
-        project = make_project(folder)
+        project = make_small_project(folder)
         project.edit("suite: small", f"suite: {name}")
     Project(root / "services" / "good").promote()
     Project(root / "services" / "broken").edit("process_api.py", "nothing.py")
@@ -178,16 +179,25 @@ def fails(error: BaseException) -> Callable[[], CheckResult]:
     return end
 
 
-@pytest.fixture
-def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
-    """Give a step in a committed repository with three suites, two of which pass."""
+@pytest.fixture(scope="module")
+def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
+    """A repository with three suites, and its commit: tests change copies of it."""
+    root = tmp_path_factory.mktemp("base")
     for name in ("docs", "pay", "web"):
-        folder = tmp_path / "services" / name
+        folder = root / "services" / name
         folder.mkdir(parents=True)
         (folder / "raggate.yml").write_text(f"suite: {name}\n")
     for words in (["init", "-q"], ["add", "services"], [*IDENTITY, "commit", "-qm", "base"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
-    base = subprocess.run(["git", "rev-parse", "HEAD"], cwd=tmp_path, check=True, capture_output=True, text=True)
+        subprocess.run(["git", *words], cwd=root, check=True)
+    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True)
+    return root, head.stdout.strip()
+
+
+@pytest.fixture
+def step(base: tuple[Path, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
+    """Give a step in a committed repository with three suites, two of which pass."""
+    root, commit = base
+    shutil.copytree(root, tmp_path, symlinks=True, dirs_exist_ok=True)
     monkeypatch.chdir(tmp_path)
     files = {name: tmp_path / name for name in ("output", "state", "summary")}
     runner = Runner(workspace=tmp_path, environment={}, **files)
@@ -196,7 +206,7 @@ def step(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Step]:
         first = repository.add_commit({"a.txt": "a"}, branch="main", sha="2" * 40)
         repository.add_commit({"a.txt": "b"}, [first], sha=HEAD)
         repository.add_pull(7, head_sha=HEAD, base_sha="2" * 40, head_ref="change")
-        made = Step(tmp_path, fake, repository, base.stdout.strip(), runner)
+        made = Step(tmp_path, fake, repository, commit, runner)
         made.ends = {"docs": ends_with("pass"), "pay": ends_with("placed"), "web": ends_with("pass")}
         monkeypatch.setattr(pipeline, "check", made.check)
         yield made
@@ -321,24 +331,27 @@ def test_what_a_list_told_is_outdated_by_one_of_its_suites(step: Step) -> None:
     assert "Outdated" not in visible(body_of(step, listed.id))
 
 
-@pytest.mark.parametrize(
-    ("login", "body"),
-    [
-        ("mallory", alone("pay")),
-        (BOT, f"> {alone('pay')}"),
-        (BOT, alone("pay").replace("raggate:state ", "raggate:state AAAA")),
-        (BOT, alone("pay").replace(marker.slug("pay"), marker.slug("web"))),
-        (BOT, alone("another")),
-        (BOT, alone("pay", head=HEAD)),
-        (BOT, alone("pay", run=9)),
-    ],
-    ids=["of somebody else", "quoted", "state of no suite", "two suites", "not listed", "of this commit", "newer"],
-)
-def test_no_other_comment_is_touched(step: Step, login: str, body: str) -> None:
+OTHERS = {
+    "of somebody else": ("mallory", alone("pay")),
+    "quoted": (BOT, f"> {alone('pay')}"),
+    "state of no suite": (BOT, alone("pay").replace("raggate:state ", "raggate:state AAAA")),
+    "two suites": (BOT, alone("pay").replace(marker.slug("pay"), marker.slug("web"))),
+    "not listed": (BOT, alone("another")),
+    "of this commit": (BOT, alone("pay", head=HEAD)),
+    "newer": (BOT, alone("pay", run=9)),
+}
+
+
+def test_no_other_comment_is_touched(step: Step) -> None:
     """Only what raggate wrote itself of a listed suite, about an earlier push, is called outdated."""
-    other = step.repository.add_comment(7, login, body)
+    others = {name: step.repository.add_comment(7, *comment) for name, comment in OTHERS.items()}
+    own = step.repository.add_comment(7, BOT, alone("pay"))
     assert step.gate() == 1
-    assert body_of(step, other.id) == body
+    assert {name: body_of(step, other.id) for name, other in others.items()} == {
+        name: body for name, (_, body) in OTHERS.items()
+    }
+    # the others do not keep it from that
+    assert "Outdated" in visible(body_of(step, own.id))
 
 
 @pytest.mark.parametrize("end", [ends_with("introduced"), fails(UsageError("no such file"))], ids=["first", "error"])
