@@ -125,7 +125,8 @@ def settings(tag: str) -> Callable[..., CommandBackend]:
     """Give a function that makes settings: of the fake API with a behaviour, or of any Python code."""
 
     def make(behaviour: str = "ok", *, code: str | None = None, env: dict[str, str] | None = None, **more: object):
-        run = [sys.executable, "-c", code] if code else [sys.executable, str(FAKE)]
+        # what is installed is of no use to it, and takes a while to be looked for
+        run = [sys.executable, "-S", *(("-c", code) if code else (str(FAKE),))]
         own = {**ENV, "TAG": tag, "FAKE_BEHAVIOUR": behaviour, **(env or {})}
         return CommandBackend.model_validate({"run": run, "env": own, **more})
 

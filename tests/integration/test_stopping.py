@@ -101,18 +101,15 @@ def test_a_run_that_is_lost_stops(stopping: Project) -> None:
 
 def test_a_run_that_may_pass_asks_everything(stopping: Project) -> None:
     """A healthy API is asked everything, and its run is that of a suite without the key, but for the key."""
+    without = stopping.last_run()
     assert stopping.command("check").code == 0
-    stopped = stopping.last_run()
+    assert stopping.last_run() != without
     assert "partial" not in stopping.verdict()
     assert asked(stopping) == 24
-    stopping.edit("early_stop: certain", "early_stop: off")
-    assert stopping.command("check").code == 0
-    assert stopping.last_run() != stopped
-    values = [
-        json.loads((path / "metrics.json").read_text())["by_retriever"] for path in (stopped, stopping.last_run())
-    ]
+    runs = (without, stopping.last_run())
+    values = [json.loads((path / "metrics.json").read_text())["by_retriever"] for path in runs]
     assert values[0] == values[1]
-    order = [[item.case.id for item in run_directory.read(path).results] for path in (stopped, stopping.last_run())]
+    order = [[item.case.id for item in run_directory.read(path).results] for path in runs]
     assert order[0] == order[1]
 
 
@@ -271,10 +268,8 @@ def test_the_base_says_whether_it_stops(promoted_once: Project, tmp_path: Path) 
     project.edit("ask: {", "gate: {early_stop: 0.1}\nask: {")
     assert project.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 1
     assert asked(project) == 24
-    project.command("check", "--against", "HEAD")
     assert "gate.early_stop" in (project.last_run() / "summary.md").read_text()
-    loosened = project.verdict()["preview"]
-    assert "gate.early_stop" in json.dumps(loosened)
+    assert "gate.early_stop" in project.verdict()["preview"]["loosened"]
 
 
 def test_who_asks_everything_is_told_whose_key_counts(stopping: Project) -> None:
