@@ -134,17 +134,16 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> str:
 
 
 def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
-    from tempfile import TemporaryDirectory
-
     from raggate.models.service import Workspace
     from raggate.pipeline.discovery import discover
     from raggate.pipeline.tool_discovery import discover_started
+    from raggate.text.scratch import scratch_directory
 
     if known.stdio is None:
         return discover(wanted)
     vaults = {"notes": known.vault.resolve()} if known.vault is not None else {}
-    with TemporaryDirectory(prefix="raggate-init-") as out:
-        workspace = Workspace(root=directory.resolve(), out=Path(out), vaults=vaults, environment=known.environment)
+    with scratch_directory() as out:
+        workspace = Workspace(root=directory.resolve(), out=out, vaults=vaults, environment=known.environment)
         return discover_started(wanted, _words(known), workspace)
 
 

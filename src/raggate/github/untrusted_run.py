@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated
@@ -18,9 +17,7 @@ from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.pipeline.claimed_run import ITS_WORDS
 from raggate.text.jsonio import fields, loads
-
-SCRATCH = "raggate-"
-"""How temporary directories are named."""
+from raggate.text.scratch import scratch_directory
 
 MOST_VERDICT_BYTES = 4 << 20
 """Of a `verdict.json` that is looked at, which is one of a run that measured nothing: a headline and lines of a log."""
@@ -46,9 +43,9 @@ def read(files: Mapping[str, bytes], config: Config | None = None) -> Run:
     Raises:
         UsageError: when it cannot be read, naming the file but not where it was unpacked, which says nothing.
     """
-    with tempfile.TemporaryDirectory(prefix=SCRATCH) as scratch:
-        artifact_zip.write_run(files, Path(scratch))
-        return run_directory.read(Path(scratch), named=Path(), config=config)
+    with scratch_directory() as scratch:
+        artifact_zip.write_run(files, scratch)
+        return run_directory.read(scratch, named=Path(), config=config)
 
 
 class UntrustedRuns:

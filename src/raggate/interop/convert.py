@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from msgspec import Struct
@@ -17,6 +16,7 @@ from raggate.errors import UsageError
 from raggate.interop.golden_formats import FORMATS, Format, Options, read_pragmata, rows_of
 from raggate.interop.golden_rows import Note, Row, differences
 from raggate.models.golden import Case
+from raggate.text.scratch import scratch_directory
 
 PRAGMATA = "pragmata"
 """What can only be read."""
@@ -108,8 +108,8 @@ def compared(before: Mapping[str, Row], after: Mapping[str, Row]) -> tuple[Note,
 
 def _check(native: Any, target: Path, name: str, options: Options) -> None:
     """Write to a place of its own and read it back, so that nothing is written that its own reader refuses."""
-    with TemporaryDirectory(prefix="raggate-") as directory:
-        path, topics = Path(directory) / (target.name or "target"), Path(directory) / "raggate-topics"
+    with scratch_directory() as directory:
+        path, topics = directory / (target.name or "target"), directory / "raggate-topics"
         form = FORMATS[name](replace(options, topics=topics, topics_out=topics))
         form.save(native, path)
         try:

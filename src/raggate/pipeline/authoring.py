@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -35,6 +34,7 @@ from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import directions
 from raggate.text.deadlines import beside_notes, within
 from raggate.text.files import read_file, write_file
+from raggate.text.scratch import scratch_directory
 
 SHOWN = 10
 """Passages of an answer that are shown."""
@@ -94,8 +94,8 @@ def ask(request: Request, bench: Workbench, case: Case) -> tuple[Chunk, ...]:
     """
     settings = bench.settings.asking_once().asking(k=max(SHOWN, bench.settings.ask.k))
     inputs = Inputs(config=settings, golden=bench.golden, vault=bench.vault, baseline=None, against=None)
-    with TemporaryDirectory(prefix="raggate-golden-") as out:
-        place = Place(out=Path(out), runs=Path(out))
+    with scratch_directory() as out:
+        place = Place(out=out, runs=out)
         with booted(request, inputs, Build(api=settings.api, root=request.root), place, {}) as up:
             asked = up.adapter.ask(
                 [(replace(case, id="question"), settings.ask.modes[0])], up.api, on_result=lambda *_: None

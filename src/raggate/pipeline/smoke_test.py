@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from raggate.config import schema
 from raggate.config.retrieval_modes import asked_in
@@ -23,6 +22,7 @@ from raggate.pipeline.trusted_inputs import check_names
 from raggate.scoring.score import label
 from raggate.text import deadlines
 from raggate.text.files import read_file
+from raggate.text.scratch import scratch_directory
 
 SECONDS = 10.0
 """For everything, where the API runs already; otherwise for the question alone."""
@@ -50,8 +50,8 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
     case = _typed(question) if question is not None else _first(request, settings)
     patient = _in_a_hurry(settings, seconds)
     inputs = Inputs(config=patient, golden=_only(case), vault=texts, baseline=None, against=None)
-    with TemporaryDirectory(prefix="raggate-probe-") as out:
-        place = Place(out=Path(out), runs=Path(out))
+    with scratch_directory() as out:
+        place = Place(out=out, runs=out)
         with booted(request, inputs, Build(api=patient.api, root=request.root), place, {}) as up:
             answered = up.adapter.ask([(case, _mode(case, settings))], up.api, on_result=lambda *_: None)
             result = up.clean(answered.results[0])
