@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import httpx
@@ -153,14 +154,15 @@ class _Tools(Struct):
             names = [tool.name for tool in likely] or [*by_name]
             return [by_name[choose("Which tool of the MCP server searches the notes?", names)]]
         if not likely:
-            problem = f"the MCP server has {self._names()}; none says by its name that it searches"
-            raise UsageError(problem, hint=_NAME_IT)
+            left_out = [*islice(mcp_tools.left_out(self._listed), _SHOWN)]
+            why = left_out or ["none says by its name that it searches"]
+            raise UsageError("; ".join([f"the MCP server has {self._names()}", *why]), hint=_NAME_IT)
         return likely
 
     def _named(self, name: str, by_name: Mapping[str, Tool]) -> Tool:
         if name not in by_name:
             there = [str(tool.get("name")) for tool in self._listed]
-            why = "takes no question" if name in there else f"is not there{suggestion(name, there)}"
+            why = mcp_tools.NO_QUESTION if name in there else f"is not there{suggestion(name, there)}"
             raise UsageError(f"--tool: {quoted(name)} {why}; the MCP server has {self._names()}")
         return by_name[name]
 

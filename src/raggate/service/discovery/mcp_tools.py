@@ -18,6 +18,7 @@ from raggate.service.mcp.messages import Message
 from raggate.service.mcp.results import root_of
 
 _WRITES = WRITES | {"build", "execute", "move", "post", "put", "set"}
+NO_QUESTION = "takes no question, or something else that nobody knows here"
 MAX_BLOCKS = 50
 """Of a result that are looked at for what stands before the path of a note."""
 
@@ -56,17 +57,36 @@ def _as_json(schema: Any) -> dict[str, str]:
     return dict.fromkeys(islice(formats, 1), "json")
 
 
+def left_out(tools: Sequence[Message]) -> Iterator[str]:
+    """Name the tools that say by their names that they search and are not called all the same, each with why."""
+    for message in tools:
+        if _likelihood(message) is not None and _writes(message):
+            yield f"{message['name']} says that it writes"
+        elif _likelihood(message) is not None and asking(message) is None:
+            yield f"{message['name']} {NO_QUESTION}"
+
+
 def _unlikely(message: Message) -> int | None:
     """Say how unlikely it is that a tool searches the notes; None when it is not to be called unasked."""
-    name = message.get("name")
-    words = words_in(str(name)) if is_name(name) else []
+    return None if _writes(message) else _likelihood(message)
+
+
+def _likelihood(message: Message) -> int | None:
+    places = [place for place, usual in enumerate(ENDPOINTS) if any(word.startswith(usual) for word in _words(message))]
+    return min(places, default=None)
+
+
+def _writes(message: Message) -> bool:
+    """Say whether a tool says that it writes, by its name or by its hints."""
     hints = mapping(message.get("annotations"))
     reads = hints.get("readOnlyHint")
-    writes = reads is False or (hints.get("destructiveHint") is True and reads is not True)
-    if writes or not _WRITES.isdisjoint(words):
-        return None
-    places = [place for place, usual in enumerate(ENDPOINTS) if any(word.startswith(usual) for word in words)]
-    return min(places, default=None)
+    hinted = reads is False or (hints.get("destructiveHint") is True and reads is not True)
+    return hinted or not _WRITES.isdisjoint(_words(message))
+
+
+def _words(message: Message) -> list[str]:
+    name = message.get("name")
+    return words_in(str(name)) if is_name(name) else []
 
 
 def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tuple[dict[str, Any], Any]]:
