@@ -53,6 +53,12 @@ def of_runs(directories: Iterable[Path], golden: Golden) -> Lists:
     return lists
 
 
+def tell_headings(lists: Lists) -> bool:
+    """Say whether any chunk has a heading, or there is none to tell it: a label by one would never match otherwise."""
+    chunks = [chunk for several in lists.values() for ranked in several for chunk in ranked]
+    return not chunks or any(chunk.heading_path.strip() for chunk in chunks)
+
+
 def _ranked(run: Run, chunks: Sequence[Chunk]) -> tuple[Chunk, ...]:
     """Leave out the private notes that a run returned: nobody has to read those to judge."""
     private = set(run.probes.private)

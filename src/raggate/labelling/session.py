@@ -225,7 +225,7 @@ def open_session(request: Request, sources: Sources, say: Callable[[str], None])
         names=names,
         lists=lists,
         sources=sources,
-        places=Places(bench.visible, by_heading=bench.settings.ask.reads_headings),
+        places=Places(bench.visible, by_heading=bench.settings.ask.reads_headings and returned.tell_headings(lists)),
         pool=Pool(passages={}),
         stored={},
         kept=[],

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from builders import make_chunk
 from labelling_project import CONFIG, DOUGH, NOTE, LabelProject, grade, make_label_project
 from raggate.errors import CannotTell, UsageError
 from raggate.inputs.golden import load
@@ -51,6 +52,15 @@ def test_the_pool_is_what_nobody_judged(project: LabelProject) -> None:
         "It bakes at 220 degrees.",
         "It simmers for an hour.",
     }
+
+
+def test_where_no_answer_has_a_heading_whole_notes_are_judged(tmp_path: Path) -> None:
+    """A section would never match, though its text tells which it is; one heading is enough to judge by them."""
+    text = make_chunk("o", rel_path="bread.md", heading_path="", text="It bakes at 220 degrees.")
+    soup = make_chunk("s", rel_path="soup.md", heading_path="# Soup", text="It simmers for an hour.")
+    for name, chunks, expected in (("a", [text], {None}), ("b", [text, soup], {OVEN, "# Soup"})):
+        (tmp_path / name).mkdir()
+        assert headings(make_label_project(tmp_path / name, chunks=chunks).open(), "q2") == expected
 
 
 def test_each_person_has_an_order_of_their_own(project: LabelProject) -> None:
