@@ -414,38 +414,31 @@ def test_a_broken_artifact_is_named_by_its_file(stage: Stage, change: Callable[[
 
 
 @pytest.mark.parametrize(
-    ("key", "value"),
+    ("key", "value", "place"),
     [
-        *(("elapsed_ms", value) for value in (1e308, -1, 86_400_001)),
-        *(("latency", {"retrieval_ms": value}) for value in (1e308, -1.0)),
-        *(("cost", {"judge_cost_usd": value}) for value in (1e308, -1.0)),
-        *(("retries", value) for value in (1e300, -1)),
+        ("elapsed_ms", -1, "answer to {first} (hybrid): elapsed_ms: expected a number from 0 to "),
+        ("retries", 1e300, "results.jsonl:1: "),
     ],
 )
-def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value: object) -> None:
-    """A time or a count beyond any measurement is not shown to anybody."""
+def test_numbers_that_nothing_measures_are_refused(stage: Stage, key: str, value: object, place: str) -> None:
+    """A time or a count beyond any measurement, or any number, is not shown to anybody."""
     files = stage.measured(0)
     rows = [json.loads(line) for line in files["results.jsonl"].split(b"\n") if line]
-    place = rows[0]["result"]["response"] if key in {"latency", "cost"} else rows[0]["result"]
-    assert key in place
-    place[key] = value
+    assert key in rows[0]["result"]
+    rows[0]["result"][key] = value
     files["results.jsonl"] = b"\n".join(json.dumps(row).encode() for row in rows)
     told = stage.judge(files)
     assert told.failure is not None
     assert told.code == 3
-    first = json.loads(files["results.jsonl"].split(b"\n")[0])["test_case_id"]
-    place = (
-        "results.jsonl:1: " if value == 1e300 else f"answer to {first} (hybrid): {key}: expected a number from 0 to "
-    )
-    assert f"cannot be read: {place}" in " ".join(told.failure.lines)
+    assert f"cannot be read: {place.format(first=rows[0]['test_case_id'])}" in " ".join(told.failure.lines)
     assert len(" ".join(told.failure.lines)) < 200
 
 
 def test_an_artifact_that_takes_long_to_read_is_told(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows that are made to take minutes keep no comment back."""
-    monkeypatch.setattr(fork_comment, "_ARTIFACT_S", 0.05)
+    monkeypatch.setattr(fork_comment, "_ARTIFACT_S", 0.3)
     row = json.dumps({"id": "a", "question": "q", "answerable": True, "gold_supports": [{}] * 10_000})
-    told = stage.judge({**stage.measured(0), "golden.jsonl": f"{row}\n".encode() * 50})
+    told = stage.judge({**stage.measured(0), "golden.jsonl": f"{row}\n".encode() * 200})
     assert (told.code, told.failure and told.failure.lines[0]) == (
         3,
         "the artifact could not be read within 0 s: some row of it is made to take long",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from raggate.models.run import LabelledResult, Leak, ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
 from raggate.pipeline import claimed_run
 from raggate.text import long_sequence
+from tables import each_row
 
 NOTES = {("work", "a.md"): "# Alpha\n\n## Opening hours\n\nnine\n", ("work", "diary.md"): "# Dear diary\n\nme\n"}
 VAULT = Vault(directories={"work": Path()}, texts=NOTES, notes={"work/a.md": "1", "work/diary.md": "2"}, hash="v")
@@ -89,6 +91,30 @@ def test_answers_are_those_that_were_asked_for(monkeypatch: pytest.MonkeyPatch) 
     ):
         with pytest.raises(CannotTell, match=words):
             judged(*answers)
+
+
+@each_row(
+    ("key", "value"),
+    [
+        *(("elapsed_ms", value) for value in (1e308, -1, 86_400_001, math.nan)),
+        *(("latency", value) for value in (1e308, -1.0)),
+        *(("cost", value) for value in (1e308, -1.0)),
+        *(("retries", value) for value in (10**10, -1)),
+    ],
+)
+def test_numbers_that_nothing_measures_are_refused(key: str, value: float) -> None:
+    """A time or a count beyond any measurement is not shown to anybody."""
+    run, inputs = claimed()
+    (item,) = run.results
+    assert item.result.response is not None
+    if key in {"latency", "cost"}:
+        wild = replace(item.result, response=replace(item.result.response, **{key: {"any_name": value}}))
+    else:
+        wild = replace(item.result, **{key: value})
+    with pytest.raises(CannotTell) as refused:
+        claimed_run.accepted(replace(run, results=[replace(item, result=wild)]), inputs, reproduce="", hint="")
+    place = f"answer to {item.case.id} ({wild.mode}): {key}"
+    assert refused.value.message.startswith(f"the run cannot be read: {place}: expected a number from 0 to ")
 
 
 def test_how_much_the_index_held_is_kept() -> None:
