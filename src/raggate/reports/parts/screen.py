@@ -29,7 +29,7 @@ class Screen:
 
     def __init__(self, *, width: int, color: bool, wrap: bool) -> None:
         self._stream = io.StringIO()
-        self._wrap = wrap
+        self._color, self._wrap = color, wrap
         self.console = Console(
             file=self._stream,
             width=width,
@@ -58,7 +58,12 @@ class Screen:
         indent = rest or " " * cell_len(first)
         broken = self._broken(text, max(self.width - cell_len(indent), 20)) if self._wrap and text else [text]
         for number, part in enumerate(broken):
-            self.console.print(Text(f"{indent if number else first}{part}", style=style), soft_wrap=True)
+            whole = f"{indent if number else first}{part}"
+            if self._color:
+                self.console.print(Text(whole, style=style), soft_wrap=True)
+            else:
+                # a line that is not broken and has no style is printed as it is
+                self._stream.write(f"{whole}\n")
 
     def _broken(self, text: str, room: int) -> list[str]:
         """Break a line at its joints, and parts that are too long for a line at their spaces."""
