@@ -196,8 +196,7 @@ def read_means(
     stored = None if rest is None else _stored(rest, systems)
     if stored is not None:
         return _baseline(stored, (), source, directions)
-    whole = read(content, source, directions, systems)
-    return replace(whole, scorecard=replace(whole.scorecard, cases=()))
+    return read(content, source, directions, systems).without_questions()
 
 
 def _read_by_lines(

@@ -48,6 +48,7 @@ def revisions(
     systems: Sequence[OtherSystem] = (),
     at: str = "HEAD",
     questions: bool = True,
+    held: tuple[LongBytes, Baseline] | None = None,
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
 
@@ -59,6 +60,8 @@ def revisions(
         systems: the other systems whose metrics files are taken for baselines.
         at: the commit; the one that is checked out where no other is named.
         questions: whether versions are read with their questions, which takes most of the time.
+        held: the content of a version and what was read of it, by these cut-offs and other systems; it is not read
+            again.
 
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
@@ -75,7 +78,12 @@ def revisions(
                 f"{path}: no commit here has it",
                 hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
             )
-        read_version = partial(read if questions else read_means, cutoffs=cutoffs, systems=systems)
+        read_file = baseline.read if questions else baseline.read_means
+
+        def read_version(content: LongBytes, name: str) -> Baseline:
+            known = held[1] if held is not None and held[0] == content else None
+            return _with_cutoffs(partial(read_file, content, name, systems=systems), cutoffs, known)
+
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
 
@@ -119,13 +127,8 @@ def read(data: LongBytes, source: str, cutoffs: Sequence[int], systems: Sequence
     return _with_cutoffs(partial(baseline.read, data, source, systems=systems), cutoffs)
 
 
-def read_means(data: LongBytes, source: str, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()) -> Baseline:
-    """Read a baseline as `read` does, without its questions."""
-    return _with_cutoffs(partial(baseline.read_means, data, source, systems=systems), cutoffs)
-
-
-def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int]) -> Baseline:
-    stored = read_by(directions=score.directions(cutoffs))
+def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int], known: Baseline | None = None) -> Baseline:
+    stored = known or read_by(directions=score.directions(cutoffs))
     own = stored.scorecard.fingerprint.get("cutoffs")
     named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
     if named <= set(cutoffs):
@@ -176,9 +179,7 @@ def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read
     except FileError as error:
         return replace(empty, problem=error.problem)
     questions_hash = case_hash.hash_of_questions((case.case_id, case.hash) for case in stored.scorecard.cases)
-    # the cases of many versions are much memory, and a history shows means
-    means = replace(stored, scorecard=replace(stored.scorecard, cases=()))
-    return replace(empty, baseline=means, questions_hash=questions_hash)
+    return replace(empty, baseline=stored.without_questions(), questions_hash=questions_hash)
 
 
 def _content(objects: LocalObjects, commit: str, path: str) -> bytes:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import Self
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from raggate.models.case_hash import first_part
 from raggate.models.run import Run
@@ -69,6 +71,10 @@ class Baseline(Struct, frozen=True, kw_only=True):
     def same(self, old: str, new: str) -> bool:
         """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
         return old == new or (self.undigested and old == first_part(new))
+
+    def without_questions(self) -> Self:
+        """Give its means alone: the cases of many versions are much memory."""
+        return replace(self, scorecard=replace(self.scorecard, cases=()))
 
 
 class Restated(Struct, frozen=True, kw_only=True):

@@ -97,7 +97,7 @@ def conclude(
             expired_waivers_resolved=resolved,
             root=run_directory.way_to(request.root, directory),
             forge=forge.notes_address(request, measured, first_run=inputs.first_run),
-            trend=() if measured.selection is not None else trend.before(request, inputs, directory, source),
+            trend=() if measured.selection is not None else trend.before(request, inputs, baseline, directory, source),
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         own = source is None

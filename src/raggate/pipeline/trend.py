@@ -27,24 +27,29 @@ MOST_RUNS = 20
 """Run directories that are looked into, the newest."""
 
 
-def before(request: Request, inputs: Inputs, directory: Path, source: Path | None = None) -> tuple[TrendPoint, ...]:
+def before(
+    request: Request, inputs: Inputs, baseline: Baseline | None, directory: Path, source: Path | None = None
+) -> tuple[TrendPoint, ...]:
     """Give what was measured earlier, oldest first; what cannot be read is left out.
 
     Args:
         request: where the configuration lies.
         inputs: what judges: its suite, the metrics that it gates, and the commit whose history counts.
+        baseline: that of the inputs, which most often is the newest version there is.
         directory: the run directory.
         source: another directory with the same run, which is no earlier one.
     """
     wanted = inputs.config.gate.rules()
-    points = [*of_baseline(request, inputs, wanted)]
+    points = [*of_baseline(request, inputs, baseline, wanted)]
     if inputs.against is None:
         # a change that another commit judges may hold directories that look like runs
         points += of_runs(directory.parent, inputs.config.suite, wanted, without=(directory, source))
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
-def of_baseline(request: Request, inputs: Inputs, wanted: Container[str]) -> Iterator[TrendPoint]:
+def of_baseline(
+    request: Request, inputs: Inputs, baseline: Baseline | None, wanted: Container[str]
+) -> Iterator[TrendPoint]:
     """Give the versions of the configured baseline file up to the commit that judges, or that is checked out."""
     if request.baseline_file is not None or inputs.baseline is None:
         return
@@ -57,6 +62,7 @@ def of_baseline(request: Request, inputs: Inputs, wanted: Container[str]) -> Ite
             systems=request.systems,
             at=inputs.against or "HEAD",
             questions=False,
+            held=None if baseline is None else (inputs.baseline.content, baseline.without_questions()),
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet

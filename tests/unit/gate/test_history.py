@@ -14,9 +14,12 @@ from builders import make_case_score, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline, history
 from raggate.interop.systems import SYSTEMS
+from raggate.models.baseline import Baseline
 from raggate.models.history import History
 from raggate.models.scorecard import OVERALL
 from raggate.reports import history_table
+from raggate.scoring import score
+from raggate.text.long_bytes import LongBytes
 
 Git = Callable[..., str]
 NAME = "baselines/notes.json"
@@ -182,6 +185,20 @@ def test_without_its_questions(git: Git, root: Path) -> None:
     assert [bool(one.questions_hash) for one in whole.revisions] == [True, False, True]
     assert means.revisions == tuple(replace(one, questions_hash="") for one in whole.revisions)
     assert "changed by hand" in means.revisions[1].problem
+
+
+def test_a_version_that_is_known_is_not_read_again(git: Git, root: Path) -> None:
+    """What was read of a content counts for each version with it, but where that has more cut-offs than were read."""
+    commit(git, root, stored("a"))
+    commit(git, root, stored("b"), day=2)
+    known = baseline.read(stored("b"), "b.json", score.directions([1, 5]))
+    known = replace(known, scorecard=replace(known.scorecard, run_id="known"))
+
+    def told_of(held: Baseline) -> list[str]:
+        return runs(history.revisions(root, NAME, limit=9, cutoffs=[1, 5], held=(LongBytes([stored("b")]), held)))
+
+    assert told_of(known) == ["known", "a"]
+    assert told_of(replace(known, scorecard=replace(known.scorecard, fingerprint={"cutoffs": [7]}))) == ["b", "a"]
 
 
 def test_too_large(git: Git, root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
