@@ -7,13 +7,14 @@ import socket
 import subprocess
 import sys
 import time
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from here import Done
-from project import FAKE_API, TOPICS, Project, processes_with
+from project import FAKE_API, TOPICS, Project, make_project, processes_with
 
 API = f"""\
 import os, sys
@@ -34,17 +35,24 @@ process_api.main()
 SECRET = "correct-horse-battery"  # noqa: S105 - made up
 
 
-@pytest.fixture(scope="module")
-def committed(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A repository whose API and its behaviour are files of it, with a baseline, and a check on the base commit."""
-    project = promoted_once.copied(tmp_path_factory.mktemp("committed"))
+def with_base(project: Project, recheck: str) -> Project:
+    """Make the API and its behaviour files of a repository, let a check ask the base commit, and commit all."""
     (project.root / "api.py").write_text(API)
     (project.root / "behaviour.txt").write_text("ok")
     project.edit(str(FAKE_API), '"{root}/api.py"')
     project.edit("pass_env: [", "pass_env: [FAKE_PLACES, ")
-    project.config.write_text(project.config.read_text() + "recheck: {base: ref}\n")
+    project.config.write_text(f"{project.config.read_text()}recheck: {{{recheck}}}\n")
     project.commit()
     return project
+
+
+@pytest.fixture(scope="module")
+def committed(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository of twelve questions with a baseline and a base."""
+    project = make_project(tmp_path_factory.mktemp("committed"))
+    project.write_cases(project.cases()[:12])
+    project.promote()
+    return with_base(project, "base: ref")
 
 
 @pytest.fixture
@@ -58,49 +66,87 @@ def change(project: Project, behaviour: str) -> None:
     (project.root / "behaviour.txt").write_text(behaviour)
 
 
+@dataclass(frozen=True)
+class Checked:
+    """A repository after a check against its commit, which no test changes, and what came of it.
+
+    Attributes:
+        project: the repository.
+        done: how the check ended.
+        places: for each API that was started, where its file was, where it ran, and how it behaved.
+        before: the state that git told of before the check.
+    """
+
+    project: Project
+    done: Done
+    places: list[list[str]]
+    before: str
+
+
+def git_state(project: Project) -> str:
+    """Give what git tells of branch, index and working tree."""
+    words = ["git", "status", "--porcelain", "--branch"]
+    return subprocess.run(words, cwd=project.root, check=True, capture_output=True, text=True).stdout
+
+
+@pytest.fixture(scope="module")
+def lost(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> Checked:
+    """A change whose API finds nothing any more, after a check in a process of its own."""
+    project = committed.copied(tmp_path_factory.mktemp("lost") / "repository")
+    change(project, "worse")
+    before, places = git_state(project), project.root.with_name("places")
+    done = project.raggate("check", "--against", "HEAD", FAKE_PLACES=str(places))
+    return Checked(project, done, [line.split() for line in places.read_text().splitlines()], before)
+
+
+@pytest.fixture(scope="module")
+def stale(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
+    """A repository whose API finds nothing today, be it that of the commit or of the change, after a check of it."""
+    project = committed.copied(tmp_path_factory.mktemp("stale") / "repository")
+    return project, project.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+
+
 def codes(verdict: dict[str, Any]) -> list[str]:
     """Name the reasons of a verdict."""
     return [reason["code"] for reason in verdict["reasons"]]
 
 
-def test_a_loss_of_the_change_stays_red(repository: Project) -> None:
+def test_a_loss_of_the_change_stays_red(lost: Checked) -> None:
     """What the base build still answers is lost by the change: red, with how many were asked there and failed."""
-    change(repository, "worse")
-    done = repository.raggate("check", "--against", "HEAD")
+    done, verdict = lost.done, lost.project.verdict()
     assert done.code == 1, done.out + done.err
-    verdict = repository.verdict()
     assert codes(verdict)[-1] == "rechecked"
-    assert "asked in the same job, fails none of the 24 questions that count against the change" in done.out
-    assert verdict["recheck"]["asked"] == 24
+    assert "asked in the same job, fails none of the 12 questions that count against the change" in done.out
+    assert verdict["recheck"]["asked"] == 12
     assert verdict["recheck"]["failing"] == 0
     assert verdict["recheck"]["build"].startswith("commit ")
-    assert "fails none of the 24 questions" in (repository.last_run() / "summary.md").read_text()
+    assert "fails none of the 12 questions" in (lost.project.last_run() / "summary.md").read_text()
 
 
-def test_what_the_base_fails_too_is_no_fault_of_the_change(repository: Project) -> None:
+def test_what_the_base_fails_too_is_no_fault_of_the_change(stale: tuple[Project, Done]) -> None:
     """Where base and change fail the same questions today, nothing can be told, and why stands first."""
-    done = repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse")
+    project, done = stale
     assert done.code == 3, done.out
-    assert "fails all 24 questions that count against the change" in done.out
+    assert "fails all 12 questions that count against the change" in done.out
     assert "the baseline is stale or the environment changed" in done.out
-    verdict = repository.verdict()
+    verdict = project.verdict()
     assert verdict["verdict"] == "cannot tell"
     assert codes(verdict)[0] == "base-fails-too"
-    assert verdict["recheck"]["failing"] == 24
-    assert "the baseline is stale" in (repository.last_run() / "summary.md").read_text()
+    assert verdict["recheck"]["failing"] == 12
+    assert "the baseline is stale" in (project.last_run() / "summary.md").read_text()
 
 
 def test_what_is_left_decides(repository: Project) -> None:
     """Of a loss that base and change share in part, the part that is the change's alone is still red.
 
-    The change loses the 12 questions after a "matter", the base of today the 2 about anchovies: 13 count, 2 are shared.
+    The change loses the 6 questions after a "matter", the base of today the 2 about anchovies: 7 count, 2 are shared.
     """
     change(repository, "lose:matter")
     done = repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="lose_too:anchovy")
     assert done.code == 1, done.out
     assert repository.verdict()["recheck"] | {"build": ""} == {
         "build": "",
-        "asked": 13,
+        "asked": 7,
         "failing": 2,
         "unanswered": 0,
         "problem": "",
@@ -109,48 +155,65 @@ def test_what_is_left_decides(repository: Project) -> None:
     }
 
 
-def test_the_base_is_built_from_the_commit_alone(repository: Project, tmp_path: Path) -> None:
+def test_the_base_is_built_from_the_commit_alone(lost: Checked) -> None:
     """No file of the change is run for the base: it has a folder of its own outside the checkout, gone at the end."""
-    places = tmp_path / "places"
-    change(repository, "worse")
-    assert repository.command("check", "--against", "HEAD", FAKE_PLACES=str(places)).code == 1
-    own, base = (line.split() for line in places.read_text().splitlines())
-    assert own == [str(repository.root), str(repository.root), "worse"]
+    root = lost.project.root
+    own, base = lost.places
+    assert own == [str(root), str(root), "worse"]
     assert base[2] == "ok"
     assert base[0] == base[1]
-    assert not Path(base[0]).is_relative_to(repository.root)
+    assert not Path(base[0]).is_relative_to(root)
     assert not Path(base[0]).exists()
 
 
-def test_the_same_data_give_the_same_verdict(repository: Project) -> None:
+def test_the_same_data_give_the_same_verdict(stale: tuple[Project, Done], tmp_path: Path) -> None:
     """What the base answered is kept, so that a run that is compared again ends as it did."""
-    assert repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 3
-    before = (repository.last_run() / "verdict.json").read_text()
-    assert repository.command("compare", str(repository.last_run())).code == 3
-    assert (repository.last_run() / "verdict.json").read_text() == before
+    project = stale[0].copied(tmp_path)
+    before = (project.last_run() / "verdict.json").read_text()
+    assert project.command("compare", str(project.last_run())).code == 3
+    assert (project.last_run() / "verdict.json").read_text() == before
 
 
-def test_by_another_baseline_the_base_has_no_say(repository: Project) -> None:
+def test_by_another_baseline_the_base_has_no_say(stale: tuple[Project, Done], tmp_path: Path) -> None:
     """What was asked of the base was chosen by the run's own baseline: by another, the loss counts as it is."""
-    assert repository.command("check", "--against", "HEAD", FAKE_BEHAVIOUR="worse").code == 3
-    again = ("compare", str(repository.last_run()), "--baseline", str(repository.root / "baselines" / "small.json"))
-    assert repository.command(*again).code == 1
+    project = stale[0].copied(tmp_path)
+    again = ("compare", str(project.last_run()), "--baseline", str(project.root / "baselines" / "small.json"))
+    assert project.command(*again).code == 1
 
 
-@pytest.mark.parametrize(
-    ("behaviour", "cause"),
-    [("die_at_start", "exited with code 3 before it was ready"), ("die_after:3", "exited with code 9 after")],
-)
-def test_a_base_that_cannot_be_asked_excuses_nothing(repository: Project, behaviour: str, cause: str) -> None:
-    """Where the base build does not come up or dies, the regression stands, and why it was not checked is told."""
-    change(repository, behaviour)
+@pytest.fixture(scope="module")
+def stillborn(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
+    """A repository whose base tells a secret and does not come up, after a check of a change that finds nothing."""
+    project = committed.copied(tmp_path_factory.mktemp("stillborn") / "repository")
+    project.edit("pass_env: [", "pass_env: [API_SECRET, ")
+    (project.root / "api.py").write_text(
+        "import os, sys\nsys.stderr.write('key ' + os.environ['API_SECRET'] + chr(10)); sys.exit(3)\n"
+    )
+    project.commit()
+    (project.root / "api.py").write_text(API)
+    change(project, "worse")
+    return project, project.command("check", "--against", "HEAD", API_SECRET=SECRET)
+
+
+def excuses_nothing(project: Project, done: Done, cause: str) -> None:
+    """Claim that the regression stands, that why it was not checked is told, and that nothing is left running."""
+    assert done.code == 1, done.out
+    assert codes(project.verdict())[-1] == "not-rechecked"
+    assert f"not checked on the base build: the API {cause}" in done.out
+    assert processes_with(str(project.root)) == []
+
+
+def test_a_base_that_does_not_come_up_excuses_nothing(stillborn: tuple[Project, Done]) -> None:
+    """Where the base build does not start, the regression stands."""
+    excuses_nothing(*stillborn, "exited with code 3 before it was ready")
+
+
+def test_a_base_that_dies_excuses_nothing(repository: Project) -> None:
+    """Where the base build dies while it is asked, the regression stands too."""
+    change(repository, "die_after:3")
     repository.commit()
     change(repository, "worse")
-    done = repository.command("check", "--against", "HEAD")
-    assert done.code == 1, done.out
-    assert codes(repository.verdict())[-1] == "not-rechecked"
-    assert f"not checked on the base build: the API {cause}" in done.out
-    assert processes_with(str(repository.root)) == []
+    excuses_nothing(repository, repository.command("check", "--against", "HEAD"), "exited with code 9 after")
 
 
 def test_calls_that_fail_on_the_base_alone_excuse_nothing(repository: Project) -> None:
@@ -161,7 +224,7 @@ def test_calls_that_fail_on_the_base_alone_excuse_nothing(repository: Project) -
     change(repository, "worse")
     done = repository.command("check", "--against", "HEAD")
     assert done.code == 1, done.out
-    assert "fails none of the 24 questions that count against the change (24 of them got no answer there)" in done.out
+    assert "fails none of the 12 questions that count against the change (12 of them got no answer there)" in done.out
 
 
 def test_without_a_commit_there_is_no_base(repository: Project) -> None:
@@ -181,13 +244,13 @@ def test_a_pass_boots_nothing_more(repository: Project, tmp_path: Path) -> None:
 def test_an_executable_of_the_commit_is_one(repository: Project) -> None:
     """A file that the commit has as an executable can be run as one, whatever the checkout has there now."""
     script = repository.root / "start.sh"
-    script.write_text(f'#!/bin/sh\nexec {sys.executable} "$(dirname "$0")/api.py"\n')
+    script.write_text(f'#!/bin/sh\nexec {sys.executable} -S "$(dirname "$0")/api.py"\n')
     script.chmod(0o755)
     repository.edit(f'[{sys.executable}, -S, "{{root}}/api.py"]', '["{root}/start.sh"]')
     repository.commit()
     change(repository, "worse")
     done = repository.command("check", "--against", "HEAD")
-    assert "fails none of the 24 questions" in done.out, done.out
+    assert "fails none of the 12 questions" in done.out, done.out
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
@@ -210,19 +273,10 @@ def test_interrupted_while_the_base_is_asked(repository: Project, tmp_path: Path
     assert processes_with(str(places)) == []
 
 
-def test_secrets_stay_hidden_in_the_base(repository: Project) -> None:
+def test_secrets_stay_hidden_in_the_base(stillborn: tuple[Project, Done]) -> None:
     """What `pass_env` hands to the base build is hidden in its words as it is in those of the change."""
-    repository.edit("pass_env: [", "pass_env: [API_SECRET, ")
-    change(repository, "ok")
-    (repository.root / "api.py").write_text(
-        "import os, sys\nsys.stderr.write('key ' + os.environ['API_SECRET'] + chr(10)); sys.exit(3)\n"
-    )
-    repository.commit()
-    (repository.root / "api.py").write_text(API)
-    change(repository, "worse")
-    done = repository.command("check", "--against", "HEAD", API_SECRET=SECRET)
-    assert done.code == 1, done.out + done.err
-    log = (repository.last_run() / "base" / "api.log").read_text()
+    project, done = stillborn
+    log = (project.last_run() / "base" / "api.log").read_text()
     assert "key ***" in log
     assert SECRET not in done.out + done.err
 
@@ -239,18 +293,10 @@ def test_the_configuration_says_what_it_cannot_check(repository: Project) -> Non
     assert "`recheck.base: image` needs the section api.container" in done.out
 
 
-def test_git_state_is_not_touched(repository: Project) -> None:
+def test_git_state_is_not_touched(lost: Checked) -> None:
     """Making the base build leaves branches, index and working tree as they are."""
-    change(repository, "worse")
-
-    def state() -> str:
-        words = ["git", "status", "--porcelain", "--branch"]
-        return subprocess.run(words, cwd=repository.root, check=True, capture_output=True, text=True).stdout
-
-    before = state()
-    assert repository.command("check", "--against", "HEAD").code == 1
-    assert state() == before
-    worktrees = subprocess.run(["git", "worktree", "list"], cwd=repository.root, check=True, capture_output=True)
+    assert git_state(lost.project) == lost.before
+    worktrees = subprocess.run(["git", "worktree", "list"], cwd=lost.project.root, check=True, capture_output=True)
     assert len(worktrees.stdout.splitlines()) == 1
 
 
@@ -263,15 +309,19 @@ if own.startswith("at_first/"):
 """
 
 LOSES = "at_first/lose:matter"
-"""Loses the 12 questions with a "matter" in the first process, and none in the next."""
+"""Loses the 6 questions with a "matter" in the first process, and none in the next."""
 
 
-def forgetful(project: Project, noise: str) -> None:
-    """Let the API be worse in its first process alone, and promote a run in which it was noisy in some way."""
+def forgetful(project: Project) -> None:
+    """Let the API be worse in its first process alone."""
     text = API.replace('if os.environ.get("FAKE_PLACES")', ONCE_WORSE + 'if os.environ.get("FAKE_PLACES")', 1)
     (project.root / "api.py").write_text(text)
     project.edit("pass_env: [", "pass_env: [FAKE_MARK, FAKE_NOISE, ")
     project.edit("recheck: {base: ref}", "recheck: {confirm: 1}")
+
+
+def known_as(project: Project, noise: str) -> None:
+    """Promote a run in which the API was noisy in some way."""
     assert project.command("run", FAKE_BEHAVIOUR=noise).code == 0
     assert project.command("promote", str(project.last_run())).code == 0
     project.commit()
@@ -281,7 +331,8 @@ def forgetful(project: Project, noise: str) -> None:
 def fading(committed: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The same with a baseline in whose own run ten of ten questions that were asked twice were no hit any more."""
     project = committed.copied(tmp_path_factory.mktemp("fading"))
-    forgetful(project, "fades")
+    forgetful(project)
+    known_as(project, "fades")
     return project
 
 
@@ -297,7 +348,7 @@ def test_a_loss_of_a_noisy_api_that_does_not_come_back(noisy: Project, tmp_path:
     done = noisy.command("check", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
     assert done.code == 0, done.out + done.err
     assert "Worse than allowed when first asked, and not confirmed." in done.out
-    assert "0 of 12 questions that count against the change did not come back as good" in done.out
+    assert "0 of 6 questions that count against the change did not come back as good" in done.out
     verdict = noisy.verdict()
     assert verdict["recheck"]["times"] == 1
     assert verdict["recheck"]["lost_again"] == 0
@@ -312,26 +363,27 @@ def test_a_loss_of_a_noisy_api_that_comes_back(noisy: Project) -> None:
     change(noisy, "worse")
     done = noisy.command("check")
     assert done.code == 1, done.out + done.err
-    assert "24 of 24 questions that count against the change did not come back" in done.out
+    assert "12 of 12 questions that count against the change did not come back" in done.out
     assert codes(noisy.verdict())[-1] == "confirmed"
 
 
 def test_a_larger_loss_than_the_noise_makes(noisy: Project, tmp_path: Path) -> None:
-    """Attack: all 24 hits lost in the first process are more than noise explains that flips a hit in half of them."""
+    """Attack: all 12 hits lost in the first process are more than noise explains that flips a hit in half of them."""
     change(noisy, "at_first/worse")
     done = noisy.command("check", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
     assert done.code == 3, done.out + done.err
-    assert "asking again took back 24 of 24 in" in done.out
+    assert "asking again took back 12 of 12 in" in done.out
     assert "10 of 10 questions asked twice differed" in done.out
 
 
 def test_noise_of_other_ranks_explains_no_lost_hits(repository: Project, tmp_path: Path) -> None:
     """Attack: a baseline whose first two ranks change places flips hit_at_1 and no other hit, so none is dismissed."""
-    forgetful(repository, "noisy")
+    forgetful(repository)
+    known_as(repository, "noisy")
     change(repository, LOSES)
     done = repository.command("check", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="noisy")
     assert done.code == 3, done.out + done.err
-    assert "took back 12 of 24 in hit_at_10 (hybrid)" in done.out
+    assert "took back 6 of 12 in hit_at_10 (hybrid)" in done.out
     assert "where none of 10 questions asked twice differed, explains at most 0" in done.out
 
 
@@ -342,13 +394,13 @@ def test_both_sides_are_asked_again(noisy: Project, tmp_path: Path) -> None:
     change(noisy, LOSES)
     done = noisy.command("check", "--against", "HEAD", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
     assert done.code == 0, done.out + done.err
-    assert "on both builds: 0 of 12 questions" in done.out
+    assert "on both builds: 0 of 6 questions" in done.out
     assert noisy.verdict()["recheck"]["failing"] == 0
 
 
 def test_an_api_that_was_not_known_to_be_noisy(repository: Project, tmp_path: Path) -> None:
     """A change that makes its API noisy is no pass, even where its loss does not come back."""
-    forgetful(repository, "ok")
+    forgetful(repository)
     change(repository, LOSES)
     done = repository.command("check", FAKE_MARK=str(tmp_path / "mark"), FAKE_NOISE="fades")
     assert done.code == 3, done.out + done.err
@@ -368,80 +420,86 @@ def test_what_is_not_booted_anew_is_not_asked_again(noisy: Project) -> None:
     assert "its process is not started anew" in done.err
 
 
-def test_a_program_that_is_steady_is_not_asked_again(repository: Project) -> None:
+def test_a_program_that_is_steady_is_not_asked_again(lost: Checked) -> None:
     """Without any noise a regression is asked of the base once, and never of the change again."""
-    change(repository, "worse")
-    assert repository.command("check", "--against", "HEAD").code == 1
-    assert repository.verdict()["recheck"]["times"] == 0
-    assert not (repository.last_run() / "again").exists()
+    assert lost.project.verdict()["recheck"]["times"] == 0
+    assert len(lost.places) == 2
+    assert not (lost.project.last_run() / "again").exists()
 
 
-def too_slow(repository: Project, behaviour: str) -> Done:
+@pytest.fixture(scope="module")
+def limited_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository of as many questions as a latency needs, where a change may take twice as long as its base."""
+    return with_base(promoted_once.copied(tmp_path_factory.mktemp("limited")), "base: ref, max_latency_ratio: 2")
+
+
+@pytest.fixture
+def limited(limited_once: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return limited_once.copied(tmp_path / "repository")
+
+
+def too_slow(limited: Project, behaviour: str) -> Done:
     """Check a change beside a base that it may take twice as long as, and claim that it is red by that alone."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 2}")
-    repository.commit()
-    change(repository, behaviour)
-    done = repository.command("check", "--against", "HEAD")
+    change(limited, behaviour)
+    done = limited.command("check", "--against", "HEAD")
     assert done.code == 1, done.out + done.err
-    assert codes(repository.verdict()) == ["slower"]
+    assert codes(limited.verdict()) == ["slower"]
     return done
 
 
-def test_a_slower_change_is_red_by_the_base_on_the_same_machine(repository: Project) -> None:
+def test_a_slower_change_is_red_by_the_base_on_the_same_machine(limited: Project) -> None:
     """Equal answers that take 100 ms longer are red where a ratio is set, and once more by what is kept of them."""
-    done = too_slow(repository, "slow:100")
+    done = too_slow(limited, "slow:100")
     assert "slower than allowed: 24 answers took p50" in done.out
-    assert "Slower than allowed: 24 answers took p50" in (repository.last_run() / "summary.md").read_text()
-    timed = repository.verdict()["latency"]
+    assert "Slower than allowed: 24 answers took p50" in (limited.last_run() / "summary.md").read_text()
+    timed = limited.verdict()["latency"]
     assert len(timed["base"]) == 2
     assert min(timed["change"]) > 100
-    before = (repository.last_run() / "verdict.json").read_text()
-    assert repository.command("compare", str(repository.last_run())).code == 1
-    assert (repository.last_run() / "verdict.json").read_text() == before
+    before = (limited.last_run() / "verdict.json").read_text()
+    assert limited.command("compare", str(limited.last_run())).code == 1
+    assert (limited.last_run() / "verdict.json").read_text() == before
 
 
-def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(repository: Project) -> None:
+def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(limited: Project) -> None:
     """Attack: answers that are kept in memory hide how long each takes that nobody has asked for before."""
-    done = too_slow(repository, "slow:100,remembers")
+    done = too_slow(limited, "slow:100,remembers")
     assert "slower than allowed: 24 answers when first asked took p50" in done.out
 
 
-def test_the_latency_of_a_pass_is_told(repository: Project) -> None:
+def test_the_latency_of_a_pass_is_told(limited: Project) -> None:
     """A change that is as fast passes, and terminal and page show both sides' median and 95th percentile."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 100}")
-    repository.commit()
-    done = repository.command("check", "--against", "HEAD")
+    limited.edit("max_latency_ratio: 2", "max_latency_ratio: 100")
+    limited.commit()
+    done = limited.command("check", "--against", "HEAD")
     assert done.code == 0, done.out + done.err
-    for text in (done.out, (repository.last_run() / "summary.md").read_text()):
+    for text in (done.out, (limited.last_run() / "summary.md").read_text()):
         assert "Latency, both builds asked alike on this machine: 24 answers took p50" in text
 
 
-def test_a_limit_that_cannot_be_checked_is_no_pass(repository: Project) -> None:
+def test_a_limit_that_cannot_be_checked_is_no_pass(limited: Project) -> None:
     """Where the base build does not come up the latency is not known, and a limit on it never passes unchecked."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 2}")
-    change(repository, "die_at_start")
-    repository.commit()
-    change(repository, "ok")
-    done = repository.command("check", "--against", "HEAD")
+    change(limited, "die_at_start")
+    limited.commit()
+    change(limited, "ok")
+    done = limited.command("check", "--against", "HEAD")
     assert done.code == 3, done.out + done.err
-    assert codes(repository.verdict()) == ["latency-not-compared"]
+    assert codes(limited.verdict()) == ["latency-not-compared"]
 
 
-def test_without_a_commit_no_latency_is_compared(repository: Project) -> None:
+def test_without_a_commit_no_latency_is_compared(limited: Project) -> None:
     """A run on a laptop that no commit judges says that it compares no latency, and decides as ever."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 2}")
-    done = repository.command("check")
+    done = limited.command("check")
     assert done.code == 0, done.out + done.err
     assert "the latency is not compared: no commit judges this run" in done.err
 
 
-def test_what_the_change_fails_is_not_left_out_of_its_latency(repository: Project) -> None:
+def test_what_the_change_fails_is_not_left_out_of_its_latency(limited: Project) -> None:
     """Attack: a change whose slow answers fail when it is timed has not shown that it is fast enough."""
-    repository.edit("recheck: {base: ref}", "recheck: {base: ref, max_latency_ratio: 2}")
-    repository.edit("ask: {", "ask: {give_up_after: 100, retries: 0, ")
-    repository.commit()
+    limited.edit("ask: {", "ask: {give_up_after: 100, retries: 0, ")
+    limited.commit()
     # the run asks 34 times, and 72 times what is timed
-    change(repository, "fail_at:40")
-    done = repository.command("check", "--against", "HEAD")
+    change(limited, "fail_at:40")
+    done = limited.command("check", "--against", "HEAD")
     assert done.code == 3, done.out + done.err
     assert "the change did not answer 1 call at once that the base did" in done.out
