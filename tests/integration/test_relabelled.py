@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,24 +17,20 @@ LOSES = "lose:kindly"
 
 
 @pytest.fixture(scope="module")
-def sixty(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A repository of sixty questions, all of them found, with their baseline."""
-    project = make_project(tmp_path_factory.mktemp("sixty"))
+def forty(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository of forty questions, all of them found, with their baseline."""
+    project = make_project(tmp_path_factory.mktemp("forty"))
     asked = project.cases()
-    again = [
-        {**case, "id": f"{case['id']}-{word}", "question": f"{word} {case['question']}"}
-        for word in ("where", "tell")
-        for case in asked
-    ]
-    project.write_cases([*asked, *again][:60])
+    again = [{**case, "id": f"{case['id']}-again", "question": f"tell {case['question']}"} for case in asked]
+    project.write_cases([*asked, *again][:40])
     project.promote()
     return project
 
 
 @pytest.fixture
-def project(sixty: Project, tmp_path: Path) -> Project:
+def project(forty: Project, tmp_path: Path) -> Project:
     """A copy of it."""
-    return sixty.copied(tmp_path)
+    return forty.copied(tmp_path)
 
 
 def reword(project: Project, which: slice) -> None:
@@ -58,24 +54,24 @@ def stored(project: Project) -> float:
 
 
 def test_rewording_half_of_the_questions_is_green_while_they_are_found(project: Project) -> None:
-    """One change rewords 30 of 60 questions, which are found in the new words too: exit 0, and promoting is free."""
-    reword(project, slice(30))
+    """One change rewords 20 of 40 questions, which are found in the new words too: exit 0, and promoting is free."""
+    reword(project, slice(20))
     done = project.command("check")
     assert done.code == 0, done.out
-    assert "30 cases were relabelled" in done.out
+    assert "20 cases were relabelled" in done.out
     assert promote(project).code == 0
     assert stored(project) == 1
 
 
 def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
-    """Thirty of sixty questions are reworded, and the next change loses them: exit 1, both values and every name."""
-    reword(project, slice(30))
+    """Twenty of forty questions are reworded, and the next change loses them: exit 1, both values and every name."""
+    reword(project, slice(20))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1, done.out
-    assert "hit@5 100.0% (=; 50.0% over all 60)" in done.out
-    over = "over the 30 questions relabelled since the baseline, where 100.0% stands in for them"
+    assert "hit@5 20 of 20 (=; 50.0% over all 40)" in done.out
+    over = "over the 20 questions relabelled since the baseline, where 100.0% stands in for them"
     assert f"hit_at_5 (hybrid) is 0.0% {over}: with the compared ones that is −50.0 pt, allowed 5 pt" in done.out
-    assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:30]}
+    assert {flip["case_id"] for flip in project.verdict()["fallen"]} == {case["id"] for case in project.cases()[:20]}
     assert "rank 1 → not found, relabelled since the baseline" in done.out
     refused = promote(project)
     assert refused.code == 2
@@ -85,16 +81,17 @@ def test_losing_reworded_questions_is_a_regression(project: Project) -> None:
     assert stored(project) == 0.5
 
 
-@pytest.mark.parametrize("changes", [{"k": 4}, {"detail": "brief"}, {"folders": ["Notes"]}, {"vaults": []}])
-def test_losing_questions_that_were_changed_otherwise_is_a_regression(
-    project: Project, changes: dict[str, Any]
-) -> None:
+def test_losing_questions_that_were_changed_otherwise_is_a_regression(project: Project) -> None:
     """It makes no difference which part of a question is changed to take it out of the comparison."""
-    changed = [{**case, **changes} if "matter" in case["question"] else case for case in project.cases()]
-    project.write_cases(changed)
+    changes = itertools.cycle([{"k": 4}, {"detail": "brief"}, {"folders": ["Notes"]}, {"vaults": []}])
+    cases = [{**case, **next(changes)} if "matter" in case["question"] else case for case in project.cases()]
+    project.write_cases(cases)
     lost = project.command("check", FAKE_BEHAVIOUR="lose:matter")
     assert lost.code == 1
-    assert "relabelled since the baseline" in lost.out
+    assert "is 0.0% over the 20 questions relabelled since the baseline" in lost.out
+    fallen = {flip["case_id"] for flip in project.verdict()["fallen"]}
+    assert fallen == {case["id"] for case in cases if "matter" in case["question"]}
+    assert len(fallen) == 20
 
 
 def test_questions_that_are_said_to_have_no_answer_any_more(project: Project) -> None:
@@ -103,7 +100,7 @@ def test_questions_that_are_said_to_have_no_answer_any_more(project: Project) ->
     project.write_cases([*({**case, "answerable": False, "gold_supports": []} for case in cases[:12]), *cases[12:]])
     done = project.command("check")
     assert done.code == 0
-    assert "hit_at_5 (hybrid) applies to 48 of the 60 cases it applied to before" in done.out
+    assert "hit_at_5 (hybrid) applies to 28 of the 40 cases it applied to before" in done.out
     refused = promote(project)
     assert refused.code == 2
     assert "12 relabelled questions left a gated metric" in refused.err
@@ -112,7 +109,7 @@ def test_questions_that_are_said_to_have_no_answer_any_more(project: Project) ->
 
 def test_losing_the_reworded_questions_of_a_slice(project: Project) -> None:
     """With `gate.slices: fail` a slice is worse by its reworded questions too, though the whole is not."""
-    project.edit("ask:", "gate: {slices: fail, tolerance: 0.1}\nask:")
+    project.edit("ask:", "gate: {slices: fail, tolerance: 0.2}\nask:")
     cases = project.cases()
     project.write_cases([{**case, "tags": ["few"]} if number < 12 else case for number, case in enumerate(cases)])
     assert project.command("run").code == 0
@@ -125,25 +122,25 @@ def test_losing_the_reworded_questions_of_a_slice(project: Project) -> None:
 
 
 def test_twenty_at_a_time_are_not_free(project: Project) -> None:
-    """Twenty questions reworded and lost in each of three rounds are three red checks, and no promotion is free."""
+    """Twenty questions reworded and lost in each of two rounds are two red checks, and no promotion is free."""
     project.edit("ask:", "gate: {ratchet: fail}\nask:")
-    for number in range(3):
+    for number in range(2):
         reword(project, slice(20 * number, 20 * number + 20))
         assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 1
         assert promote(project).code == 2
-        assert stored(project) == pytest.approx(1 - number / 3)
+        assert stored(project) == pytest.approx(1 - number / 2)
         # in the end nothing of a slice, and then of all, is found any more
         assert promote(project, *ALLOWED, "--allow-no-match", "hybrid").code == 0
     assert stored(project) == 0
 
 
-def test_three_at_a_time_is_seen_by_the_ratchet(project: Project) -> None:
+def test_two_at_a_time_is_seen_by_the_ratchet(project: Project) -> None:
     """Losses among reworded questions that are each within the tolerance add up as those of others do."""
     project.edit("ask:", "gate: {ratchet: fail}\nask:")
-    reword(project, slice(3))
+    reword(project, slice(2))
     assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
     assert promote(project).code == 0
-    reword(project, slice(3, 6))
+    reword(project, slice(2, 4))
     done = project.command("check", FAKE_BEHAVIOUR=LOSES)
     assert done.code == 1
     assert "hit_at_5 (hybrid) has crept down 10.0 pt" in done.out
@@ -153,21 +150,21 @@ def test_three_at_a_time_is_seen_by_the_ratchet(project: Project) -> None:
 
 
 def test_one_at_a_time_is_not_free_for_ever(project: Project) -> None:
-    """A single question decides nothing in a check, and still the fourth that is lost needs a permission."""
-    for number in range(3):
+    """A single question decides nothing in a check, and still the third that is lost needs a permission."""
+    for number in range(2):
         reword(project, slice(number, number + 1))
-        assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
+        assert project.command("run", FAKE_BEHAVIOUR=LOSES).code == 0
         assert promote(project).code == 0
-    reword(project, slice(3, 4))
+    reword(project, slice(2, 3))
     assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 0
     assert promote(project).code == 2
 
 
 def test_added_questions_do_not_water_a_loss_down(project: Project) -> None:
     """Any number of easy questions beside the lost ones leaves the loss what it is."""
-    reword(project, slice(6))
+    reword(project, slice(4))
     cases = project.cases()
-    easy = [{**case, "id": f"{case['id']}-{number}"} for number in range(4) for case in cases[30:]]
+    easy = [{**case, "id": f"{case['id']}-{number}"} for number in range(3) for case in cases[24:]]
     project.write_cases([*cases, *easy])
     assert project.command("check", FAKE_BEHAVIOUR=LOSES).code == 1
     assert promote(project).code == 2
