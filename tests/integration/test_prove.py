@@ -22,18 +22,30 @@ WORSE = "prove: {faults: [{name: worse, env: {FAKE_BEHAVIOUR: worse}}]}\n"
 DEAD_TOO = WORSE.replace("[", "[{name: dead, env: {FAKE_BEHAVIOUR: die_at_start}}, ")
 
 
+def small_suite(root: Path) -> Project:
+    """Make a repository with one question about each note, and without a baseline, which a proof does not need."""
+    project = make_project(root)
+    project.write_cases(project.cases()[::2])
+    return project
+
+
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A small repository without a baseline, which a proof does not need."""
-    return make_project(tmp_path)
+    """Such a repository."""
+    return small_suite(tmp_path)
+
+
+def try_few_faults(patch: pytest.MonkeyPatch) -> None:
+    """Let only a few faults be tried."""
+    names = {"ranks reversed", "nothing returned"}
+    patch.setattr(faults, "FAULTS", tuple(fault for fault in faults.FAULTS if fault.name in names))
+    patch.setattr(wire, "FAULTS", wire.FAULTS[:1])
 
 
 @pytest.fixture
 def few_faults(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let only a few faults be tried, where a test is not about which there are."""
-    names = {"ranks reversed", "nothing returned"}
-    monkeypatch.setattr(faults, "FAULTS", tuple(fault for fault in faults.FAULTS if fault.name in names))
-    monkeypatch.setattr(wire, "FAULTS", wire.FAULTS[:1])
+    try_few_faults(monkeypatch)
 
 
 def proof(project: Project) -> dict[str, Any]:
@@ -67,7 +79,7 @@ class Proved:
 def proved(tmp_path_factory: pytest.TempPathFactory) -> Proved:
     """A proof on a healthy API with two declared faults, where two public notes have no question."""
     hidden = "private: {places: [work/Notes/hidden.md]}\ninvariants: {private_withheld: off}\n"
-    project = configured(make_project(tmp_path_factory.mktemp("proved")), DEAD_TOO + hidden)
+    project = configured(small_suite(tmp_path_factory.mktemp("proved")), DEAD_TOO + hidden)
     (project.root / "vault" / "work" / "Notes" / "hidden.md").write_text("# Hidden\n\nNobody may ask about this.\n")
     for vault in ("personal", "work"):
         (project.root / "vault" / vault / "Notes" / "unasked.md").write_text("# Unasked\n\nNobody asks about this.\n")
@@ -175,34 +187,78 @@ def test_a_patch_that_does_not_apply_is_named_before_anything_starts(
     assert not (project.root / ".raggate").exists()
 
 
-@pytest.mark.usefixtures("few_faults")
-def test_a_patched_api_is_booted_from_a_copy(project: Project) -> None:
-    """The fault is made in a copy of the project, by which the API is started, and the project stays as it was."""
-    script = project.root / "api.py"
-    lines = [
-        "import os, runpy, sys",
-        "os.environ['FAKE_BEHAVIOUR'] = 'ok'",
-        "sys.path.insert(0, os.path.dirname(sys.argv[1]))",
-        "runpy.run_path(sys.argv[1], run_name='__main__')",
-    ]
-    script.write_text("\n".join(lines) + "\n")
+API = """\
+import os, runpy, sys
+os.environ.setdefault('FAKE_BEHAVIOUR', 'ok')
+sys.path.insert(0, os.path.dirname(sys.argv[1]))
+runpy.run_path(sys.argv[1], run_name='__main__')
+"""
+PATCH = """\
+--- a/api.py
++++ b/api.py
+@@ -1,4 +1,4 @@
+ import os, runpy, sys
+-os.environ.setdefault('FAKE_BEHAVIOUR', 'ok')
++os.environ['FAKE_BEHAVIOUR'] = 'worse'
+ sys.path.insert(0, os.path.dirname(sys.argv[1]))
+ runpy.run_path(sys.argv[1], run_name='__main__')
+"""
+DECLARED = """\
+prove:
+  faults:
+  - {name: wrong, env: {FAKE_ON: '{nothing}'}}
+  - {name: worse, env: {FAKE_BEHAVIOUR: worse}}
+  - {name: patched, patch: worse.patch}
+"""
+
+
+@pytest.fixture(scope="module")
+def declared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Proved, list[object]]:
+    """A proof with three declared faults and few others; and as how large an index each API was awaited."""
+    project = small_suite(tmp_path_factory.mktemp("declared"))
+    (project.root / "api.py").write_text(API)
+    (project.root / "worse.patch").write_text(PATCH)
     project.edit(f", {FAKE_API}]", f", '{{root}}/api.py', {FAKE_API}]")
-    hunk = [
-        f" {lines[0]}",
-        f"-{lines[1]}",
-        "+os.environ['FAKE_BEHAVIOUR'] = 'worse'",
-        *(f" {line}" for line in lines[2:]),
-    ]
-    patch = ["--- a/api.py", "+++ b/api.py", "@@ -1,4 +1,4 @@", *hunk]
-    (project.root / "worse.patch").write_text("\n".join(patch) + "\n")
-    configured(project, "prove: {faults: [{name: patched, patch: worse.patch}]}\n").commit()
-    before = script.read_text()
-    done = project.command("prove", "--runs", "1")
-    assert done.code == 0, done.out + done.err
-    (patched,) = [fault for fault in proof(project)["faults"] if fault["kind"] == "patch"]
+    configured(project, DECLARED).commit()
+    sizes: list[object] = []
+
+    def recorded(*given: Any) -> AbstractContextManager[Booted]:
+        sizes.append(given[-1].get("chunks"))
+        return booted(*given)
+
+    with pytest.MonkeyPatch.context() as patch:
+        try_few_faults(patch)
+        patch.setattr(gate_proof, "booted", recorded)
+        done = project.command("prove", "--runs", "1")
+    return Proved(project, done, proof(project)), sizes
+
+
+def test_a_patched_api_is_booted_from_a_copy(declared: tuple[Proved, list[object]]) -> None:
+    """The fault is made in a copy of the project, by which the API is started, and the project stays as it was."""
+    proved, _ = declared
+    assert proved.done.code == 0, proved.done.out + proved.done.err
+    (patched,) = [fault for fault in proved.document["faults"] if fault["kind"] == "patch"]
+    assert patched["name"] == "patched"
     assert patched["caught"]
     assert patched["verdict"] == "regression"
-    assert script.read_text() == before
+    assert (proved.project.root / "api.py").read_text() == API
+
+
+def test_a_fault_that_cannot_be_made_costs_nothing_else(declared: tuple[Proved, list[object]]) -> None:
+    """A mistake that only booting shows is told with the fault, which is none that was tried; the rest counts."""
+    proved, _ = declared
+    assert proved.done.code == 0, proved.done.out + proved.done.err
+    assert "wrong cannot be made: " in proved.done.err
+    (untried,) = [fault for fault in proved.document["untried"] if fault["name"] == "wrong"]
+    assert "{nothing}" in untried["why"]
+    assert proved.fault("worse")["caught"]
+
+
+def test_a_fault_is_waited_for_no_longer_than_a_change(declared: tuple[Proved, list[object]]) -> None:
+    """An API that is booted with a fault is ready when its index is as large as without it, of the same notes."""
+    _, sizes = declared
+    # twelve notes of three sections, for each of the declared faults
+    assert sizes == [None, 36, 36, 36]
 
 
 @pytest.mark.usefixtures("few_faults")
@@ -210,8 +266,8 @@ def test_a_question_in_two_modes_is_one_question(project: Project) -> None:
     """A proof counts the questions of its suite, in however many modes they are asked."""
     project.edit("ask: {", "ask: {modes: [hybrid, vector], ")
     done = project.command("prove", "--runs", "1")
-    assert "suite small · 24 questions · hybrid, vector" in done.out, done.err
-    assert proof(project)["questions"] == 24
+    assert "suite small · 12 questions · hybrid, vector" in done.out, done.err
+    assert proof(project)["questions"] == 12
 
 
 def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: Project) -> None:
@@ -221,33 +277,6 @@ def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: P
     done = project.command("prove")
     assert done.code == 2, done.err
     assert "prove.faults[0]: with api.url the API is started by somebody else" in done.err
-
-
-@pytest.mark.usefixtures("few_faults")
-def test_a_fault_that_cannot_be_made_costs_nothing_else(project: Project) -> None:
-    """A mistake that only booting shows is told with the fault, which is none that was tried; the rest counts."""
-    wrong = WORSE.replace("[", "[{name: wrong, env: {FAKE_ON: '{nothing}'}}, ")
-    done = configured(project, wrong).command("prove", "--runs", "1")
-    assert done.code == 0, done.out + done.err
-    assert "wrong cannot be made: " in done.err
-    (untried,) = [fault for fault in proof(project)["untried"] if fault["name"] == "wrong"]
-    assert "{nothing}" in untried["why"]
-    assert "worse" in {fault["name"] for fault in proof(project)["faults"]}
-
-
-@pytest.mark.usefixtures("few_faults")
-def test_a_fault_is_waited_for_no_longer_than_a_change(project: Project, monkeypatch: pytest.MonkeyPatch) -> None:
-    """An API that is booted with a fault is ready when its index is as large as without it, of the same notes."""
-    sizes: list[object] = []
-
-    def recorded(*given: Any) -> AbstractContextManager[Booted]:
-        sizes.append(given[-1].get("chunks"))
-        return booted(*given)
-
-    monkeypatch.setattr(gate_proof, "booted", recorded)
-    assert configured(project, WORSE).command("prove", "--runs", "1").code == 0
-    # twelve notes of three sections
-    assert sizes == [None, 36]
 
 
 def test_an_interrupt_leaves_what_was_done(project: Project) -> None:
