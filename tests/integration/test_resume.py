@@ -41,7 +41,7 @@ from stored_rows import plain_rows
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
 from tries import tried
 
-FIRST = 59
+FIRST = 29
 """Questions of the suite, before any is asked for invariants or a second time."""
 
 
@@ -92,10 +92,10 @@ class _Adapter(FakeAdapter):
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A suite of 30 questions in two modes."""
+    """A suite of 15 questions in two modes, but for one, which is asked in one."""
     project = make_project(tmp_path_factory.mktemp("resume"))
-    cases = project.cases()
-    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:6]]
+    cases = project.cases()[::2]
+    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:3]]
     more[0]["retriever_types"] = ["hybrid"]
     project.write_cases([*cases, *more])
     project.config.write_text(SMALL.format(repeat=1))
@@ -133,13 +133,13 @@ def compared(directory: Path) -> dict[str, str]:
     return {**files, "config.json": json.dumps(config)}
 
 
-@pytest.fixture
-def whole(suite: Project, tmp_path: Path, api: Fake, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+@pytest.fixture(scope="module")
+def whole(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """The files of the run that nothing interrupts."""
-    use(Fake(), monkeypatch)
-    files = compared(check.run(asked_by(suite, out=tmp_path / "whole")).directory)
-    use(api, monkeypatch)
-    return files
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
+        use(Fake(), patch)
+        return compared(check.run(asked_by(suite, out=tmp_path_factory.mktemp("whole"))).directory)
 
 
 def test_twenty_random_kills_change_nothing(suite: Project, tmp_path: Path, api: Fake, whole: dict[str, str]) -> None:
@@ -183,34 +183,31 @@ def test_every_time_that_a_question_is_asked_counts_for_itself(
         use(Fake(), monkeypatch)
         expected = compared(check.run(asked_by(suite, out=tmp_path / "whole")).directory)
         use(api, monkeypatch)
-        directory = killed(suite, api, tmp_path / "out", FIRST + 20)
+        directory = killed(suite, api, tmp_path / "out", FIRST + 10)
         assert compared(check.run(asked_by(suite, out=tmp_path / "out", resume=directory)).directory) == expected
     finally:
         suite.config.write_text(SMALL.format(repeat=1))
 
 
 @pytest.fixture(scope="module")
-def half(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str], dict[Any, int]]:
-    """A run that was killed in the middle, the files of the whole one, and what the API remembers."""
-    fake, out = Fake(), tmp_path_factory.mktemp("half")
+def half(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run that was killed in the middle."""
+    fake = Fake()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
-        use(Fake(), patch)
-        files = compared(check.run(asked_by(suite, out=out / "whole")).directory)
         use(fake, patch)
-        return killed(suite, fake, out / "killed", 30), files, dict(fake.asked)
+        return killed(suite, fake, tmp_path_factory.mktemp("half"), 15)
 
 
 @tried(12, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cut=st.floats(0, 1))
 def test_wherever_the_file_is_cut_the_run_goes_on(
-    suite: Project, half: tuple[Path, dict[str, str], dict[Any, int]], tmp_path: Path, cut: float
+    suite: Project, half: Path, whole: dict[str, str], tmp_path: Path, cut: float
 ) -> None:
     """A file of answers that ends at any byte is one of its whole lines: the torn one is asked again."""
-    directory, files, _ = half
-    copy = tmp_path / directory.name
+    copy = tmp_path / half.name
     shutil.rmtree(copy, ignore_errors=True)
-    shutil.copytree(directory, copy)
+    shutil.copytree(half, copy)
     path = copy / unfinished_run.ANSWERS
     data = path.read_bytes()[: int(cut * path.stat().st_size)]
     path.write_bytes(data)
@@ -222,7 +219,7 @@ def test_wherever_the_file_is_cut_the_run_goes_on(
         use(fake, patch)
         result = check.run(asked_by(suite, out=tmp_path, resume=copy))
     assert len({*fake.calls[: FIRST - kept]} | given_before) == FIRST
-    assert compared(result.directory) == files
+    assert compared(result.directory) == whole
 
 
 def refusal(project: Project, directory: Path, **fields: Any) -> RunFailed:
@@ -259,14 +256,14 @@ def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
 )
 def test_what_was_asked_by_other_means_does_not_go_on(
     suite: Project,
-    half: tuple[Path, dict[str, str], dict[Any, int]],
+    half: Path,
     tmp_path: Path,
     api: Fake,
     change: Callable[[dict[str, Any]], None],
     sentence: str,
 ) -> None:
     """Whatever differs is named, exit 2, and nothing is asked or written."""
-    copy = Path(shutil.copytree(half[0], tmp_path / half[0].name))
+    copy = Path(shutil.copytree(half, tmp_path / half.name))
     _header(copy, change)
     before = {path.name: path.read_bytes() for path in copy.iterdir()}
     failed = refusal(suite, copy)
@@ -315,24 +312,24 @@ def _whole(copy: Path) -> None:
 )
 def test_answers_that_could_lie_do_not_go_on(
     suite: Project,
-    half: tuple[Path, dict[str, str], dict[Any, int]],
+    half: Path,
     tmp_path: Path,
     api: Fake,
     damage: Callable[[Path], None],
     sentence: str,
 ) -> None:
     """Answers that are doubled, foreign, damaged or behind a link are refused before anything is asked."""
-    copy = Path(shutil.copytree(half[0], tmp_path / half[0].name))
+    copy = Path(shutil.copytree(half, tmp_path / half.name))
     damage(copy)
     assert sentence in refusal(suite, copy).message
     assert not api.calls
 
 
 def test_a_directory_behind_a_link_and_the_action_do_not_go_on(
-    suite: Project, half: tuple[Path, dict[str, str], dict[Any, int]], tmp_path: Path, api: Fake
+    suite: Project, half: Path, tmp_path: Path, api: Fake
 ) -> None:
     """What lies behind a link is not believed, and the action goes on with nothing that it finds."""
-    (tmp_path / "linked").symlink_to(half[0])
+    (tmp_path / "linked").symlink_to(half)
     assert "a link, or another user's" in refusal(suite, tmp_path / "linked").message
     assert not api.calls
     check.run(asked_by(suite, out=tmp_path / "action", action=True))
@@ -366,7 +363,7 @@ def test_answers_of_two_indexes_are_never_mixed(
     suite: Project, tmp_path: Path, api: Fake, documents: int, version: str, sentence: str
 ) -> None:
     """Another count is seen before anything is asked, another version by the answers, also the next time: exit 3."""
-    directory = killed(suite, api, tmp_path, 30)
+    directory = killed(suite, api, tmp_path, 15)
     api.documents, api.version = documents, version
     failed = refusal(suite, directory)
     assert sentence in failed.message
@@ -381,7 +378,7 @@ def test_failed_calls_alone_are_asked_again_and_that_is_told(
 ) -> None:
     """With --retry-failed failed calls are asked again, which the record tells; without it they stay as they were."""
     api.refuses = lambda case, mode: case.endswith("-again")
-    directory = killed(suite, api, tmp_path, 30)
+    directory = killed(suite, api, tmp_path, 15)
     shutil.copytree(directory, tmp_path / "copy" / directory.name)
     api.refuses = lambda case, mode: False
     refused = sum(case.endswith("-again") for case, _ in api.calls)
@@ -416,9 +413,9 @@ def test_an_interrupt_names_the_command_that_goes_on(
 ) -> None:
     """The message of Ctrl-C ends with a command that, pasted, asks the rest into the same directory."""
     monkeypatch.chdir(tmp_path)
-    api.kill_after, api.ends = 20, KeyboardInterrupt
+    api.kill_after, api.ends = 10, KeyboardInterrupt
     flags = dict.fromkeys(more, True)
-    with pytest.raises(RunFailed, match="interrupted after 20 of 59 calls") as failed:
+    with pytest.raises(RunFailed, match="interrupted after 10 of 29 calls") as failed:
         check.run(asked_by(suite, out=tmp_path / "a b", choice=Choice(), **flags))
     assert failed.value.exit_code == ExitCode.INTERRUPTED
     api.kill_after = 1 << 30
@@ -452,9 +449,9 @@ def test_an_interrupt_promises_nothing_that_would_be_refused(suite: Project, tmp
     assert "To go on" not in failed.value.hint
 
 
-def test_a_run_does_not_go_on_in_several_processes(suite: Project, half: Any, api: Fake) -> None:
+def test_a_run_does_not_go_on_in_several_processes(suite: Project, half: Path, api: Fake) -> None:
     """--workers beside --resume is refused before anything is asked."""
-    failed = refusal(suite, half[0], workers=2)
+    failed = refusal(suite, half, workers=2)
     assert (failed.exit_code, failed.message) == (ExitCode.USAGE, "--workers: a run goes on in one process")
     assert not api.calls
 
