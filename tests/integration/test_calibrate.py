@@ -8,12 +8,21 @@ from pathlib import Path
 import pytest
 
 from project import Project, make_project
+from raggate.gate import simulated_changes
+
+
+@pytest.fixture(autouse=True)
+def few_simulated_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play few changes through: what comes of them is another module's claim."""
+    monkeypatch.setattr(simulated_changes, "CHANGES", 100)
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """A small repository without a baseline."""
-    return make_project(tmp_path)
+    """A repository of one question for each note, without a baseline."""
+    project = make_project(tmp_path)
+    project.write_cases(project.cases()[::2])
+    return project
 
 
 def test_a_noisy_api(project: Project) -> None:
@@ -21,9 +30,9 @@ def test_a_noisy_api(project: Project) -> None:
     done = project.command("calibrate", "--runs", "3", FAKE_BEHAVIOUR="noisy")
     assert done.code == 0, done.out + done.err
     lines = done.out.splitlines()
-    assert lines[0] == "suite small · 24 questions · 3 equal runs, booted once"
+    assert lines[0] == "suite small · 12 questions · 3 equal runs, booted once"
     (row,) = [line.split() for line in lines if line.startswith("hit@1 ")]
-    assert row == ["hit@1", "33.3%", "0.0%", "100.0%", "100.0", "pt", "5", "pt", "24", "of", "24", "(100%)"]
+    assert row == ["hit@1", "33.3%", "0.0%", "100.0%", "100.0", "pt", "5", "pt", "12", "of", "12", "(100%)"]
     assert "A tolerance of 5 pt on hit@1 is inside this API's noise of 100.0 pt." in lines
     words = (
         "Of 6 comparisons of one of these runs with another, in which nothing changed, the gate is red by gate.policy: "
@@ -42,7 +51,7 @@ def test_the_noise_is_promoted_and_told_by_checks(project: Project) -> None:
     assert "is one of `raggate calibrate`: several equal runs in one" in refused.err
     assert project.command("promote", "latest", "--from", "calibrate").code == 0
     stored = json.loads((project.root / "baselines" / "small.json").read_text())
-    assert stored["fingerprint"]["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 24, 24, 24]
+    assert stored["fingerprint"]["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 12, 12, 12]
     assert "noise       2 equal runs on" in project.command("baseline", "show").out
     alone = project.command("compare", "latest")
     assert alone.code == 3
@@ -78,7 +87,7 @@ def test_each_run_on_an_api_of_its_own(project: Project) -> None:
     """With --boot-each every run is the first of a fresh API, which here answers the first time alike each time."""
     done = project.command("calibrate", "--runs", "2", "--boot-each", FAKE_BEHAVIOUR="noisy")
     assert done.code == 0, done.out + done.err
-    assert done.out.startswith("suite small · 24 questions · 2 equal runs, booted for each")
+    assert done.out.startswith("suite small · 12 questions · 2 equal runs, booted for each")
     assert done.err.count("the API is up") == 2
     assert "Every ranking was the same each time: with 95% confidence" in done.out
     assert "is inside this API's noise" not in done.out
@@ -86,7 +95,7 @@ def test_each_run_on_an_api_of_its_own(project: Project) -> None:
 
 def test_an_api_that_ends_on_the_way_is_not_calibrated(project: Project) -> None:
     """What was answered until then is kept; there is no table, and the exit code says that nothing can be told."""
-    done = project.command("calibrate", "--runs", "3", FAKE_BEHAVIOUR="die_after:30")
+    done = project.command("calibrate", "--runs", "3", FAKE_BEHAVIOUR="die_after:15")
     assert done.code == 3, done.out + done.err
     assert "asking for time 2: the API" in done.err
     assert "equal runs" not in done.out
