@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import itertools
 import json
 import os
 import re
@@ -17,7 +18,7 @@ import pytest
 
 from fakes.judge_server import Answer, FakeJudge, Request
 from preloaded import start
-from project import Project, make_project
+from project import TOPICS, Project, make_project
 from raggate.judges import cassette
 from raggate.labels.models import METRICS
 from raggate.pipeline import run_directory
@@ -70,10 +71,34 @@ def answered(answered_once: Project, tmp_path: Path) -> Project:
     return answered_once.copied(tmp_path)
 
 
+@pytest.fixture(scope="module")
+def judged_once(answered_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The same with a run after it that was asked, judged and checked, and a cassette of the replies."""
+    project = answered_once.copied(tmp_path_factory.mktemp("judged"))
+    with FakeJudge(grade) as server:
+        judged_by(project, server)
+        # there is no baseline
+        assert project.command("check").code == 3
+    return project
+
+
+@pytest.fixture
+def judged(judged_once: Project, tmp_path: Path) -> Project:
+    """A copy of it, whose judge is gone."""
+    return judged_once.copied(tmp_path)
+
+
 def judged_by(project: Project, server: FakeJudge, more: str = "") -> None:
     """Put a section with this server into the configuration."""
     text = project.config.read_text().partition("\njudges:")[0]
     project.config.write_text(text + SECTION.format(url=server.url) + more)
+
+
+def make_baseline(project: Project, run: Path) -> None:
+    """Have a stored run judged, and make that the baseline."""
+    for command in (("judge", "--run"), ("promote",)):
+        done = project.command(*command, str(run))
+        assert done.code == 0, done.err
 
 
 def judgements(project: Project) -> list[dict[str, Any]]:
@@ -196,27 +221,51 @@ def test_an_interrupted_run_keeps_the_replies_and_goes_on(project: Project) -> N
     assert [judgement["reason"] for judgement in judgements(project)] == [None] * 48
 
 
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (Answer(status=400, text="score 5"), "status"),
-        (Answer(text="5/5!"), "invalid_reply"),
-        (Answer(raw=b'{"choices": []}'), "refused"),
-        (Answer(text='{"score": 5', finish="length"), "invalid_reply"),
-        (Answer(text="5", model="/models/another.gguf"), "other_model"),
-    ],
+WRONG = (
+    (Answer(status=400, text="score 5"), "status"),
+    (Answer(text="5/5!"), "invalid_reply"),
+    (Answer(raw=b'{"choices": []}'), "refused"),
+    (Answer(text='{"score": 5', finish="length"), "invalid_reply"),
 )
-def test_what_goes_wrong_is_never_a_score(project: Project, answer: Answer, reason: str) -> None:
+"""Replies that are no grade, and why not."""
+
+
+def test_what_goes_wrong_is_never_a_score(project: Project) -> None:
     """Where the judge fails, nothing has a value, the run goes on, and the reason stands beside every answer."""
-    with FakeJudge(lambda _: answer) as server:
+    wrong = dict(zip((topic for topics in TOPICS.values() for topic in topics), itertools.cycle(WRONG), strict=False))
+
+    def fail(request: Request) -> Answer:
+        # what is no grade is asked for once more, after the question
+        topic = re.search(r'"question": "(\w+)', request.body["messages"][1]["content"])
+        assert topic is not None
+        return wrong[topic[1]][0]
+
+    with FakeJudge(fail) as server:
+        judged_by(project, server, "  retries: 0\n")
+        done = project.command("run")
+    assert done.code == 0, done.err
+    details: dict[str, set[str]] = {"status": set(), "invalid_reply": set(), "refused": set()}
+    for row in map(json.loads, plain_rows(project.last_run()).read_text().splitlines()):
+        reason = wrong[row["test_case_id"].partition("-")[0]][1]
+        assert [(judgement["value"], judgement["reason"]) for judgement in row["judgements"]] == [(None, reason)] * 2
+        details[reason] |= {judgement["detail"] for judgement in row["judgements"]}
+    # an example of each stands there, which says what to do
+    for reason, said in details.items():
+        assert any(f"raggate: {reason}: {detail}" in done.err for detail in said)
+    for score in ("groundedness", "correctness"):
+        assert f"{score}: 0 of 24 judged; not judged: invalid_reply 12, refused 6, status 6" in done.err
+
+
+def test_what_another_model_says_is_no_score(project: Project) -> None:
+    """Where another model answers than was asked for, nothing has a value, and the run goes on."""
+    with FakeJudge(lambda _: Answer(text="5", model="/models/another.gguf")) as server:
         judged_by(project, server, "  retries: 0\n")
         done = project.command("run")
     assert done.code == 0, done.err
     given = judgements(project)
-    assert {(judgement["value"], judgement["reason"]) for judgement in given} == {(None, reason)}
-    # an example stands there, which says what to do
-    assert f"raggate: {reason}: {given[0]['detail']}" in done.err
-    assert f"correctness: 0 of 24 judged; not judged: {reason} 24" in done.err
+    assert {(judgement["value"], judgement["reason"]) for judgement in given} == {(None, "other_model")}
+    assert f"raggate: other_model: {given[0]['detail']}" in done.err
+    assert "correctness: 0 of 24 judged; not judged: other_model 24" in done.err
 
 
 def test_a_budget_ends_judging_and_not_the_run(project: Project) -> None:
@@ -233,28 +282,26 @@ def test_a_budget_ends_judging_and_not_the_run(project: Project) -> None:
     assert stored_judging(project)["spending"]["refused"] == 43
 
 
-def test_what_a_commit_judges_is_replayed_from_the_commit(project: Project) -> None:
+def test_what_a_commit_judges_is_replayed_from_the_commit(judged: Project) -> None:
     """The cassette that counts is that of the commit, whatever a change made of it, and new replies stay out of it."""
     with FakeJudge(grade) as server:
-        judged_by(project, server)
-        project.command("run")
-        project.commit()
-        forged = (project.root / CASSETTE).read_text().replace("4", "5") + "<<<<<<< HEAD\n"
-        (project.root / CASSETTE).write_text(forged)
-        calls = server.calls
-        done = project.command("check", "--against", "HEAD")
-        assert server.calls == calls, done.err
-        assert {judgement["value"] for judgement in judgements(project)} == {4.0}
-        assert (project.root / CASSETTE).read_text() == forged
+        judged_by(judged, server)
+        judged.commit()
+        forged = (judged.root / CASSETTE).read_text().replace("4", "5") + "<<<<<<< HEAD\n"
+        (judged.root / CASSETTE).write_text(forged)
+        done = judged.command("check", "--against", "HEAD")
+        assert server.calls == 0, done.err
+        assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
+        assert (judged.root / CASSETTE).read_text() == forged
         # and merging what nobody could be judged by would break the gate
         assert f"would break the gate for everyone: {CASSETTE}:49" in done.out
-        (project.root / CASSETTE).unlink()
-        project.commit()
-        project.command("check", "--against", "HEAD")
-        assert server.calls == 2 * calls
-    assert not (project.root / CASSETTE).exists()
-    recorded = (project.last_run() / "judge_cassette.jsonl").read_bytes()
-    assert len(cassette.read(recorded, "x")) == calls
+        (judged.root / CASSETTE).unlink()
+        judged.commit()
+        judged.command("check", "--against", "HEAD")
+        assert server.calls == 48
+    assert not (judged.root / CASSETTE).exists()
+    recorded = (judged.last_run() / "judge_cassette.jsonl").read_bytes()
+    assert len(cassette.read(recorded, "x")) == 48
 
 
 def test_whole_texts_are_judged_and_kept(project: Project) -> None:
@@ -374,42 +421,38 @@ def test_who_judges_a_sample_once_more_is_named(project: Project) -> None:
     assert "openai:gpt-4o-2024-08-06 is not asked, as SECOND_KEY is empty" in done.err
 
 
-def test_a_stored_run_is_judged_again(project: Project) -> None:
+def test_a_stored_run_is_judged_again(judged: Project) -> None:
     """By another judge, the same answers get other scores in place, and the verdict by the first ones is gone."""
     with FakeJudge(grade) as server:
-        judged_by(project, server)
-        project.command("check")
-        directory = project.last_run()
+        judged_by(judged, server)
+        directory = judged.last_run()
         assert (directory / "verdict.json").exists()
-        asked = len(plain_rows(project.last_run()).read_text().splitlines())
+        asked = len(plain_rows(judged.last_run()).read_text().splitlines())
         flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
         server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
-        done = project.command("judge", "--run", str(directory), *flags)
+        done = judged.command("judge", "--run", str(directory), *flags)
         assert done.code == 0, done.err
-        assert {request.body["model"] for request in server.requests} == {"small", "large"}
-    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(2.0, "large")}
+        assert {request.body["model"] for request in server.requests} == {"large"}
+    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(2.0, "large")}
     assert "hybrid  correctness                        2.000  n=24" in done.out
     assert not (directory / "verdict.json").exists()
     assert len(plain_rows(directory).read_text().splitlines()) == asked
     metrics = json.loads((directory / "metrics.json").read_text())
     assert metrics["by_retriever"]["hybrid"]["overall"]["groundedness"] == 2.0
     # back to the first judge, from the cassette, with its server gone
-    done = project.command("judge", "--run", str(directory), "--mode", "replay")
+    done = judged.command("judge", "--run", str(directory), "--mode", "replay")
     assert done.code == 0, done.err
-    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
+    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(4.0, "small")}
 
 
-def test_a_stored_run_keeps_its_grades_where_nobody_grades_it(project: Project) -> None:
+def test_a_stored_run_keeps_its_grades_where_nobody_grades_it(judged: Project) -> None:
     """Without a key, or a reply, nothing is graded: exit code 3, and the run keeps its grades and its verdict."""
-    with FakeJudge(grade) as server:
-        judged_by(project, server)
-        assert project.command("check").code == 3
-    directory = project.last_run()
+    directory = judged.last_run()
     before = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
     assert "verdict.json" in before
     for flags, reason in (((), "no_key"), (("--mode", "replay"), "replay_miss")):
         model = ("--judge-model", "openai:gpt-4o-2024-08-06")
-        done = project.command("judge", "--run", str(directory), *model, *flags, OPENAI_API_KEY="")
+        done = judged.command("judge", "--run", str(directory), *model, *flags, OPENAI_API_KEY="")
         assert done.code == 3
         assert f"was graded, so the run stays as it was: {reason} 48" in done.err
     assert {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()} == before
@@ -431,33 +474,31 @@ def test_a_cassette_behind_a_link_stays_there(project: Project) -> None:
     assert content == cassette.written(lines.values())
 
 
-def test_a_cassette_is_pruned_to_what_a_run_takes(project: Project) -> None:
+def test_a_cassette_is_pruned_to_what_a_run_takes(judged: Project) -> None:
     """Replies of other judges and gone answers are counted, then dropped, and the run is replayed from the rest."""
     with FakeJudge(grade) as server:
-        judged_by(project, server)
-        project.command("run", "--store-full-text")
-        directory = project.last_run()
+        directory = judged.last_run()
         flags = ("--judge-model", "large", "--judge-base-url", server.url, "--judge-build", "b7")
-        project.command("judge", "--run", str(directory), *flags)
+        judged.command("judge", "--run", str(directory), *flags)
     prune = ("judge", "--run", str(directory), "--prune")
-    whole, results = (project.root / CASSETTE).read_bytes(), plain_rows(directory).read_bytes()
-    done = project.command(*prune, "--dry-run")
+    whole, results = (judged.root / CASSETTE).read_bytes(), plain_rows(directory).read_bytes()
+    done = judged.command(*prune, "--dry-run")
     assert done.code == 0, done.err
     assert done.out.endswith(f"{CASSETTE}: 48 replies would be dropped, 48 kept\n")
-    assert (project.root / CASSETTE).read_bytes() == whole
+    assert (judged.root / CASSETTE).read_bytes() == whole
     for dropped in (48, 0):
-        assert project.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 48 kept\n")
+        assert judged.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 48 kept\n")
     assert plain_rows(directory).read_bytes() == results
-    assert project.command("judge", "--run", str(directory), "--mode", "replay").code == 0
-    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(project)} == {(4.0, "small")}
+    assert judged.command("judge", "--run", str(directory), "--mode", "replay").code == 0
+    assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(4.0, "small")}
     for wrong in (("--dry-run",), ("--prune", "--mode", "auto")):
-        assert project.command("judge", "--run", str(directory), *wrong).code == 2
+        assert judged.command("judge", "--run", str(directory), *wrong).code == 2
     # replies that no answer of this run has had
-    project.edit("model: small", "model: other")
-    done = project.command(*prune)
+    judged.edit("model: small", "model: other")
+    done = judged.command(*prune)
     assert done.code == 2
     assert "has no reply that was asked for, so nothing is dropped" in done.err
-    assert len(cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE)) == 48
+    assert len(cassette.read((judged.root / CASSETTE).read_bytes(), CASSETTE)) == 48
 
 
 def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
@@ -485,12 +526,11 @@ def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
         assert theirs.calls == calls
 
 
-def test_replies_of_a_run_directory_are_not_believed(project: Project) -> None:
+def test_replies_of_a_run_directory_are_not_believed(judged: Project) -> None:
     """Replies that stand in a run directory score nothing, and do not get into the cassette that is committed."""
     with FakeJudge(grade) as server:
-        judged_by(project, server)
-        project.command("run")
-        directory, committed = project.last_run(), project.root / CASSETTE
+        judged_by(judged, server)
+        directory, committed = judged.last_run(), judged.root / CASSETTE
         rows = [json.loads(row) for row in committed.read_text().splitlines()]
         for row in rows:
             row["reply"]["text"] = row["reply"]["text"].replace("4", "5")
@@ -498,34 +538,31 @@ def test_replies_of_a_run_directory_are_not_believed(project: Project) -> None:
         rows.append({**rows[0], "key": "f" * 64})
         (directory / "judge_cassette.jsonl").write_text("".join(f"{json.dumps(row)}\n" for row in rows))
         committed.unlink()
-        calls = server.calls
-        done = project.command("judge", "--run", str(directory))
+        done = judged.command("judge", "--run", str(directory))
         assert done.code == 0, done.err
-        assert server.calls == 2 * calls
-    assert {judgement["value"] for judgement in judgements(project)} == {4.0}
+        assert server.calls == 48
+    assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
     lines = cassette.read(committed.read_bytes(), CASSETTE)
     assert "f" * 64 not in lines
     assert not [line for line in lines.values() if "5" in line.reply.text]
 
 
-def test_a_stored_run_is_spot_checked_as_the_command_line_says(project: Project) -> None:
+def test_a_stored_run_is_spot_checked_as_the_command_line_says(judged: Project) -> None:
     """A sample of so many answers is asked about in other words; the rate is said and stands in metrics.json."""
     with FakeJudge(grade) as server:
-        judged_by(project, server)
-        project.command("run")
-        calls = server.calls
-        directory = project.last_run()
+        judged_by(judged, server)
+        directory = judged.last_run()
         # two points away in other words
         server.script = lambda request: Answer(text=grade(request).text | {"score": 2})
-        done = project.command("judge", "--run", str(directory), "--spot-check", "--spot-check-n", "5")
+        done = judged.command("judge", "--run", str(directory), "--spot-check", "--spot-check-n", "5")
         assert done.code == 0, done.err
-        assert server.calls == calls + 10
+        assert server.calls == 10
     assert "Judged once more by the same judge in other words: 100% disagree, of 5 answers" in done.err
     reliability = json.loads((directory / "metrics.json").read_text())["judge_reliability"]
     assert reliability == {"disagreement_rate": 1.0, "spot_check_n": 5}
-    assert {judgement["value"] for judgement in judgements(project)} == {4.0}
-    judged_by(project, server, "  mode: replay\n  spot_check: {n: 9}\n")
-    assert project.command("judge", "--run", str(directory), "--spot-check-n", "3").code == 0
+    assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
+    judged_by(judged, server, "  mode: replay\n  spot_check: {n: 9}\n")
+    assert judged.command("judge", "--run", str(directory), "--spot-check-n", "3").code == 0
     assert json.loads((directory / "metrics.json").read_text())["judge_reliability"]["spot_check_n"] == 3
 
 
@@ -567,20 +604,21 @@ def test_a_run_that_asked_for_no_answers_is_not_judged(project: Project) -> None
     assert "asked for no answers" in done.err
 
 
-def test_a_judged_run_becomes_the_baseline_and_is_compared(project: Project) -> None:
+def test_a_judged_run_becomes_the_baseline_and_is_compared(answered: Project) -> None:
     """Scores of judges stand in the baseline, on their own scale, and a run is held against them."""
-    project.config.write_text(project.config.read_text() + "gate: {metrics: {groundedness: 0.5}}\n")
+    answered.config.write_text(answered.config.read_text() + "gate: {metrics: {groundedness: 0.5}}\n")
+    run = answered.last_run()
     with FakeJudge(grade) as server:
-        judged_by(project, server)
-        project.promote()
-        same = project.command("check")
+        judged_by(answered, server)
+        make_baseline(answered, run)
+        same = answered.command("check")
         assert same.code == 0, same.out
         server.script = lambda request: Answer(text=grade(request).text | {"score": 1})
-        judged_by(project, server, "  mode: refresh\n")
-        worse = project.command("check")
+        judged_by(answered, server, "  mode: refresh\n")
+        worse = answered.command("check", "--run", str(run))
     (row,) = [
         row
-        for row in project.verdict()["metrics"]
+        for row in answered.verdict()["metrics"]
         if (row["metric"], row["slice"], row["mode"]) == ("groundedness", "overall", "hybrid")
     ]
     assert (row["baseline"], row["current"], row["delta"]) == (4.0, 1.0, -3.0)
@@ -648,41 +686,64 @@ def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
     return grade
 
 
-def test_judges_decide_where_people_agree_with_them(project: Project) -> None:
-    """Two points less are red by a judge that grades as people do, and advice by one with a single grade for all."""
+CANARY = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n"
+OF_CANARY = 24
+"""Calls about the canary set; there are as many about the answers."""
+
+
+def put_canary(project: Project, content: str) -> None:
+    """Write the canary set."""
     (project.root / "golden").mkdir(exist_ok=True)
-    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
-    more = "  scores: [groundedness]\n  mode: refresh\n  canary: {file: golden/canary.jsonl}\n"
+    (project.root / "golden" / "canary.jsonl").write_text(content)
+
+
+@pytest.fixture(scope="module")
+def armed_once(answered_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A run whose answers a judge who grades as people do has given 4 points, and which is the baseline."""
+    project = answered_once.copied(tmp_path_factory.mktemp("armed"))
+    put_canary(project, graded_by_people())
     with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(project, server, more)
-        project.promote()
-        assert project.command("check").code == 0
+        judged_by(project, server, f"{CANARY}  mode: refresh\n")
+        make_baseline(project, project.last_run())
+    return project
+
+
+@pytest.fixture
+def armed(armed_once: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return armed_once.copied(tmp_path)
+
+
+def test_judges_decide_where_people_agree_with_them(armed: Project) -> None:
+    """Two points less are red by a judge that grades as people do, and advice by one with a single grade for all."""
+    answers = ("check", "--run", str(armed.last_run()))
+    with FakeJudge(grounded_at(4, as_people=True)) as server:
+        judged_by(armed, server, f"{CANARY}  mode: refresh\n")
+        assert armed.command(*answers).code == 0
         server.script = grounded_at(2, as_people=True)
-        armed = project.command("check")
-        assert armed.code == 1, armed.out
-        verdict = project.verdict()
+        decided = armed.command("check")
+        assert decided.code == 1, decided.out
+        verdict = armed.verdict()
         assert {reason["code"] for reason in verdict["reasons"]} == {"worse"}
         assert verdict["judging"]["canary"]["scores"]["groundedness"]["kappa"] == 1.0
-        assert "groundedness 1.0000 [1.0000, 1.0000] on 24 of 24 cases; floor 0.4" in armed.out
+        assert "groundedness 1.0000 [1.0000, 1.0000] on 24 of 24 cases; floor 0.4" in decided.out
         server.script = grounded_at(2, as_people=False)
-        disarmed = project.command("check")
-        assert disarmed.code == 0, disarmed.out
-        verdict = project.verdict()
+        advised = armed.command(*answers)
+        assert advised.code == 0, advised.out
+        verdict = armed.verdict()
         assert "Judges have no say in groundedness: groundedness is advisory: kappa 0.0000" in verdict["headline"]
         (row,) = (row for row in verdict["metrics"] if row["metric"] == "groundedness" and row["slice"] == "overall")
         assert (row["status"], row["delta"]) == ("advisory", -2.0)
-    summary = (project.last_run() / "summary.md").read_text()
+    summary = (armed.last_run() / "summary.md").read_text()
     assert "Judges have no say" in summary.partition("|")[0]
 
 
 def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Project) -> None:
     """Three points less are no pass because second answers, which decide nothing, bring every grade themselves."""
-    (project.root / "golden").mkdir(exist_ok=True)
-    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
+    put_canary(project, graded_by_people())
     project.edit("repeat_sample: 0", "repeat: 2")
-    more = "  scores: [groundedness]\n  mode: refresh\n  canary: {file: golden/canary.jsonl}\n"
     with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(project, server, more)
+        judged_by(project, server, f"{CANARY}  mode: refresh\n")
         project.promote()
         server.script = grounded_at(1, as_people=True)
         done = project.command("check", FAKE_BEHAVIOUR="grades_itself")
@@ -690,14 +751,10 @@ def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Projec
     assert "only 24 of 48 answers were judged (24 unusable_score)" in project.verdict()["headline"]
 
 
-def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(project: Project) -> None:
+def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answered: Project) -> None:
     """Two points less are no pass where answers that are asked about twice leave calls for cases of one grade alone."""
-    (project.root / "golden").mkdir(exist_ok=True)
-    points = [5] * 20 + [0, 1, 2, 3] * 5
-    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people(points))
-    section = (
-        "  scores: [groundedness]\n  mode: refresh\n  canary: {file: golden/canary.jsonl}\n  budget: {calls: 68}\n"
-    )
+    put_canary(answered, graded_by_people([5] * 20 + [0, 1, 2, 3] * 5))
+    run = answered.last_run()
 
     def invalid_first(request: Request) -> Answer:
         asked_once_more = len(request.body["messages"]) > 2
@@ -705,12 +762,12 @@ def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(proje
         return grounded_at(2, as_people=True)(request) if canary or asked_once_more else Answer(text="no JSON")
 
     with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(project, server, section)
-        project.promote()
+        judged_by(answered, server, f"{CANARY}  mode: refresh\n  budget: {{calls: 68}}\n")
+        make_baseline(answered, run)
         server.script = invalid_first
-        done = project.command("check")
+        done = answered.command("check", "--run", str(run))
     assert done.code == 3, done.out
-    assert "canary cases were left without a grade" in project.verdict()["headline"]
+    assert "canary cases were left without a grade" in answered.verdict()["headline"]
 
 
 def drifting(first: int, second: int) -> Callable[[Request], Answer]:
@@ -722,77 +779,67 @@ def drifting(first: int, second: int) -> Callable[[Request], Answer]:
     return grade
 
 
-def test_a_fall_must_repeat_to_fail_a_change(project: Project) -> None:
+def test_a_fall_must_repeat_to_fail_a_change(armed: Project) -> None:
     """A point less is red where a second sample says so too, and none where that says what the baseline did."""
-    (project.root / "golden").mkdir(exist_ok=True)
-    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
-    more = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n  mode: "
+    answers = ("check", "--run", str(armed.last_run()))
     with FakeJudge(drifting(4, 4)) as server:
-        judged_by(project, server, more + "refresh\n")
-        project.promote()
-        calls = server.calls
-        assert project.command("check").code == 0
+        judged_by(armed, server, f"{CANARY}  mode: refresh\n")
+        assert armed.command(*answers).code == 0
         # what has not moved is asked for once
-        assert server.calls == 2 * calls
+        calls = OF_CANARY + 24
+        assert server.calls == calls
         server.script = drifting(3, 4)
-        once = project.command("check")
+        once = armed.command(*answers)
         assert once.code == 0, once.out
-        assert server.calls == 3 * calls + 24
+        assert server.calls == 2 * calls + 24
         assert "Grades that moved since the baseline: 24; graded again: 24, 24 of them differently" in once.out
-        assert project.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24, "near": 0}
-        assert {judgement["value"] for judgement in judgements(project)} == {3.5}
-        first = judgements(project)
-        judged_by(project, server, more + "replay\n")
-        assert project.command("check").code == 0
-        assert judgements(project) == first
+        assert armed.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24, "near": 0}
+        assert {judgement["value"] for judgement in judgements(armed)} == {3.5}
+        first = judgements(armed)
+        judged_by(armed, server, f"{CANARY}  mode: replay\n")
+        assert armed.command(*answers).code == 0
+        assert judgements(armed) == first
         # a stored run is held against the same baseline
-        done = project.command("judge", "--run", str(project.last_run()))
+        done = armed.command("judge", "--run", str(armed.last_run()))
         assert done.code == 0, done.err
-        assert judgements(project) == first
-        assert project.command("compare", str(project.last_run())).code == 0
+        assert judgements(armed) == first
+        assert armed.command("compare", str(armed.last_run())).code == 0
         server.script = drifting(3, 3)
-        judged_by(project, server, more + "refresh\n")
-        twice = project.command("check")
+        judged_by(armed, server, f"{CANARY}  mode: refresh\n")
+        twice = armed.command("check")
         assert twice.code == 1, twice.out
-    assert {reason["code"] for reason in project.verdict()["reasons"]} == {"worse"}
+    assert {reason["code"] for reason in armed.verdict()["reasons"]} == {"worse"}
     assert "graded again: 24, 0 of them differently" in twice.out
 
 
-def test_a_mean_near_its_floor_is_confirmed(project: Project) -> None:
+def test_a_mean_near_its_floor_is_confirmed(answered: Project) -> None:
     """A mean just below its floor is below it where a second sample says so too, whoever judged the baseline."""
-    project.promote()
-    (project.root / "golden").mkdir(exist_ok=True)
-    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
-    project.config.write_text(project.config.read_text() + "gate: {metrics: {groundedness: {floor: 3.1}}}\n")
-    more = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n  mode: refresh\n"
+    run = answered.last_run()
+    assert answered.command("promote", str(run)).code == 0
+    put_canary(answered, graded_by_people())
+    answered.config.write_text(answered.config.read_text() + "gate: {metrics: {groundedness: {floor: 3.1}}}\n")
     for second, status in ((3, "below floor"), (4, "same")):
         with FakeJudge(drifting(3, second)) as server:
-            judged_by(project, server, more)
-            done = project.command("check")
+            judged_by(answered, server, f"{CANARY}  mode: refresh\n")
+            done = answered.command("check", "--run", str(run))
         assert "Grades in a mean near its floor: 24; graded again: 24" in done.err
         rows = [
-            row for row in project.verdict()["metrics"] if (row["metric"], row["slice"]) == ("groundedness", "overall")
+            row for row in answered.verdict()["metrics"] if (row["metric"], row["slice"]) == ("groundedness", "overall")
         ]
         assert [(row["current"], row["status"]) for row in rows] == [((3 + second) / 2, status)]
 
 
-def test_a_budget_that_ends_before_second_samples_leaves_the_first(project: Project) -> None:
+def test_a_budget_that_ends_before_second_samples_leaves_the_first(armed: Project) -> None:
     """Where calls are left for half of what moved, the canary set was asked, and the other half keeps its grade."""
-    (project.root / "golden").mkdir(exist_ok=True)
-    (project.root / "golden" / "canary.jsonl").write_text(graded_by_people())
-    more = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n  mode: refresh\n"
-    with FakeJudge(drifting(4, 4)) as server:
-        judged_by(project, server, more)
-        project.promote()
-        calls = server.calls
-        server.script = drifting(2, 4)
-        judged_by(project, server, f"{more}  budget: {{calls: {calls + 12}}}\n")
-        done = project.command("check")
+    calls = OF_CANARY + 24 + 12
+    with FakeJudge(drifting(2, 4)) as server:
+        judged_by(armed, server, f"{CANARY}  mode: refresh\n  budget: {{calls: {calls}}}\n")
+        done = armed.command("check", "--run", str(armed.last_run()))
         assert done.code == 1, done.out
-        assert server.calls == 2 * calls + 12
+        assert server.calls == calls
     assert "24; graded again: 12, 12 of them differently; without a second grade: 12, so the first counts" in done.out
-    assert sorted(judgement["value"] for judgement in judgements(project)) == [2.0] * 12 + [3.0] * 12
-    assert project.verdict()["judging"]["scores"]["groundedness"]["judged"] == 24
+    assert sorted(judgement["value"] for judgement in judgements(armed)) == [2.0] * 12 + [3.0] * 12
+    assert armed.verdict()["judging"]["scores"]["groundedness"]["judged"] == 24
 
 
 def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
