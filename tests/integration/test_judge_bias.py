@@ -90,6 +90,21 @@ def bias(project: Project, *flags: str, code: int = 0) -> dict[str, Any]:
     """Measure on the stored run, and read what stands in its directory."""
     done = project.command("judge", "--run", str(project.last_run()), "--bias", *flags)
     assert done.code == code, done.err
+    return stored_bias(project)
+
+
+@pytest.fixture(scope="module")
+def swayed_once(measured: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The repository after a measurement of a judge that grades by position, whose replies are in the cassette."""
+    project = measured.copied(tmp_path_factory.mktemp("swayed"))
+    with FakeJudge(judge_by(by_position)) as server:
+        configure(project, server)
+        bias(project)
+    return project
+
+
+def stored_bias(project: Project) -> dict[str, Any]:
+    """Read what a measurement has left."""
     stored: dict[str, Any] = json.loads((project.last_run() / "judge_bias.json").read_text())
     return stored
 
@@ -104,15 +119,23 @@ def findings(stored: dict[str, Any]) -> dict[str, str]:
     [
         (unbiased, set()),
         (dice, set()),
-        (by_position, {"reversed", "shuffled"}),
         (by_length, {"longer"}),
     ],
 )
 def test_a_bias_is_shown_where_there_is_one(project: Project, points: Points, shown: set[str]) -> None:
-    """A judge that grades by position or length is shown as such, one that rolls dice or is without bias is not."""
+    """A judge that grades by length is shown as such, one that rolls dice or is without bias is not."""
     with FakeJudge(judge_by(points)) as server:
         configure(project, server)
-        stored = bias(project)
+        shows(bias(project), shown)
+
+
+def test_a_bias_for_what_was_found_first_is_shown(swayed_once: Project) -> None:
+    """A judge that grades by position is shown as such, in both orders that are not that of the answer."""
+    shows(stored_bias(swayed_once), {"reversed", "shuffled"})
+
+
+def shows(stored: dict[str, Any], shown: set[str]) -> None:
+    """Claim that a measurement shows these biases and no other, though it looked for all."""
     made = findings(stored)
     assert {name for name, finding in made.items() if finding == "shown"} == shown
     assert {"again", "reversed", "shuffled", "longer"} <= made.keys()
@@ -139,24 +162,22 @@ def test_the_run_stays_as_it_is(project: Project) -> None:
     assert (row["judge"], row["answers"]) == ("small", 24)
 
 
-@pytest.mark.parametrize("flags", [(), ("--bias",)])
-def test_a_part_is_judged_as_a_part(project: Project, flags: tuple[str, ...]) -> None:
-    """Grades of a few questions that were chosen are not shown as if they were of all."""
+def test_a_part_is_judged_as_a_part(project: Project) -> None:
+    """Grades of a few questions that were chosen are not shown as if they were of all, nor is what sways them."""
     with FakeJudge(judge_by(unbiased)) as server:
         configure(project, server)
         assert project.command("run", "--limit", "2", "--store-full-text").code == 0
-        done = project.command("judge", "--run", str(project.last_run()), *flags)
-    assert done.code == 0, done.err
-    assert "partial: 2 of 24 questions chosen (--limit 2)" in done.err
+        for flags in ((), ("--bias",)):
+            done = project.command("judge", "--run", str(project.last_run()), *flags)
+            assert done.code == 0, done.err
+            assert "partial: 2 of 24 questions chosen (--limit 2)" in done.err
 
 
-def test_a_replay_makes_no_call_and_tells_the_same(project: Project) -> None:
+def test_a_replay_makes_no_call_and_tells_the_same(swayed_once: Project, tmp_path: Path) -> None:
     """With the server gone, the cassette gives the same numbers; the cassette names what each line is about."""
-    with FakeJudge(judge_by(by_position)) as server:
-        configure(project, server)
-        first = bias(project)
-    content = (project.root / CASSETTE).read_bytes()
-    configure(project, server, "  mode: replay\n")
+    project = swayed_once.copied(tmp_path)
+    first, content = stored_bias(project), (project.root / CASSETTE).read_bytes()
+    project.config.write_text(f"{project.config.read_text()}  mode: replay\n")
     again = bias(project)
     own = {"mode", "spending", "recorded"}
     assert {key: again[key] for key in again.keys() - own} == {key: first[key] for key in first.keys() - own}
@@ -234,7 +255,7 @@ def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
     """Without a configuration the section of the run directory is replayed alone: nobody is asked where it says."""
     with FakeJudge(judge_by(unbiased)) as server:
         configure(project, server)
-        project.command("check")
+        assert project.command("run").code == 0
         directory = project.last_run()
         project.config.unlink()
         calls = server.calls
