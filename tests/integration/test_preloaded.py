@@ -65,10 +65,10 @@ def test_the_same_usage_error(promoted_once: Project) -> None:
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
-def test_the_same_where_nothing_can_be_written(worse: Project) -> None:
+def test_the_same_where_nothing_can_be_written(promoted_once: Project) -> None:
     """What an interpreter cannot write out at its end changes the exit code in the same way."""
     with Path("/dev/full").open("wb") as full:
-        code, _, err, _ = agreed(worse, "report", str(worse.last_run()), stdout=full.fileno())
+        code, _, err, _ = agreed(promoted_once, "runs", stdout=full.fileno())
     assert code == 3
     assert "No space left on device" in err
 

@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from here import called
-from project import Project, make_project
+from project import Project
 from raggate.cli import main
 from raggate.cli.options import FORMAT_NAMES
 from raggate.errors import UsageError
@@ -22,11 +22,17 @@ FLAGS = tuple(word for item in ALL for word in ("--report", item))
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Give a repository with a baseline."""
-    made = make_project(tmp_path_factory.mktemp("reports"))
-    made.promote()
-    return made
+    return promoted_once.copied(tmp_path_factory.mktemp("reports"))
+
+
+@pytest.fixture(scope="module")
+def lost(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a repository whose last run has lost the questions about a note, with its report for code scanning."""
+    project = promoted_once.copied(tmp_path_factory.mktemp("lost"))
+    assert project.command("check", "--report", "sarif=rag.sarif", FAKE_BEHAVIOUR="lose:anchovy").code == 1
+    return project
 
 
 def failures(project: Project) -> int:
@@ -45,18 +51,17 @@ def test_green_red_and_neither(project: Project) -> None:
     assert "cannot tell" in (project.root / "o/rag.markdown").read_text()
 
 
-def test_places_in_code_scanning(project: Project) -> None:
+def test_places_in_code_scanning(lost: Project) -> None:
     """Every question that broke is a result at its own line of the golden set, and at the line of its note."""
-    assert project.command("check", "--report", "sarif=rag.sarif", FAKE_BEHAVIOUR="lose:anchovy").code == 1
-    results = json.loads((project.root / "rag.sarif").read_text())["runs"][0]["results"]
-    lines = [json.loads(line)["id"] for line in (project.root / "golden.jsonl").read_text().splitlines()]
+    results = json.loads((lost.root / "rag.sarif").read_text())["runs"][0]["results"]
+    lines = [json.loads(line)["id"] for line in (lost.root / "golden.jsonl").read_text().splitlines()]
     assert results
     for result in results:
         place = result["locations"][0]["physicalLocation"]
         assert place["artifactLocation"]["uri"] == "golden.jsonl"
         assert result["message"]["text"].startswith(lines[place["region"]["startLine"] - 1])
         note = result["relatedLocations"][0]["physicalLocation"]
-        assert "anchovy" in (project.root / note["artifactLocation"]["uri"]).read_text()
+        assert "anchovy" in (lost.root / note["artifactLocation"]["uri"]).read_text()
 
 
 def test_an_older_file_does_not_stay(project: Project) -> None:
@@ -108,20 +113,18 @@ def test_files_of_a_stored_run_stay(project: Project) -> None:
     assert not (project.root / "o/rag.junit").exists()
 
 
-def test_a_stored_run(project: Project) -> None:
+def test_a_stored_run(lost: Project) -> None:
     """`compare` writes them for a run that is stored."""
-    project.command("check", FAKE_BEHAVIOUR="worse")
-    assert project.command("compare", str(project.last_run()), "--report", "junit=o/again.xml").code == 1
-    assert "<failure" in (project.root / "o/again.xml").read_text()
+    assert lost.command("compare", str(lost.last_run()), "--report", "junit=o/again.xml").code == 1
+    assert "<failure" in (lost.root / "o/again.xml").read_text()
 
 
-def test_places_of_a_stored_run(project: Project, tmp_path: Path) -> None:
+def test_places_of_a_stored_run(lost: Project, tmp_path: Path) -> None:
     """`compare` names files by the working directory, as `check` does; of a run that was moved, as configured."""
-    project.command("check", FAKE_BEHAVIOUR="lose:anchovy")
-    run = project.last_run()
+    run = lost.last_run()
     away = shutil.copytree(run, tmp_path / "away")
     uris = []
-    root = project.root
+    root = lost.root
     for at, stored in ((root, run), (root.parent, run), (root / "vault", run), (tmp_path, away)):
         report = tmp_path / "rag.sarif"
         words = ["compare", str(stored), "--report", f"sarif={report}"]

@@ -20,16 +20,22 @@ runpy.run_path({str(FAKE_API)!r}, run_name="__main__")
 """
 
 
-@pytest.fixture
-def repository(promoted_once: Project, tmp_path: Path) -> Project:
+@pytest.fixture(scope="module")
+def repository_once(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository whose committed API is healthy, and whose working tree has one that finds less."""
-    project = promoted_once.copied(tmp_path / "repository")
+    project = promoted_once.copied(tmp_path_factory.mktemp("repository"))
     (project.root / "api.py").write_text(API)
     (project.root / "behaviour.txt").write_text("ok")
     project.edit(str(FAKE_API), '"{root}/api.py"')
     project.commit()
     (project.root / "behaviour.txt").write_text("worse")
     return project
+
+
+@pytest.fixture
+def repository(repository_once: Project, tmp_path: Path) -> Project:
+    """A copy of it."""
+    return repository_once.copied(tmp_path / "repository")
 
 
 def told(project: Project) -> dict[str, object]:
