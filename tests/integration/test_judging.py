@@ -45,8 +45,9 @@ def _instance(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def answering(root: Path) -> Project:
-    """Make a small repository whose API is asked for answers, in one mode, without asking anything twice."""
+    """Make a repository of one question for each note, whose API is asked for answers, and nothing twice."""
     project = make_project(root)
+    project.write_cases(project.cases()[::2])
     project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     return project
 
@@ -124,7 +125,7 @@ def test_answers_are_judged_recorded_and_replayed(project: Project) -> None:
         assert stored_judging(project)["spending"]["calls"] == calls
         project.command("run")
         assert server.calls == calls
-    assert len(first) == 48
+    assert len(first) == 24
     assert {judgement["score"] for judgement in first} == {"groundedness", "correctness"}
     assert all((judgement["value"] is None) != (judgement["reason"] is None) for judgement in first)
     assert {judgement["value"] for judgement in first} == {4.0}
@@ -149,9 +150,9 @@ def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:
         merged = project.command("merge", "parts")
         assert merged.code == 0, merged.err
         run, calls, first = project.last_run(), server.calls, judgements(project)
-        assert len(first) == 48
+        assert len(first) == 24
         rows = plain_rows(run).read_text()
-        assert rows.count('"value":4.0') == 48
+        assert rows.count('"value":4.0') == 24
         plain_rows(run).write_text(rows.replace('"value":4.0', '"value":5.0'))
         done = project.command("check", "--run", str(run))
         assert server.calls == calls
@@ -176,14 +177,14 @@ def test_a_run_that_is_killed_asks_nothing_twice(project: Project) -> None:
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=20)
         recorded = {line.key for line in cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE).values()}
-        assert 0 < len(recorded) < 48
+        assert 0 < len(recorded) < 24
         before = server.calls
         done = project.raggate("run")
         assert done.code == 0, done.err
         # what was under way when it was killed had no reply yet, and is asked again; nothing else is
-        assert server.calls - before == 48 - len(recorded)
+        assert server.calls - before == 24 - len(recorded)
         assert before - len(recorded) <= 4
-    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 48
+    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 24
 
 
 def test_an_interrupted_run_keeps_the_replies_and_goes_on(project: Project) -> None:
@@ -211,14 +212,14 @@ def test_an_interrupted_run_keeps_the_replies_and_goes_on(project: Project) -> N
         assert process.returncode == 130, err
         replied = (project.root / CASSETTE).read_bytes().count(b"\n")
         assert replied >= 4
-        assert len(plain_rows(project.last_run()).read_text().splitlines()) == 24
+        assert len(plain_rows(project.last_run()).read_text().splitlines()) == 12
         before = server.calls
         words = shlex.split(err.partition("To go on: raggate ")[2].partition("\n")[0])
         done = project.command(*words)
         assert done.code == 0, done.err
-        assert "24 answers are there from before" in done.err
-        assert server.calls - before == 48 - replied
-    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 48
+        assert "12 answers are there from before" in done.err
+        assert server.calls - before == 24 - replied
+    assert [judgement["reason"] for judgement in judgements(project)] == [None] * 24
 
 
 WRONG = (
@@ -253,7 +254,7 @@ def test_what_goes_wrong_is_never_a_score(project: Project) -> None:
     for reason, said in details.items():
         assert any(f"raggate: {reason}: {detail}" in done.err for detail in said)
     for score in ("groundedness", "correctness"):
-        assert f"{score}: 0 of 24 judged; not judged: invalid_reply 12, refused 6, status 6" in done.err
+        assert f"{score}: 0 of 12 judged; not judged: invalid_reply 6, refused 3, status 3" in done.err
 
 
 def test_what_another_model_says_is_no_score(project: Project) -> None:
@@ -265,7 +266,7 @@ def test_what_another_model_says_is_no_score(project: Project) -> None:
     given = judgements(project)
     assert {(judgement["value"], judgement["reason"]) for judgement in given} == {(None, "other_model")}
     assert f"raggate: other_model: {given[0]['detail']}" in done.err
-    assert "correctness: 0 of 24 judged; not judged: other_model 24" in done.err
+    assert "correctness: 0 of 12 judged; not judged: other_model 12" in done.err
 
 
 def test_a_budget_ends_judging_and_not_the_run(project: Project) -> None:
@@ -277,9 +278,9 @@ def test_a_budget_ends_judging_and_not_the_run(project: Project) -> None:
     assert done.code == 0
     values = [judgement["value"] for judgement in judgements(project)]
     assert values.count(4.0) == 5
-    assert values.count(None) == 43
+    assert values.count(None) == 19
     assert "not judged: budget " in done.err
-    assert stored_judging(project)["spending"]["refused"] == 43
+    assert stored_judging(project)["spending"]["refused"] == 19
 
 
 def test_what_a_commit_judges_is_replayed_from_the_commit(judged: Project) -> None:
@@ -294,14 +295,14 @@ def test_what_a_commit_judges_is_replayed_from_the_commit(judged: Project) -> No
         assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
         assert (judged.root / CASSETTE).read_text() == forged
         # and merging what nobody could be judged by would break the gate
-        assert f"would break the gate for everyone: {CASSETTE}:49" in done.out
+        assert f"would break the gate for everyone: {CASSETTE}:25" in done.out
         (judged.root / CASSETTE).unlink()
         judged.commit()
         judged.command("check", "--against", "HEAD")
-        assert server.calls == 48
+        assert server.calls == 24
     assert not (judged.root / CASSETTE).exists()
     recorded = (judged.last_run() / "judge_cassette.jsonl").read_bytes()
-    assert len(cassette.read(recorded, "x")) == 48
+    assert len(cassette.read(recorded, "x")) == 24
 
 
 def test_whole_texts_are_judged_and_kept(project: Project) -> None:
@@ -434,7 +435,7 @@ def test_a_stored_run_is_judged_again(judged: Project) -> None:
         assert done.code == 0, done.err
         assert {request.body["model"] for request in server.requests} == {"large"}
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(2.0, "large")}
-    assert "hybrid  correctness                        2.000  n=24" in done.out
+    assert "hybrid  correctness                        2.000  n=12" in done.out
     assert not (directory / "verdict.json").exists()
     assert len(plain_rows(directory).read_text().splitlines()) == asked
     metrics = json.loads((directory / "metrics.json").read_text())
@@ -454,7 +455,7 @@ def test_a_stored_run_keeps_its_grades_where_nobody_grades_it(judged: Project) -
         model = ("--judge-model", "openai:gpt-4o-2024-08-06")
         done = judged.command("judge", "--run", str(directory), *model, *flags, OPENAI_API_KEY="")
         assert done.code == 3
-        assert f"was graded, so the run stays as it was: {reason} 48" in done.err
+        assert f"was graded, so the run stays as it was: {reason} 24" in done.err
     assert {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()} == before
 
 
@@ -470,7 +471,7 @@ def test_a_cassette_behind_a_link_stays_there(project: Project) -> None:
     assert link.is_symlink()
     content = file.read_bytes()
     lines = cassette.read(content, file.name)
-    assert len(lines) == 48
+    assert len(lines) == 24
     assert content == cassette.written(lines.values())
 
 
@@ -484,10 +485,10 @@ def test_a_cassette_is_pruned_to_what_a_run_takes(judged: Project) -> None:
     whole, results = (judged.root / CASSETTE).read_bytes(), plain_rows(directory).read_bytes()
     done = judged.command(*prune, "--dry-run")
     assert done.code == 0, done.err
-    assert done.out.endswith(f"{CASSETTE}: 48 replies would be dropped, 48 kept\n")
+    assert done.out.endswith(f"{CASSETTE}: 24 replies would be dropped, 24 kept\n")
     assert (judged.root / CASSETTE).read_bytes() == whole
-    for dropped in (48, 0):
-        assert judged.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 48 kept\n")
+    for dropped in (24, 0):
+        assert judged.command(*prune).out.endswith(f"{CASSETTE}: {dropped} replies dropped, 24 kept\n")
     assert plain_rows(directory).read_bytes() == results
     assert judged.command("judge", "--run", str(directory), "--mode", "replay").code == 0
     assert {(judgement["value"], judgement["judge"]) for judgement in judgements(judged)} == {(4.0, "small")}
@@ -498,7 +499,7 @@ def test_a_cassette_is_pruned_to_what_a_run_takes(judged: Project) -> None:
     done = judged.command(*prune)
     assert done.code == 2
     assert "has no reply that was asked for, so nothing is dropped" in done.err
-    assert len(cassette.read((judged.root / CASSETTE).read_bytes(), CASSETTE)) == 48
+    assert len(cassette.read((judged.root / CASSETTE).read_bytes(), CASSETTE)) == 24
 
 
 def test_a_run_directory_names_no_judge_that_is_asked(project: Project) -> None:
@@ -540,7 +541,7 @@ def test_replies_of_a_run_directory_are_not_believed(judged: Project) -> None:
         committed.unlink()
         done = judged.command("judge", "--run", str(directory))
         assert done.code == 0, done.err
-        assert server.calls == 48
+        assert server.calls == 24
     assert {judgement["value"] for judgement in judgements(judged)} == {4.0}
     lines = cassette.read(committed.read_bytes(), CASSETTE)
     assert "f" * 64 not in lines
@@ -633,12 +634,12 @@ def test_labels_of_judges_are_scored_as_those_of_people(project: Project) -> Non
         judged_by(project, server, "  scores: [retrieval_labels, grounding_labels, generation_labels]\n")
         done = project.command("run")
         assert done.code == 0, done.err
-        assert server.calls == 3 * 24
+        assert server.calls == 3 * 12
     shown = ""
     for task in ("retrieval", "grounding", "generation"):
         file = project.last_run() / "labels" / f"{task}.csv"
         records = {row["record_uuid"] for row in csv.DictReader(file.read_text().splitlines())}
-        assert len(records) == 24
+        assert len(records) == 12
         scored = project.command("labels", "score", "--task", task, str(file))
         assert scored.code == 0, scored.err
         shown += scored.out
@@ -688,7 +689,7 @@ def grounded_at(points: int, *, as_people: bool) -> Callable[[Request], Answer]:
 
 CANARY = "  scores: [groundedness]\n  canary: {file: golden/canary.jsonl}\n"
 OF_CANARY = 24
-"""Calls about the canary set; there are as many about the answers."""
+"""Calls about the canary set, beside those about the twelve answers."""
 
 
 def put_canary(project: Project, content: str) -> None:
@@ -748,7 +749,7 @@ def test_answers_asked_for_again_do_not_take_the_say_from_judges(project: Projec
         server.script = grounded_at(1, as_people=True)
         done = project.command("check", FAKE_BEHAVIOUR="grades_itself")
     assert done.code == 3, done.out
-    assert "only 24 of 48 answers were judged (24 unusable_score)" in project.verdict()["headline"]
+    assert "only 12 of 24 answers were judged (12 unusable_score)" in project.verdict()["headline"]
 
 
 def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answered: Project) -> None:
@@ -762,8 +763,10 @@ def test_answers_that_use_up_the_calls_for_hard_canary_cases_are_not_green(answe
         return grounded_at(2, as_people=True)(request) if canary or asked_once_more else Answer(text="no JSON")
 
     with FakeJudge(grounded_at(4, as_people=True)) as server:
-        judged_by(answered, server, f"{CANARY}  mode: refresh\n  budget: {{calls: 68}}\n")
+        judged_by(answered, server, f"{CANARY}  mode: refresh\n")
         make_baseline(answered, run)
+        # two for each answer, and one for each of the 20 cases of one grade
+        judged_by(answered, server, f"{CANARY}  mode: refresh\n  budget: {{calls: 44}}\n")
         server.script = invalid_first
         done = answered.command("check", "--run", str(run))
     assert done.code == 3, done.out
@@ -786,14 +789,14 @@ def test_a_fall_must_repeat_to_fail_a_change(armed: Project) -> None:
         judged_by(armed, server, f"{CANARY}  mode: refresh\n")
         assert armed.command(*answers).code == 0
         # what has not moved is asked for once
-        calls = OF_CANARY + 24
+        calls = OF_CANARY + 12
         assert server.calls == calls
         server.script = drifting(3, 4)
         once = armed.command(*answers)
         assert once.code == 0, once.out
-        assert server.calls == 2 * calls + 24
-        assert "Grades that moved since the baseline: 24; graded again: 24, 24 of them differently" in once.out
-        assert armed.verdict()["judging"]["second_samples"] == {"moved": 24, "graded": 24, "differed": 24, "near": 0}
+        assert server.calls == 2 * calls + 12
+        assert "Grades that moved since the baseline: 12; graded again: 12, 12 of them differently" in once.out
+        assert armed.verdict()["judging"]["second_samples"] == {"moved": 12, "graded": 12, "differed": 12, "near": 0}
         assert {judgement["value"] for judgement in judgements(armed)} == {3.5}
         first = judgements(armed)
         judged_by(armed, server, f"{CANARY}  mode: replay\n")
@@ -809,7 +812,7 @@ def test_a_fall_must_repeat_to_fail_a_change(armed: Project) -> None:
         twice = armed.command("check")
         assert twice.code == 1, twice.out
     assert {reason["code"] for reason in armed.verdict()["reasons"]} == {"worse"}
-    assert "graded again: 24, 0 of them differently" in twice.out
+    assert "graded again: 12, 0 of them differently" in twice.out
 
 
 def test_a_mean_near_its_floor_is_confirmed(answered: Project) -> None:
@@ -822,7 +825,7 @@ def test_a_mean_near_its_floor_is_confirmed(answered: Project) -> None:
         with FakeJudge(drifting(3, second)) as server:
             judged_by(answered, server, f"{CANARY}  mode: refresh\n")
             done = answered.command("check", "--run", str(run))
-        assert "Grades in a mean near its floor: 24; graded again: 24" in done.err
+        assert "Grades in a mean near its floor: 12; graded again: 12" in done.err
         rows = [
             row for row in answered.verdict()["metrics"] if (row["metric"], row["slice"]) == ("groundedness", "overall")
         ]
@@ -831,15 +834,15 @@ def test_a_mean_near_its_floor_is_confirmed(answered: Project) -> None:
 
 def test_a_budget_that_ends_before_second_samples_leaves_the_first(armed: Project) -> None:
     """Where calls are left for half of what moved, the canary set was asked, and the other half keeps its grade."""
-    calls = OF_CANARY + 24 + 12
+    calls = OF_CANARY + 12 + 6
     with FakeJudge(drifting(2, 4)) as server:
         judged_by(armed, server, f"{CANARY}  mode: refresh\n  budget: {{calls: {calls}}}\n")
         done = armed.command("check", "--run", str(armed.last_run()))
         assert done.code == 1, done.out
         assert server.calls == calls
-    assert "24; graded again: 12, 12 of them differently; without a second grade: 12, so the first counts" in done.out
-    assert sorted(judgement["value"] for judgement in judgements(armed)) == [2.0] * 12 + [3.0] * 12
-    assert armed.verdict()["judging"]["scores"]["groundedness"]["judged"] == 24
+    assert "12; graded again: 6, 6 of them differently; without a second grade: 6, so the first counts" in done.out
+    assert sorted(judgement["value"] for judgement in judgements(armed)) == [2.0] * 6 + [3.0] * 6
+    assert armed.verdict()["judging"]["scores"]["groundedness"]["judged"] == 12
 
 
 def test_a_canary_set_that_is_not_there_stops_the_run(project: Project) -> None:
