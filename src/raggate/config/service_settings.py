@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 import inspect
+import sys
+from functools import lru_cache
 from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import Annotated, Literal
@@ -45,11 +47,17 @@ def described(model: type[BaseModel]) -> dict[str, str]:
     descriptions: dict[str, str] = {}
     for part in reversed(model.__mro__):
         if issubclass(part, SettingsModel) and part is not SettingsModel:
-            statements = ast.parse(inspect.getsource(part)).body[0]
-            for key, text in pairwise(getattr(statements, "body", [])):
+            for key, text in pairwise(_classes(part.__module__)[part.__name__]):
                 if isinstance(key, ast.AnnAssign) and isinstance(key.target, ast.Name) and isinstance(text, ast.Expr):
                     descriptions[key.target.id] = inspect.cleandoc(str(ast.literal_eval(text.value)))
     return descriptions
+
+
+@lru_cache(maxsize=64)
+def _classes(module: str) -> dict[str, list[ast.stmt]]:
+    """Give the statements of each class of a module, which is parsed once for all of them."""
+    source = ast.parse(inspect.getsource(sys.modules[module]))
+    return {part.name: part.body for part in source.body if isinstance(part, ast.ClassDef)}
 
 
 class Build(SettingsModel):
