@@ -124,11 +124,18 @@ def _ends(text: str, limit: int) -> str:
 
 def _printable(text: str) -> str:
     # most texts are: then no character has to be looked at by itself
-    return " ".join((text if text.isprintable() else "".join(map(_visible, text))).split())
+    return " ".join((text if text.isprintable() else text.translate(_VISIBLE)).split())
 
 
-def _visible(character: str) -> str:
-    category = unicodedata.category(character)
-    if category in {"Cc", "Zl", "Zp"}:
-        return " "
-    return "" if category in GONE else character
+class _Visible(dict[int, str]):
+    """What is shown of each character: looked up once, as a text is made of few."""
+
+    def __missing__(self, code: int) -> str:
+        category = unicodedata.category(chr(code))
+        shown = " " if category in {"Cc", "Zl", "Zp"} else "" if category in GONE else chr(code)
+        # a text that is made of all there are does not fill the memory
+        return self.setdefault(code, shown) if len(self) < _KEPT else shown
+
+
+_KEPT = 4096
+_VISIBLE = _Visible()
