@@ -33,8 +33,9 @@ from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Comparison, GoldenChanges
+from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import LabelledResult, Run
-from raggate.models.scorecard import OVERALL
+from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.verdict import Review
 from raggate.scoring import score
 from tables import each_row
@@ -316,17 +317,28 @@ def run_of(step: int, gate: dict[str, Any]) -> Run:
     )
 
 
-def checked(run: Run, baseline: Baseline | None) -> Review:
-    """Judge a run as `raggate check` does."""
-    return evaluate_run(run, score.score(run, (5,)), baseline)
+@cache
+def scored(step: int) -> Scorecard:
+    """Score such a run, which no gate changes."""
+    return score.score(run_of(step, {}), (5,))
 
 
-def promoted(run: Run, present: Baseline | None) -> Baseline:
-    """Promote a run as `raggate promote` does, and read what was written."""
-    scorecard = score.score(run, (5,))
-    assert not obstacles(scorecard, present)
+def checked(step: int, gate: dict[str, Any], baseline: Baseline | None) -> Review:
+    """Judge such a run as `raggate check` does."""
+    return evaluate_run(run_of(step, gate), scored(step), baseline)
+
+
+def proposed(step: int, gate: dict[str, Any], present: Baseline | None, terms: promote.Terms) -> BaselineCandidate:
+    """Propose such a run as `raggate promote` does."""
+    run = run_of(step, gate)
+    assert not obstacles(scored(step), present)
+    return promote.propose(run, scored(step), present, run.config.gate, terms)
+
+
+def promoted(step: int, gate: dict[str, Any], present: Baseline | None) -> Baseline:
+    """Promote such a run, and read what was written."""
     terms = promote.Terms(reason="a small step", by="ada", allow_regression=True)
-    data = promote.propose(run, scorecard, present, run.config.gate, terms).data
+    data = proposed(step, gate, present, terms).data
     return baseline.read(data, "baselines/default.json", score.directions((5,)))
 
 
@@ -344,12 +356,11 @@ ONLY = {f"{name}_at_{k}": False for name in ("hit", "mrr", "ndcg", "recall_all")
 def test_ten_small_steps(ratchet: str, outcomes: list[str], first: int | None) -> None:
     """Of ten changes, each 0.02 worse than the last and each promoted, the third is caught; none without a ratchet."""
     gate = {"ratchet": ratchet, "metrics": {**ONLY, "hit_at_5": 0.05}}
-    present = promoted(run_of(0, gate), None)
+    present = promoted(0, gate, None)
     reviews = []
     for step in range(1, 11):
-        run = run_of(step, gate)
-        reviews.append(checked(run, present))
-        present = promoted(run, present)
+        reviews.append(checked(step, gate, present))
+        present = promoted(step, gate, present)
     assert [review.verdict.outcome for review in reviews] == outcomes
     told = [
         step
@@ -367,13 +378,12 @@ TESTED = {"composite": ["hit_at_5"], "metrics": {**ONLY, "hit_at_5": "off", "dup
 
 def test_ten_small_steps_of_a_metric_that_is_only_tested() -> None:
     """A metric that only the composite has cannot sink unseen: each step needs permission, the third warns."""
-    present, told = promoted(run_of(0, TESTED), None), []
+    present, told = promoted(0, TESTED, None), []
     for step in range(1, 11):
-        run = run_of(step, TESTED)
         with pytest.raises(UsageError, match="worse than the present baseline: hit_at_5"):
-            promote.propose(run, score.score(run, (5,)), present, run.config.gate, promote.Terms())
-        told += [step for item in checked(run, present).verdict.warnings if item.code == "creep"]
-        present = promoted(run, present)
+            proposed(step, TESTED, present, promote.Terms())
+        told += [step for item in checked(step, TESTED, present).verdict.warnings if item.code == "creep"]
+        present = promoted(step, TESTED, present)
     assert told == [*range(3, 11)]
     assert present.accepted["hybrid"]["hit_at_5"].drops == pytest.approx(0.2)
 
@@ -381,10 +391,9 @@ def test_ten_small_steps_of_a_metric_that_is_only_tested() -> None:
 def test_a_metric_that_nothing_looks_at() -> None:
     """Where the policy does not look at the composite, a metric of it that is not gated is shown and nothing else."""
     gate = {**TESTED, "policy": "threshold"}
-    present = promoted(run_of(0, gate), None)
-    run = run_of(20, gate)
-    assert not promote.propose(run, score.score(run, (5,)), present, run.config.gate, promote.Terms()).reasons
-    assert checked(run, present).verdict.outcome == "pass"
+    present = promoted(0, gate, None)
+    assert not proposed(20, gate, present, promote.Terms()).reasons
+    assert checked(20, gate, present).verdict.outcome == "pass"
 
 
 def test_metric_without_a_rule() -> None:

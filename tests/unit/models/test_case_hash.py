@@ -32,6 +32,8 @@ from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
 from tables import each_row
 
+KEYS = {field.name for field in fields(Case)}
+
 
 class Watched:
     """A case that notes which of its keys are read."""
@@ -42,7 +44,7 @@ class Watched:
 
     def __getattr__(self, name: str) -> Any:
         """Give the key's value, and note that it was read."""
-        if name in {field.name for field in fields(Case)}:
+        if name in KEYS:
             self._seen.add(name)
         value = getattr(self._case, name)
         # what a method of the case reads is read too
