@@ -150,13 +150,16 @@ MAX_FUNCTION_LINES = 50
 BODIES = ("body", "handlers", "orelse", "finalbody", "cases")
 """Where a statement holds others."""
 
+TYPING = "TYPE_CHECKING"
+"""What a statement asks that holds what nothing executes."""
+
 SHORT_NAMES = {module.removesuffix(".py").removesuffix("/__init__") for module in MODULES}
 
 
 def statements(inside: ast.AST, *, executed: bool = False) -> Iterator[ast.AST]:
     """Give every statement of a module, at any depth; of those that are executed, none for type checking alone."""
     for part in (part for name in BODIES for part in getattr(inside, name, ())):
-        if executed and isinstance(part, ast.If) and "TYPE_CHECKING" in ast.unparse(part.test):
+        if executed and isinstance(part, ast.If) and isinstance(part.test, ast.Name) and part.test.id == TYPING:
             # what stands beside it is executed
             for other in part.orelse:
                 yield other
