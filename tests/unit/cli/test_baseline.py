@@ -22,6 +22,7 @@ from raggate.errors import UsageError
 from raggate.gate import baseline as gate_baseline
 from raggate.models.baseline import AcceptedDrop, RatchetEntry
 from raggate.models.scorecard import OVERALL
+from tables import each_row
 
 CONFIG = "suite: notes\nvault: {work: vault}\napi: {url: http://127.0.0.1:1}\ngate: {stale_after_days: 30}\n"
 PROVENANCE = {
@@ -299,7 +300,7 @@ def test_log_shallow(repository: Path, tmp_path: Path, monkeypatch: pytest.Monke
 
 
 @pytest.mark.usefixtures("repository")
-@pytest.mark.parametrize(
+@each_row(
     ("arguments", "message"),
     [
         pytest.param(["show", "--config", "none.yml"], "none.yml: No such file", id="no configuration"),

@@ -55,8 +55,8 @@ def stored(run_id: str, metric: str = "hit_at_5", **fields: object) -> bytes:
     return baseline.write(scorecard, {"run_id": run_id}).whole()
 
 
-def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: int = 1, subject: str = "s") -> str:
-    """Commit a baseline as of a day of January 2026 (None deletes it) and give the commit."""
+def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: int = 1, subject: str = "s") -> None:
+    """Commit a baseline as of a day of January 2026 (None deletes it)."""
     path = root / name
     if content is None:
         path.unlink()
@@ -65,7 +65,6 @@ def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: i
         path.write_bytes(content)
     git("add", "--all")
     git("commit", "--quiet", "--message", subject, f"--date=2026-01-{day:02}T12:00:00+02:00")
-    return git("rev-parse", "HEAD")
 
 
 def told(root: Path, name: str = NAME, limit: int = 50) -> History:
@@ -80,11 +79,13 @@ def runs(found: History) -> list[str]:
 
 def test_order_and_facts(git: Git, root: Path) -> None:
     """The newest comes first, with commit, date in UTC, subject and values; other commits are not told."""
-    first = commit(git, root, stored("a"), day=1, subject="First: ä <b>")
+    commit(git, root, stored("a"), day=1, subject="First: ä <b>")
+    first = git("rev-parse", "HEAD")
     (root / "other.md").write_text("x")
     git("add", "--all")
     git("commit", "--quiet", "--message", "other")
-    second = commit(git, root, stored("b"), day=3)
+    commit(git, root, stored("b"), day=3)
+    second = git("rev-parse", "HEAD")
     found = told(root)
     assert runs(found) == ["b", "a"]
     newest, oldest = found.revisions
@@ -166,7 +167,8 @@ def test_a_side_that_a_merge_did_not_take_is_not_told(git: Git, root: Path) -> N
 def test_what_cannot_be_read_is_listed(git: Git, root: Path, content: bytes | None, problem: str) -> None:
     """A damaged, foreign or deleted version is listed with its reason between those that can be read."""
     commit(git, root, stored("a"))
-    bad = commit(git, root, content)
+    commit(git, root, content)
+    bad = git("rev-parse", "HEAD")
     commit(git, root, stored("b"))
     found = told(root)
     assert [one.commit for one in found.revisions][1] == bad
@@ -239,7 +241,8 @@ def test_hashes_that_cover_more_are_not_other_questions(git: Git, root: Path, qu
     del before["digest"]
     commit(git, root, json.dumps(before).encode())
     now = make_scorecard(make_case_score(hash=f"{question}-facts"), fingerprint={"golden": "2"})
-    newest = commit(git, root, baseline.write(now, {}).whole())
+    commit(git, root, baseline.write(now, {}).whole())
+    newest = git("rev-parse", "HEAD")
     assert history_table.other_questions(told(root)) == ({newest} if other else set())
 
 
@@ -252,7 +255,8 @@ def test_hashes_from_before_slices_were_stored(git: Git, root: Path, count: int)
     for case in before["cases"]:
         del case["slices"], case["must_pass"]
     commit(git, root, json.dumps(before).encode())
-    newest = commit(git, root, baseline.write(make_scorecard(make_case_score("q0", hash="now")), {}).whole())
+    commit(git, root, baseline.write(make_scorecard(make_case_score("q0", hash="now")), {}).whole())
+    newest = git("rev-parse", "HEAD")
     history = told(root)
     assert [one.problem for one in history.revisions] == ["", ""]
     assert history_table.other_questions(history) == ({newest} if count == 2 else set())
