@@ -8,7 +8,6 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from functools import lru_cache
 from math import isnan
 from typing import TypeAlias, TypeVar
 
@@ -162,7 +161,7 @@ class PairedCases:
         if self._is_grouped(name):
             groups = [None if group == _ALONE else group for group in _at(self._groups, both)]
         if binary and len(both) > 0 and not (groups and _repeated(groups)):
-            return _tango(len(both), *counts)
+            return tango(len(both), *counts)
         if not any(counts):
             return None
         return mean_interval(unit_changes(_at(column.changes, both), groups), _SCALES.get(metric, 1.0))
@@ -227,10 +226,6 @@ def _with(places: range | array[int], place: int) -> range | array[int]:
         places = array("I", places)
     places.append(place)
     return places
-
-
-# most rows of a comparison have the same few counts
-_tango = lru_cache(maxsize=1024)(tango)
 
 
 def _at(values: array[N], places: Places) -> array[N]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from math import sqrt
 from statistics import NormalDist
 
@@ -12,6 +13,7 @@ from raggate.models.scorecard import EPSILON
 _HALVINGS = 60
 
 
+@lru_cache(maxsize=1024)  # the same counts stand in many slices and metrics
 def tango(n: int, lost: int, gained: int, confidence: float = 0.95) -> tuple[float, float]:
     """Give Tango's score interval of the change of a share, where each question is 0 or 1.
 
