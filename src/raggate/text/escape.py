@@ -73,8 +73,13 @@ def markdown(text: str, *, limit: int = 300, middle: bool = False) -> str:
 
     The result renders as the text itself: no link, mention, image, HTML, emphasis, table break or comment marker.
     """
-    line = _LIVE.sub("\\g<0>\0", plain(text, limit=limit, middle=middle))
-    return _SPECIAL.sub(lambda match: _entity(match[0]), _REFERENCE.sub(_broken, line)).replace("\0", _JOINER)
+    return _inert(plain(text, limit=limit, middle=middle))
+
+
+@lru_cache(maxsize=1024)  # a page names the same metrics and notes again and again
+def _inert(line: str) -> str:
+    live = _LIVE.sub(lambda match: f"{match[0]}\0", line)
+    return _SPECIAL.sub(lambda match: _entity(match[0]), _REFERENCE.sub(_broken, live)).replace("\0", _JOINER)
 
 
 def in_script(document: str) -> str:
