@@ -6,6 +6,21 @@ import pytest
 
 from raggate.errors import UsageError
 from raggate.pipeline import config_file
+from tables import each_row
+
+EXACT = f"sha256:{'a' * 64}"
+
+
+@each_row(
+    ("stored", "image"),
+    [
+        *((exact, exact) for exact in (EXACT, f"notes-api@{EXACT}", f"ghcr.io/octo/notes-api@{EXACT}")),
+        *((other, "") for other in (7, None, "", "notes-api:latest", "sha256:1", f"@everyone @{EXACT}", f"{EXACT}\n")),
+    ],
+)
+def test_the_image_that_was_measured_is_named_exactly_or_not(stored: object, image: str) -> None:
+    """What a run directory says of its image is believed to be one where it names that image and no other."""
+    assert config_file.provenance({"api_image": stored}).api_image == image
 
 
 def test_settings_of_very_many_values_are_not_checked() -> None:
