@@ -174,6 +174,15 @@ def test_headers_hold_secrets_and_say_who_asks(monkeypatch: pytest.MonkeyPatch) 
     [
         ({"files": 3, "state": "idle"}, IndexState(healthy=True, indexing=False, documents=3)),
         ({"files": 2, "state": "running"}, IndexState(healthy=True, indexing=True, documents=2)),
+        (
+            {"files": 2, "phase": "running"},
+            IndexState(
+                healthy=True,
+                indexing=False,
+                documents=2,
+                detail="nothing stands at state, which would tell whether it is indexing",
+            ),
+        ),
     ],
 )
 def test_a_tool_tells_how_the_index_stands(status: dict[str, Any], state: IndexState) -> None:
