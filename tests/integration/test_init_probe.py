@@ -61,6 +61,7 @@ def test_ten_lines_that_measure(root: Path) -> None:
         assert len((root / "raggate.yml").read_text().splitlines()) <= 10
         assert "heading_path  data.hits[*].meta.section  2 of 2" in done.out
         assert "this configuration can be measured (exit 0)" in done.out
+        assert "asked:    where is the spare key (--question, hybrid)" in done.out
         again = raggate(root, "probe", "--question", "spare key")
         assert again.code == 0, again.out + again.err
         assert not (root / "golden").exists()
@@ -69,8 +70,10 @@ def test_ten_lines_that_measure(root: Path) -> None:
 def test_from_an_api_to_a_verdict(root: Path) -> None:
     """What README shows: found out, a question added, measured, promoted, and judged, without a line by hand."""
     with api() as there:
-        words = ("init", "--probe", f"{there.base_url}/search", "--vault", "notes", "--question", "key")
-        assert raggate(root, *words).code == 0
+        done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
+        assert done.code == 0, done.err
+        # of the first note, as nobody has said what to ask
+        assert "asked:    bread of flour and a key (no question of yours, hybrid)" in done.out
         added = raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md#Keys")
         assert added.code == 0, added.err
         assert raggate(root, "check").code == 3

@@ -97,7 +97,7 @@ def init(
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
     if api.called:
-        _try_out(directory, first_config.question_of(api), environment)
+        _try_out(directory, api, environment)
     return Answer(Initialised(written=tuple(written)))
 
 
@@ -132,14 +132,16 @@ def _advise(directory: Path, action: str, *, own_notes: bool, configured: bool, 
         click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
 
 
-def _try_out(directory: Path, question: str, environment: Mapping[str, str]) -> None:
+def _try_out(directory: Path, api: first_config.Known, environment: Mapping[str, str]) -> None:
     """Show what one answer fills, by the configuration that was written."""
     from raggate.pipeline.request import Request
     from raggate.pipeline.smoke_test import smoke_test
     from raggate.reports.smoke_test import render
 
     request = Request(config_file=directory / "raggate.yml", environment=environment, say=console.say, systems=())
-    click.echo("\n" + render(smoke_test(request, question), width=max(console.width(), 60)), nl=False)
+    name = "--question" if api.question else "no question of yours"
+    test = smoke_test(request, first_config.question_of(api), name=name)
+    click.echo("\n" + render(test, width=max(console.width(), 60)), nl=False)
 
 
 def check_terms(

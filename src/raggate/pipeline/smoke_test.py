@@ -31,13 +31,16 @@ _READY_SHARE = 0.4  # of the seconds of an API that runs; the rest is the questi
 _SETTLE = 0.2
 
 
-def smoke_test(request: Request, question: str | None, seconds: float = SECONDS) -> SmokeTest:
+def smoke_test(
+    request: Request, question: str | None, seconds: float = SECONDS, *, name: str = "--question"
+) -> SmokeTest:
     """Bring the API up, ask one question, and say what the answer filled.
 
     Args:
         request: which configuration, and what counts in its place.
         question: what is asked; None for the first question of the suite that has an answer.
         seconds: the most that all of it takes where the API runs already, and the question where it is started.
+        name: what a question is called that is no question of the suite: where it comes from.
 
     Raises:
         UsageError: for a configuration, golden set or vault that cannot be used.
@@ -47,7 +50,7 @@ def smoke_test(request: Request, question: str | None, seconds: float = SECONDS)
     vaults = {name: _directory(request, name, path) for name, path in settings.vault.items()}
     texts = vault.load(vaults)
     vault.say_malformed(texts, request.say)
-    case = _typed(question) if question is not None else _first(request, settings)
+    case = _typed(question, name) if question is not None else _first(request, settings)
     patient = _in_a_hurry(settings, seconds)
     inputs = Inputs(config=patient, golden=_only(case), vault=texts, baseline=None, against=None)
     with scratch_directory() as out:
@@ -86,10 +89,10 @@ def _first(request: Request, settings: Config) -> Case:
     return next((case for case in asked if case.answerable), asked[0])
 
 
-def _typed(question: str) -> Case:
+def _typed(question: str, name: str) -> Case:
     if not question.strip():
         raise UsageError("--question: expected some text")
-    return Case(id="--question", question=question, answerable=True)
+    return Case(id=name, question=question, answerable=True)
 
 
 def _only(case: Case) -> Golden:
