@@ -22,9 +22,9 @@ from raggate.errors import UsageError
 from raggate.interop.json_shapes import Number, check
 from raggate.interop.substrate.files import read_bytes, read_json, script_mode
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import key_twice, loads
 from raggate.text.numbers import setting
-from raggate.text.quote import cut
+from raggate.text.quote import cut, quoted
 
 Shape = Literal["seed", "by_mode", "bare"]
 Bucket = Mapping[str, float | None]
@@ -52,7 +52,7 @@ def read_shaped(path: Path) -> tuple[Table, Shape]:
         UsageError: naming the file and the key, for what is none of them, for a file without any value, and for one of
             raggate that says that it is of a part of the questions.
     """
-    content = read_json(path)
+    content = _unambiguous(path)
     return to_table(content, str(path)), _shape(_metrics(check(_OBJECT, content, str(path))))
 
 
@@ -123,7 +123,7 @@ def read_thresholds(path: Path) -> dict[str, float]:
         UsageError: for anything but an object of numbers from 0, and for a specification with no block or several.
     """
     if path.suffix.lower() != ".md":
-        return dict(check(_THRESHOLDS, _inner(read_json(path)), str(path)))
+        return dict(check(_THRESHOLDS, _inner(_unambiguous(path)), str(path)))
     blocks = _BLOCK.findall(read_bytes(path).decode("utf-8", "replace"))
     tables = [value for block in blocks if _is_thresholds(value := _inner(_parsed(block)))]
     if len(tables) != 1:
@@ -158,7 +158,7 @@ def read_limits(path: Path) -> dict[str, dict[str, dict[str, float]]]:
     Raises:
         UsageError: for anything of another shape.
     """
-    return _by_mode(check(_LIMITS, read_json(path), str(path)), str(path))
+    return _by_mode(check(_LIMITS, _unambiguous(path), str(path)), str(path))
 
 
 def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
@@ -167,7 +167,7 @@ def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
     Raises:
         UsageError: for anything of another shape.
     """
-    scenarios = check(_OBJECT, check(_OBJECT, read_json(path), str(path)).get("scenarios"), f"{path}: scenarios")
+    scenarios = check(_OBJECT, check(_OBJECT, _unambiguous(path), str(path)).get("scenarios"), f"{path}: scenarios")
     targets = {
         slug: check(_OBJECT, content, f"{path}: scenarios.{slug}").get("metric_targets")
         for slug, content in scenarios.items()
@@ -178,6 +178,18 @@ def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
         for slug, modes in targets.items()
         if modes is not None
     }
+
+
+def _unambiguous(path: Path) -> Any:
+    """Read JSON of which nobody reads something else: a key that stands twice in an object is refused."""
+    value = read_json(path)
+    try:
+        twice = key_twice(read_bytes(path))
+    except ValueError as error:
+        raise UsageError(f"{path}: {error}") from None
+    if twice is not None:
+        raise UsageError(f"{path}: key {quoted(twice)} stands twice in one object")
+    return value
 
 
 def _by_mode(content: Mapping[str, _Content], place: str) -> dict[str, _Content]:

@@ -274,6 +274,21 @@ def test_limits_of_one_mode_under_both_its_names_are_refused(tmp_path: Path) -> 
         run("compare", metrics, metrics, "--manifest", manifest)
 
 
+def test_a_value_that_stands_twice_is_refused(tmp_path: Path) -> None:
+    """The last of two counts, and who looks at the file may see the first."""
+    metrics = put(tmp_path / "metrics.json", {"bm25": {"easy": {"hit_at_1": 0.9}}})
+    twice = tmp_path / "twice.json"
+    for option, content in (
+        (None, '{"bm25": {"easy": {"hit_at_1": 0.9, "hit_at_1": 0.1}}}'),
+        ("--thresholds", '{"hit_at_1": 0.01, "hit_at_1": 1}'),
+        ("--floors-file", '{"bm25": {"easy": {"hit_at_1": 0.9, "hit_at_1": 0}}}'),
+    ):
+        twice.write_text(content)
+        words = (metrics, twice) if option is None else (metrics, metrics, option, twice)
+        with pytest.raises(UsageError, match=r"twice\.json: key 'hit_at_1' stands twice in one object"):
+            run("compare", *words)
+
+
 @each_row("scenarios", [{}, {"a": {"metric_targets": {}}}, {"a": {"metric_targets": {"bm25": {}}}}])
 def test_a_manifest_that_demands_nothing_is_not_green(tmp_path: Path, scenarios: dict[str, Any]) -> None:
     """Who names a manifest has its targets checked, or is told that there is none."""
