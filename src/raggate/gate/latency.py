@@ -26,6 +26,10 @@ LEAST_MS = 5.0
 
 _ALPHA = 0.01
 
+_NOT_RED = (
+    " That is more than allowed and not red, as chance, a slow minute of the machine or 5 ms explain as many questions."
+)
+
 
 def slower(base: Sequence[float], change: Sequence[float], allowed: float) -> bool:
     """Say whether most questions take longer than allowed, by a one-sided sign test at 1%.
@@ -56,10 +60,9 @@ def with_latency(verdict: Verdict, check: LatencyCheck | None) -> Verdict:
         return replace(measured, outcome="cannot tell", reasons=(reason,), sentences=(sentence,))
     late = next((asking for asking in check.askings if _late(check.allowed, *asking[1:])), None)
     if late is None:
-        return replace(
-            measured,
-            latency_note=f"Latency, both builds asked alike on this machine: {_both(check, *check.askings[0])}.",
-        )
+        _, bases, change = check.askings[0]
+        note = f"Latency, both builds asked alike on this machine: {_both(check, *check.askings[0])}."
+        return replace(measured, latency_note=f"{note}{_NOT_RED if _ratio(bases, change) > check.allowed else ''}")
     reason = Reason("slower", f"slower than allowed: {_both(check, *late)}")
     before = verdict.sentences if verdict.outcome == "regression" else ()
     sentences = (*before, "Slower than allowed.")
@@ -72,13 +75,16 @@ def _late(allowed: float, bases: Sequence[Sequence[float]], change: Sequence[flo
 
 def _both(check: LatencyCheck, when: str, bases: Sequence[Sequence[float]], change: Sequence[float]) -> str:
     """Write both sides' latency; of two times that the base was asked, the last one."""
-    base = bases[-1]
-    ratio = median(own / before for before, own in zip(base, change, strict=True))
+    base, ratio = bases[-1], _ratio(bases, change)
     return (
         f"{counted(len(change), 'answer')}{when} took p50 {_ms(change, 0.5)}, p95 {_ms(change, 0.95)} on the change "
         f"and p50 {_ms(base, 0.5)}, p95 {_ms(base, 0.95)} on the base build ({cut(check.build)}), a median ratio of "
         f"{fixed(ratio, 2)} where {setting(check.allowed)} is allowed"
     )
+
+
+def _ratio(bases: Sequence[Sequence[float]], change: Sequence[float]) -> float:
+    return median(own / before for before, own in zip(bases[-1], change, strict=True))
 
 
 def _ms(times: Sequence[float], share: float) -> str:

@@ -78,6 +78,14 @@ def test_a_slow_second_of_the_machine_is_none() -> None:
     assert judgement.latency_note.startswith("Latency, both builds asked alike on this machine: 20 answers took")
 
 
+def test_a_median_beyond_the_limit_that_is_not_red_says_why() -> None:
+    """A pass that shows more than is allowed would contradict itself; one that shows less has nothing to explain."""
+    above = with_latency(verdict(), check(BASE, change=(160.0,) * 15 + (100.0,) * 5))
+    assert above.outcome == "pass"
+    assert "a median ratio of 1.60 where 1.5 is allowed. That is more than allowed and not red" in above.latency_note
+    assert with_latency(verdict(), check(BASE, change=BASE)).latency_note.endswith("where 1.5 is allowed.")
+
+
 def test_a_regression_stays_one() -> None:
     """What is red already keeps its sentences and reasons, whatever the latency is."""
     slow = with_latency(verdict("regression"), check(BASE, BASE, change=(190.0,) * 20))
