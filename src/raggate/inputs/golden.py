@@ -9,7 +9,7 @@ from operator import attrgetter
 from typing import Annotated, Any, Literal
 
 from msgspec.structs import replace
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from raggate.errors import Problem, UsageError
 from raggate.inputs.golden_problems import SHOWN_PROBLEMS, GoldenProblems
@@ -39,11 +39,18 @@ _Label = Annotated[str, Field(min_length=1, max_length=200, pattern=r"\S")]
 class _Row(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    @field_validator("*", mode="before")
+    @model_validator(mode="before")
     @classmethod
-    def _null_is_empty(cls, value: Any, info: Any) -> Any:
+    def _null_is_empty(cls, row: Any) -> Any:
         # the sources write null, [] and nothing at all for the same thing
-        return [] if value is None and cls.model_fields[info.field_name].default == [] else value
+        if not isinstance(row, dict) or None not in row.values():
+            return row
+        lists = {name for name, field in cls.model_fields.items() if field.default_factory is list}
+        return {key: value for key, value in row.items() if value is not None or key not in lists}
+
+
+# a default that is made, as one that is written down would be copied for every row
+_EMPTY: Any = Field(default_factory=list)
 
 
 class _SupportRow(_Row):
@@ -51,7 +58,7 @@ class _SupportRow(_Row):
     doc_id: _Label | None = None
     chunk_id: _Label | None = None
     heading_path: _Text | None = None
-    snippets: list[_Text] = []
+    snippets: list[_Text] = _EMPTY
     vault: _Label | None = None
     grade: Annotated[int, Field(ge=1, le=100)] = 1
 
@@ -68,14 +75,14 @@ class _CaseRow(_Row):
     id: _Label
     question: _Text
     answerable: bool
-    expected_key_facts: list[str] = []
-    gold_supports: list[_SupportRow] = []
-    not_relevant: list[_PlaceRow] = []
+    expected_key_facts: list[str] = _EMPTY
+    gold_supports: list[_SupportRow] = _EMPTY
+    not_relevant: list[_PlaceRow] = _EMPTY
     required_support_groups: list[list[int]] | None = None
     recency_conflict_rule: RecencyRule | None = None
-    tags: list[_Label] = []
-    vaults: list[_Label] = []
-    folders: list[_Label] = []
+    tags: list[_Label] = _EMPTY
+    vaults: list[_Label] = _EMPTY
+    folders: list[_Label] = _EMPTY
     category: _Label = "factual"
     difficulty: _Label = "medium"
     group: _Label | None = None
@@ -83,10 +90,10 @@ class _CaseRow(_Row):
     must_pass: bool = False
     k: Annotated[int, Field(ge=1, le=1000)] | None = None
     detail: Literal["brief", "normal", "detailed"] | None = None
-    expected_doc_ids: list[_Label] = []
-    expected_chunk_ids: list[_Label] = []
-    must_contain: list[_Text] = []
-    forbidden: list[_Text] = []
+    expected_doc_ids: list[_Label] = _EMPTY
+    expected_chunk_ids: list[_Label] = _EMPTY
+    must_contain: list[_Text] = _EMPTY
+    forbidden: list[_Text] = _EMPTY
     lang: _Label | None = None
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.errors import UsageError
@@ -49,10 +50,15 @@ def broken_rule(case: Case) -> str | None:
         return f"category is recency/conflict, so recency_conflict_rule is needed: {', '.join(RECENCY_RULES)}"
     if rule is not None and not conflict:
         return f"recency_conflict_rule goes with category 'recency/conflict', found category {quoted(case.category)}"
-    if groups is None and not conflict and (meant := nearest(case.category, _RULED, cutoff=0.8)):
+    if groups is None and not conflict and (meant := _meant(case.category)):
         # misspelt, it would leave its rule behind without a word
         return f"category {quoted(case.category)} has no rule; did you mean {meant!r}, which has one?"
     return None
+
+
+@lru_cache(maxsize=1_000)  # a golden set has few categories
+def _meant(category: str) -> str | None:
+    return nearest(category, _RULED, cutoff=0.8)
 
 
 def twice_judged(case: Case) -> int | None:

@@ -46,6 +46,14 @@ class CompactValues(Mapping[str, float | None]):
         value = self.numbers[place]
         return value if value == value else None
 
+    def values(self) -> list[float | None]:  # type: ignore[override]
+        """Give the values alone."""
+        return [value if value == value else None for value in self.numbers]
+
+    def items(self) -> list[tuple[str, float | None]]:  # type: ignore[override]
+        """Give the metrics with their values."""
+        return [*zip(self.places, self.values(), strict=True)]
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.places)
 
