@@ -261,6 +261,7 @@ def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -
             if pair.is_labelled(query_id, "exact") and not pair.is_labelled(query_id, pair.match)
         ],
         "reworded": [query_id for query_id in labelled if _reworded(rows_a[query_id], rows_b[query_id])],
+        "one_rank": [query_id for query_id in labelled if any(map(_one_rank, (rows_a[query_id], rows_b[query_id])))],
         "unanswered": [
             query_id
             for query_id in labelled
@@ -272,6 +273,12 @@ def _common(pair: _Pair, per_query: Sequence[Mapping[str, Any]], rules: Rules) -
         "deltas": _deltas(*(aggregate(side, pair.queries, rules) for side in rows)),
         "fallback_deltas": {} if pair.match == "exact" else _deltas(*ranks),
     }
+
+
+def _one_rank(row: Row) -> bool:
+    """Say whether several hits claim one rank, of which only one can have it."""
+    ranks = [hit["rank"] for hit in row["hits_top_k"]]
+    return len(set(ranks)) < len(ranks)
 
 
 def _reworded(before: Row, after: Row) -> bool:

@@ -99,6 +99,7 @@ def _missing(report: Mapping[str, Any], max_drop: float) -> list[str]:
             "query has an answer in run a and none in run b",
             "queries have an answer in run a and none in run b",
         ),
+        (common["one_rank"], "query has several hits of one rank", "queries have several hits of one rank"),
         (
             common["reworded"],
             "query was asked in other words than in run a",

@@ -510,6 +510,16 @@ def test_answers_that_are_refused() -> None:
     assert kebab_verdict.decide(compared(before, after, golden), max_drop=0.1).code is ExitCode.PASS
 
 
+def test_hits_that_all_claim_to_be_first() -> None:
+    """The rank is the one that a hit claims, and where several claim one nobody knows which of them was found first."""
+    rows, golden = three_queries()
+    first = [{**entry, "hits_top_k": [{**found, "rank": 1} for found in entry["hits_top_k"] * 2]} for entry in rows]
+    for sides in ((rows, first), (first, first)):
+        verdict = kebab_verdict.decide(compared(*sides, golden))
+        assert verdict.code is ExitCode.CANNOT_TELL
+        assert verdict.reasons[0].endswith("queries have several hits of one rank, the first is q1")
+
+
 def test_queries_that_were_asked_in_other_words() -> None:
     """What is found by easier words says nothing of what the words before would find; a row may leave them out."""
     rows, golden = three_queries()
