@@ -40,14 +40,18 @@ def written(folder: Path, name: str, **changes: object) -> None:
 
 
 def test_baseline_and_runs(promoted: Project) -> None:
-    """A check knows the committed baseline and the runs beside it, oldest first, and its page draws them."""
+    """A check knows the committed baseline and the untracked runs beside it, oldest first, and its page draws them."""
     promoted.commit()
     assert promoted.command("check").code == 0
     earlier = promoted.last_run().name
+    written(promoted.last_run().parent, "20260101_000001")
+    subprocess.run(["git", "add", "-f", ".raggate/runs/20260101_000001"], cwd=promoted.root, check=True)
     assert promoted.command("check").code == 0
     points = context_file.read(promoted.last_run()).trend
     assert [point.kind for point in points].count("baseline") == 1
-    assert earlier in [point.name for point in points]
+    names = [point.name for point in points]
+    assert earlier in names
+    assert "20260101_000001" not in names
     assert [point.stamp for point in points] == sorted(point.stamp for point in points)
     assert {point.values["hybrid"]["hit_at_5"] for point in points} == {1.0}
     page = Elements((promoted.last_run() / "report.html").read_text())

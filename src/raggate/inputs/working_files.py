@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import posixpath
 import stat
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 
 from raggate.inputs import git
 from raggate.inputs.git_objects import Entry, object_id
@@ -45,8 +46,13 @@ def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) ->
     return {name.rstrip("/") for name in _listed(root, [path], checkout, like) if name.endswith("/")}
 
 
-def tracked(folder: Path, names: Iterable[str]) -> set[str]:
+def tracked(folder: Path, names: Iterable[str], known: Mapping[git.Checkout, str] = MappingProxyType({})) -> set[str]:
     """Say which files and directories of a folder git tracks, themselves or something in them; none outside of git.
+
+    Args:
+        folder: the folder.
+        names: of what stands in it.
+        known: a commit of a repository, which tells its kind of hashes. By the wrong kind git would see no file.
 
     Raises:
         UsageError: without git in a checkout, and when git cannot say it.
@@ -56,7 +62,7 @@ def tracked(folder: Path, names: Iterable[str]) -> set[str]:
     if checkout is None:
         return set()
     purpose = "telling what it tracks needs it"
-    commit = git.resolve(checkout, "HEAD", purpose=purpose)
+    commit = known.get(checkout) or git.resolve(checkout, "HEAD", purpose=purpose)
     with git.reading(checkout, like=commit or "", purpose=purpose) as reader:
         files = reader.tracked()
     # a file system may take `A` and `a` for the same name, and git for two

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from raggate.errors import RaggateError
 from raggate.gate import history
 from raggate.gate.bare_metrics import MAX_VALUE
-from raggate.inputs import working_files
+from raggate.inputs import git, working_files
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
@@ -40,23 +41,25 @@ def before(
         source: another directory with the same run, which is no earlier one.
     """
     wanted = inputs.config.gate.rules()
-    points = [*of_baseline(request, inputs, baseline, wanted)]
+    suite, past = inputs.config.suite, _past(request, inputs, baseline)
+    points = [*of_history(past, suite, wanted)]
     if inputs.against is None:
+        here = git.find(request.root.resolve()) if past.revisions else None
+        known = {here: past.revisions[0].commit} if here is not None else {}
         # a change that another commit judges may hold directories that look like runs
-        points += of_runs(directory.parent, inputs.config.suite, wanted, without=(directory, source))
+        points += of_runs(directory.parent, suite, wanted, without=(directory, source), known=known)
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
-def of_baseline(
-    request: Request, inputs: Inputs, baseline: Baseline | None, wanted: Container[str]
-) -> Iterator[TrendPoint]:
-    """Give the versions of the configured baseline file up to the commit that judges, or that is checked out."""
+def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> History:
+    """Read the configured baseline file up to the commit that judges, or that is checked out."""
+    path = inputs.config.baseline_path
     if request.baseline_file is not None or inputs.baseline is None:
-        return
+        return History(path=path, revisions=())
     try:
-        past = history.revisions(
+        return history.revisions(
             request.root,
-            inputs.config.baseline_path,
+            path,
             limit=MOST_VERSIONS,
             cutoffs=inputs.config.score.k,
             systems=request.systems,
@@ -66,8 +69,7 @@ def of_baseline(
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet
-        return
-    yield from of_history(past, inputs.config.suite, wanted)
+        return History(path=path, revisions=())
 
 
 def of_history(past: History, suite: str, wanted: Container[str]) -> Iterator[TrendPoint]:
@@ -96,9 +98,17 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Container[str])
 
 
 def of_runs(
-    out: Path, suite: str, wanted: Container[str], *, without: Sequence[Path | None] = ()
+    out: Path,
+    suite: str,
+    wanted: Container[str],
+    *,
+    without: Sequence[Path | None] = (),
+    known: Mapping[git.Checkout, str] = MappingProxyType({}),
 ) -> Iterator[TrendPoint]:
-    """Give the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none."""
+    """Give the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none.
+
+    `known` is what `working_files.tracked` takes.
+    """
     left_out = {path.resolve() for path in without if path is not None}
     try:
         with os.scandir(out) as entries:
@@ -106,7 +116,7 @@ def of_runs(
         folder = out.resolve()
         others = [name for name in stored if folder / name not in left_out]
         # a commit can bring any, of any time
-        committed = working_files.tracked(out, others)
+        committed = working_files.tracked(out, others, known)
     except (OSError, RaggateError):
         return
     for name in [name for name in others if name not in committed][-MOST_RUNS:]:
