@@ -125,22 +125,6 @@ def test_a_baseline_by_letters_is_not_held_against_what_matches_otherwise(projec
     assert "the baseline was scored by headings letter by letter" in own.verdict()["headline"]
 
 
-def test_a_mode_without_a_baseline_stands_beside_the_others(few_once: Project, tmp_path: Path) -> None:
-    """From its first run on a new mode is in terminal, summary and verdict, with its values and its warning."""
-    own = few_once.copied(tmp_path)
-    own.edit("ask: {", "ask: {modes: [hybrid, bm25], ")
-    own.config.write_text(own.config.read_text() + "gate: {flip_at: 1}\nscore: {k: [1, 3, 5, 10]}\n")
-    done = own.command("check")
-    assert done.code == 0, done.out + done.err
-    summary = (own.last_run() / "summary.md").read_text().replace("&#64;&#8288;", "@")
-    for text in (done.out, summary):
-        assert "hit@5 (bm25)" in text
-        assert "ode bm25 has no baseline, so nothing of it is gated" in text
-    rows = [row for row in own.verdict()["metrics"] if row["mode"] == "bm25" and row["slice"] == "overall"]
-    assert {row["status"] for row in rows} == {"no baseline"}
-    assert all(row["current_n"] == 6 for row in rows if row["metric"] == "hit_at_5")
-
-
 def test_a_heading_that_could_be_two_counts_for_neither(few_once: Project, tmp_path: Path) -> None:
     """Sections that differ in capitals alone are told apart by an API that tells capitals, and by no other one."""
     own = few_once.copied(tmp_path)
