@@ -121,8 +121,8 @@ def test_who_asks_sees_no_more_than_they_may(tmp_path: Path, transport: str, who
     """A server that shows everybody's notes breaks the invariant, whether it is told who asks by header or by vault."""
     project = configured(tmp_path, transport)
     project.edit("  mcp:\n", f"  probes: {{sample: 6, principals: {{anna: {{{who}, sees: [personal]}}}}}}\n  mcp:\n")
+    # a run in which somebody sees more is not promoted
     project.promote()
-    assert project.command("check").code == 0
     assert project.command("check", FAKE_BEHAVIOUR="leaks").code == 4
     assert "principals_isolated" in [finding["invariant"] for finding in project.verdict()["invariants"]]
 
