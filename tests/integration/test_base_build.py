@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import socket
 import subprocess
@@ -111,6 +112,12 @@ def codes(verdict: dict[str, Any]) -> list[str]:
     return [reason["code"] for reason in verdict["reasons"]]
 
 
+def compared(project: Project) -> dict[str, Any]:
+    """Read what comparing the last run again has come to."""
+    loaded: dict[str, Any] = json.loads((project.last_run() / "compared" / "verdict.json").read_text())
+    return loaded
+
+
 def test_a_loss_of_the_change_stays_red(lost: Checked) -> None:
     """What the base build still answers is lost by the change: red, with how many were asked there and failed."""
     done, verdict = lost.done, lost.project.verdict()
@@ -169,9 +176,8 @@ def test_the_base_is_built_from_the_commit_alone(lost: Checked) -> None:
 def test_the_same_data_give_the_same_verdict(stale: tuple[Project, Done], tmp_path: Path) -> None:
     """What the base answered is kept, so that a run that is compared again ends as it did."""
     project = stale[0].copied(tmp_path)
-    before = (project.last_run() / "verdict.json").read_text()
     assert project.command("compare", str(project.last_run())).code == 3
-    assert (project.last_run() / "verdict.json").read_text() == before
+    assert compared(project) == project.verdict()
 
 
 def test_by_another_baseline_the_base_has_no_say(stale: tuple[Project, Done], tmp_path: Path) -> None:
@@ -456,9 +462,8 @@ def test_a_slower_change_is_red_by_the_base_on_the_same_machine(limited: Project
     timed = limited.verdict()["latency"]
     assert len(timed["base"]) == 2
     assert min(timed["change"]) > 100
-    before = (limited.last_run() / "verdict.json").read_text()
     assert limited.command("compare", str(limited.last_run())).code == 1
-    assert (limited.last_run() / "verdict.json").read_text() == before
+    assert compared(limited) == limited.verdict()
 
 
 def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(limited: Project) -> None:
