@@ -65,8 +65,9 @@ def by_own_kind(request: Request, material: dict[str, Any]) -> int:
 
 @pytest.fixture(scope="module")
 def measured(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A repository with a run of 24 answers, which nobody judged."""
+    """A repository with a run of 20 answers, the fewest of which anything is told, which nobody judged."""
     project = make_project(tmp_path_factory.mktemp("bias"))
+    project.write_cases(project.cases()[:20])
     project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     done = project.command("run", "--store-full-text")
     assert done.code == 0, done.err
@@ -153,13 +154,13 @@ def test_the_run_stays_as_it_is(project: Project) -> None:
         calls = server.calls
         stored = bias(project)
         # the grades of the answers as they are come from the cassette
-        assert server.calls - calls == stored["spending"]["calls"] == 24 * 4
+        assert server.calls - calls == stored["spending"]["calls"] == 20 * 4
     after = {path.name: path.read_bytes() for path in directory.iterdir() if path.is_file()}
     assert "verdict.json" in before
     assert after.keys() - before.keys() == {"judge_bias.json", "judge_bias.md"}
     assert {name: after[name] for name in before} == before
     (row,) = stored["length_correlations"]
-    assert (row["judge"], row["answers"]) == ("small", 24)
+    assert (row["judge"], row["answers"]) == ("small", 20)
 
 
 def test_a_part_is_judged_as_a_part(project: Project) -> None:
@@ -170,7 +171,7 @@ def test_a_part_is_judged_as_a_part(project: Project) -> None:
         for flags in ((), ("--bias",)):
             done = project.command("judge", "--run", str(project.last_run()), *flags)
             assert done.code == 0, done.err
-            assert "partial: 2 of 24 questions chosen (--limit 2)" in done.err
+            assert "partial: 2 of 20 questions chosen (--limit 2)" in done.err
 
 
 def test_a_replay_makes_no_call_and_tells_the_same(swayed_once: Project, tmp_path: Path) -> None:
@@ -190,14 +191,14 @@ def test_a_replay_makes_no_call_and_tells_the_same(swayed_once: Project, tmp_pat
 def test_a_budget_that_ends_in_the_middle_is_told(project: Project) -> None:
     """Beyond the budget nothing is asked, what has no grade is counted by reason, and too few say nothing."""
     with FakeJudge(judge_by(by_length), wire=True) as server:
-        configure(project, server, "  budget: {calls: 60}\n")
+        configure(project, server, "  budget: {calls: 56}\n")
         stored = bias(project)
-        assert server.calls == 60
-    assert stored["spending"]["calls"] == 60
-    assert stored["spending"]["refused"] == 24 * 5 - 60
-    # all variants of nine answers, after the 24 answers as they are
+        assert server.calls == 56
+    assert stored["spending"]["calls"] == 56
+    assert stored["spending"]["refused"] == 20 * 5 - 56
+    # all variants of nine answers, after the 20 answers as they are
     assert [row["answers"] for row in stored["shifts"]] == [9, 9, 9, 9]
-    assert sum(row["not_judged"]["budget"] for row in stored["shifts"]) == 60
+    assert sum(row["not_judged"]["budget"] for row in stored["shifts"]) == 44
     assert set(findings(stored).values()) == {"too few"}
     assert stored["headline"].startswith("Too few questions to see")
 
@@ -218,11 +219,11 @@ def test_a_measurement_that_is_killed_asks_nothing_twice(project: Project) -> No
         process.send_signal(signal.SIGKILL)
         process.communicate(timeout=20)
         recorded = len(cassette.read((project.root / CASSETTE).read_bytes(), CASSETTE))
-        assert 0 < recorded < 24 * 5
+        assert 0 < recorded < 20 * 5
         server.script = judge_by(unbiased)
         before = server.calls
         bias(project)
-        assert server.calls - before == 24 * 5 - recorded
+        assert server.calls - before == 20 * 5 - recorded
 
 
 def test_a_judge_that_gives_its_own_kind_more_is_told(project: Project) -> None:
@@ -239,7 +240,7 @@ def test_a_judge_that_gives_its_own_kind_more_is_told(project: Project) -> None:
     assert (row["judge"], row["family"], row["own_questions"], row["finding"]) == (
         "gpt-small",
         "gpt",
-        24,
+        20,
         "lenient or partial",
     )
     assert (row["own"]["mean"], row["preference"]) == (1.0, None)
@@ -281,7 +282,7 @@ def test_what_could_not_be_measured_is_no_result(project: Project) -> None:
         done = project.command("judge", "--run", str(project.last_run()), "--bias")
     assert done.code == 3
     assert "no answer of run" in done.err
-    assert "status 24" in done.err
+    assert "status 20" in done.err
 
 
 @pytest.mark.parametrize(

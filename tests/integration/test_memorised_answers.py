@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from here import Done
 from project import FAKE_API, Project, make_project
 
 MEMORISING = FAKE_API.with_name("memorising_api.py")
@@ -53,13 +54,30 @@ def test_what_is_invented_breaks_the_gate(memorising: Project, behaviour: str, i
     assert metrics["by_retriever"]["hybrid"]["overall"]["hit_at_1"] == 1
 
 
-def test_what_is_invented_is_found_again_on_disk(memorising: Project) -> None:
+@pytest.fixture(scope="module")
+def invented(honest: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
+    """The repository after a check of an API that invents headings and texts."""
+    project = honest.copied(tmp_path_factory.mktemp("invented"))
+    project.edit(str(FAKE_API), str(MEMORISING))
+    return project, project.command("check", FAKE_BEHAVIOUR="invented_text,invented_heading")
+
+
+def test_what_is_invented_is_found_again_on_disk(invented: tuple[Project, Done], tmp_path: Path) -> None:
     """A stored run, whose texts are cut, is judged as when it was measured."""
-    assert memorising.command("check", FAKE_BEHAVIOUR="invented_text,invented_heading").code == 4
-    live = memorising.verdict()
-    assert memorising.command("compare", str(memorising.last_run())).code == 4
-    assert memorising.verdict()["invariants"] == live["invariants"]
-    assert memorising.command("promote", str(memorising.last_run())).code == 3
+    project = invented[0].copied(tmp_path)
+    assert invented[1].code == 4
+    live, run = project.verdict(), project.last_run()
+    assert project.command("compare", str(run)).code == 4
+    again = json.loads((run / "compared" / "verdict.json").read_text())
+    assert again["invariants"] == live["invariants"]
+    assert project.command("promote", str(run)).code == 3
+
+
+def test_no_text_of_an_answer_stands_in_a_finding(invented: tuple[Project, Done]) -> None:
+    """A text that is not in its note is told by question, rank and note, not repeated."""
+    project, done = invented
+    assert "the text at rank 1 is not in Notes/" in done.out
+    assert "person at the desk" not in done.out + (project.last_run() / "verdict.json").read_text()
 
 
 def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
@@ -115,10 +133,3 @@ def test_questions_it_has_never_seen_tell(honest: Project, tmp_path: Path) -> No
     config.write_text(text.replace(str(FAKE_API), str(MEMORISING)))
     assert project.command("check", FAKE_BEHAVIOUR="nothing_else").code == 0
     assert project.command("check", *chosen, FAKE_BEHAVIOUR="nothing_else").code == 1
-
-
-def test_no_text_of_an_answer_stands_in_a_finding(memorising: Project) -> None:
-    """A text that is not in its note is told by question, rank and note, not repeated."""
-    done = memorising.command("check", FAKE_BEHAVIOUR="invented_text")
-    assert "the text at rank 1 is not in Notes/" in done.out
-    assert "person at the desk" not in done.out + (memorising.last_run() / "verdict.json").read_text()
