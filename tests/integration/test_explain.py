@@ -29,9 +29,9 @@ def measured(root: Path, behaviour: str) -> Files:
 
 
 @pytest.fixture(scope="module")
-def project(promoted_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def project(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A small gate with a baseline, which the tests only run."""
-    return promoted_once.copied(tmp_path_factory.mktemp("project"))
+    return few_once.copied(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture
