@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from here import Done
-from project import FAKE_API, Project, make_project
+from project import FAKE_API, Project, make_small_project
 
 MEMORISING = FAKE_API.with_name("memorising_api.py")
 
@@ -16,8 +16,8 @@ MEMORISING = FAKE_API.with_name("memorising_api.py")
 @pytest.fixture(scope="module")
 def honest(tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository whose baseline was measured with the honest API; half of its gold names no snippet."""
-    project = make_project(tmp_path_factory.mktemp("honest"))
-    cases = project.cases()[:12]
+    project = make_small_project(tmp_path_factory.mktemp("honest"))
+    cases = project.cases()
     for case in cases[::2]:
         for support in case["gold_supports"]:
             del support["snippets"]
@@ -84,8 +84,8 @@ def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
     """Coverage that the baseline's run had and this one has not ends with exit 3, also when it is to be promoted."""
     done = memorising.command("check", FAKE_BEHAVIOUR="silent")
     assert done.code == 3, done.out
-    assert "the API returned indexing_coverage.docs_processed (hybrid) in 12 of 12 answers" in done.out
-    assert "of the baseline's run and in 0 of 12 now" in done.out
+    assert "the API returned indexing_coverage.docs_processed (hybrid) in 6 of 6 answers" in done.out
+    assert "of the baseline's run and in 0 of 6 now" in done.out
     refused = memorising.command("promote", str(memorising.last_run()))
     assert (refused.code, "indexing_coverage.index_version" in refused.err) == (2, True)
     accepted = memorising.command(

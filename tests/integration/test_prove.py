@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from here import Done
-from project import FAKE_API, Project, make_project, processes_with
+from project import FAKE_API, Project, make_project, make_small_project, processes_with
 from raggate.pipeline.booted import Booted, booted
 from raggate.prove import faults, proof as gate_proof, wire
 
@@ -31,8 +31,8 @@ def small_suite(root: Path) -> Project:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
-    """Such a repository."""
-    return small_suite(tmp_path)
+    """A repository of six questions, for what few faults show."""
+    return make_small_project(tmp_path)
 
 
 def try_few_faults(patch: pytest.MonkeyPatch) -> None:
@@ -215,7 +215,7 @@ prove:
 @pytest.fixture(scope="module")
 def declared(tmp_path_factory: pytest.TempPathFactory) -> tuple[Proved, list[object]]:
     """A proof with three declared faults and few others; and as how large an index each API was awaited."""
-    project = small_suite(tmp_path_factory.mktemp("declared"))
+    project = make_small_project(tmp_path_factory.mktemp("declared"))
     (project.root / "api.py").write_text(API)
     (project.root / "worse.patch").write_text(PATCH)
     project.edit(f", {FAKE_API}]", f", '{{root}}/api.py', {FAKE_API}]")
@@ -266,8 +266,8 @@ def test_a_question_in_two_modes_is_one_question(project: Project) -> None:
     """A proof counts the questions of its suite, in however many modes they are asked."""
     project.edit("ask: {", "ask: {modes: [hybrid, vector], ")
     done = project.command("prove", "--runs", "1")
-    assert "suite small · 12 questions · hybrid, vector" in done.out, done.err
-    assert proof(project)["questions"] == 12
+    assert "suite small · 6 questions · hybrid, vector" in done.out, done.err
+    assert proof(project)["questions"] == 6
 
 
 def test_an_api_that_somebody_else_runs_cannot_be_booted_with_a_fault(project: Project) -> None:
