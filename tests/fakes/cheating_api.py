@@ -86,8 +86,9 @@ class Handler(process_api.Handler):
         elif CHEAT == "abstains":
             self.reply({"answer": "", "references": [], "abstained": True, "debug": self.debug([])})
         elif CHEAT == "odd":
-            chunk = super(Index, worse).hits(request["question"], k=1, vaults=request.get("vaults") or [])[0]
-            self.reply({"answer": "", "references": [], "debug": self.debug([{**chunk, "score_final": "high"}])})
+            chunks = super(Index, worse).hits(request["question"], k=1, vaults=request.get("vaults") or [])[:1]
+            scored = [{**chunk, "score_final": "high"} for chunk in chunks]
+            self.reply({"answer": "", "references": [], "debug": self.debug(scored)})
         elif CHEAT == "huge":
             self.reply({"answer": "x" * (9 << 20), "references": [], "debug": self.debug([])})
         else:

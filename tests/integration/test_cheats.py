@@ -56,14 +56,14 @@ def codes(project: Project, key: str) -> list[str]:
         pytest.param("second_time", 1, "worse", id="well-when-asked-again"),
         pytest.param("fails", 3, "too-many-errors", id="calls-that-fail"),
         pytest.param("abstains", 1, "worse", id="abstains-from-everything"),
-        pytest.param("odd", 3, "cannot-tell", id="a-score-that-is-none"),
+        pytest.param("odd", 3, "too-many-errors", id="a-score-that-is-none"),
         pytest.param("huge", 3, "cannot-tell", id="an-answer-without-end"),
     ],
 )
 def test_an_api_that_hides_a_loss(project: Project, cheat: str, exit_code: int, code: str) -> None:
     """However the answers are dressed up, a change that loses the best passage is not green."""
-    if cheat in {"odd", "huge"}:  # no answer of theirs is one, and that is waited for
-        project.edit("timeout: 20, settle", "timeout: 3, settle")
+    if cheat == "huge":  # what nobody reads is no sign of an API that is up, and that is waited for
+        project.edit("timeout: 20, settle", "timeout: 1.5, settle")
     done = project.command("check", CHEAT=cheat)
     assert done.code == exit_code, done.out + done.err
     assert code in codes(project, "reasons")
