@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from here import Done
 from project import Project, make_small_project
 from stored_rows import plain_rows
 
@@ -22,6 +23,14 @@ def project(tmp_path: Path) -> Project:
 def promoted(few_once: Project, tmp_path: Path) -> Project:
     """The same with a baseline of the healthy API."""
     return few_once.copied(tmp_path)
+
+
+@pytest.fixture(scope="module")
+def thrice_once(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
+    """One whose newest run asked each question three times, of an API that ranks otherwise from the second on."""
+    project = few_once.copied(tmp_path_factory.mktemp("thrice"))
+    project.edit("concurrency: 4", "concurrency: 4, repeat: 3")
+    return project, project.command("check", FAKE_BEHAVIOUR="noisy")
 
 
 def codes(project: Project) -> dict[str, str]:
@@ -84,24 +93,23 @@ def test_an_api_that_ranks_otherwise_when_asked_again_is_told(promoted: Project)
     assert stored["fingerprint"]["repeated"]["differ"] == 6
 
 
-def test_everything_asked_several_times(promoted: Project) -> None:
+def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_path: Path) -> None:
     """Three answers to each of six questions, of which the first alone is right: a third, told with all its figures."""
-    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
-    done = promoted.command("check", FAKE_BEHAVIOUR="noisy")
+    project, done = thrice_once[0].copied(tmp_path), thrice_once[1]
     assert done.code == 1, done.out + done.err
     assert "18 calls, 0 failed, 0 retried" in done.out
     assert "6 asked 3 times, 6 ranked differently" in done.out
-    everywhere(promoted, done.out, "asked 3 times, 6 of 6 questions came back with other chunks or in another order")
-    (row,) = [row for row in promoted.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
+    everywhere(project, done.out, "asked 3 times, 6 of 6 questions came back with other chunks or in another order")
+    (row,) = [row for row in project.verdict()["metrics"] if row["metric"] == "hit_at_1" and row["slice"] == "overall"]
     assert (row["baseline"], row["current"]) == (1, 0.3333)
-    found = metrics(promoted)
+    found = metrics(project)
     assert found["repeated"]["flips"]["hit_at_1"] == 6
     assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 6, 6, 4]
-    rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
+    rows = [json.loads(line) for line in plain_rows(project.last_run()).read_text().splitlines()]
     assert [row.get("repeat", 1) for row in rows] == [1] * 6 + [2] * 6 + [3] * 6
-    before = (promoted.last_run() / "verdict.json").read_bytes()
-    assert promoted.command("compare", str(promoted.last_run())).code == 1
-    assert (promoted.last_run() / "verdict.json").read_bytes() == before
+    before = (project.last_run() / "verdict.json").read_bytes()
+    assert project.command("compare", str(project.last_run())).code == 1
+    assert (project.last_run() / "verdict.json").read_bytes() == before
 
 
 def test_a_must_pass_question_passes_in_every_answer(promoted: Project) -> None:
@@ -118,13 +126,12 @@ def test_a_must_pass_question_passes_in_every_answer(promoted: Project) -> None:
     assert (missed["before"], missed["after"]) == (1, None)
 
 
-def test_a_run_without_some_of_its_answers_decides_nothing(promoted: Project) -> None:
+def test_a_run_without_some_of_its_answers_decides_nothing(thrice_once: tuple[Project, Done], tmp_path: Path) -> None:
     """Later answers that somebody takes out of a run directory, to leave the right ones, make it incomplete."""
-    promoted.edit("concurrency: 4", "concurrency: 4, repeat: 3")
-    assert promoted.command("check", FAKE_BEHAVIOUR="noisy").code == 1
-    rows = plain_rows(promoted.last_run()).read_text().splitlines(keepends=True)
-    plain_rows(promoted.last_run()).write_text("".join(rows[:6]))
-    done = promoted.command("compare", str(promoted.last_run()), "--baseline", "baselines/small.json")
+    project = thrice_once[0].copied(tmp_path)
+    rows = plain_rows(project.last_run()).read_text().splitlines(keepends=True)
+    plain_rows(project.last_run()).write_text("".join(rows[:6]))
+    done = project.command("compare", str(project.last_run()), "--baseline", "baselines/small.json")
     assert done.code == 3, done.out
     assert "6 questions of the golden set lack results" in done.out
 
@@ -224,22 +231,15 @@ def test_a_mode_without_a_baseline_stands_in_every_table(promoted: Project) -> N
     assert codes(promoted) == {}
 
 
-def test_questions_for_other_modes_are_told(project: Project) -> None:
-    """Questions that no mode asks, and modes that no question is for, are warnings of every report."""
+def test_questions_and_modes_that_have_no_part_are_told(project: Project) -> None:
+    """Questions that no mode asks, and modes that no question is for, are warnings of every report: in no table."""
     cases = project.cases()
-    project.write_cases([{**cases[0], "retriever_types": ["vector"]}, *cases[1:]])
-    project.edit("concurrency: 4", "concurrency: 4, modes: [hybrid]")
+    others = [{**case, "retriever_types": ["hybrid"]} for case in cases[1:]]
+    project.write_cases([{**cases[0], "retriever_types": ["vector"]}, *others])
+    project.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vektor]")
     project.promote()
     done = project.command("check")
     assert done.code == 0, done.out + done.err
     words = f"1 question is for other modes than those of ask.modes and never asked: {cases[0]['id']}"
     everywhere(project, done.out, words)
-
-
-def test_a_mode_that_no_question_is_for_is_told(project: Project) -> None:
-    """It stands in no table, so a warning says it."""
-    project.write_cases([{**case, "retriever_types": ["hybrid"]} for case in project.cases()])
-    project.edit("concurrency: 4", "concurrency: 4, modes: [hybrid, vektor]")
-    project.promote()
-    done = project.command("check")
     everywhere(project, done.out, "no question is for mode vektor, so nothing of it is measured")
