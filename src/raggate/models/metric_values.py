@@ -83,10 +83,8 @@ def columns(rows: Sequence[Values]) -> dict[str, list[float]] | None:
     places = together[0].places if together else {}
     if len(together) < len(rows) or any(row.places is not places for row in together):
         return None
-    numbers = zip(*(row.numbers for row in together), strict=True)
-    return {
-        metric: [value for value in column if value == value] for metric, column in zip(places, numbers, strict=True)
-    }
+    numbers = [row.numbers for row in together]
+    return {metric: [value for row in numbers if (value := row[place]) == value] for metric, place in places.items()}
 
 
 class Numbers:
