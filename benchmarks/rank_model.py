@@ -104,8 +104,13 @@ def _correlation(churn: float) -> float:
 
 
 def _leaving(correlation: float, points: int = 2000) -> float:
-    limit = NORMAL.inv_cdf(HIT_AT_5)
-    begin, spread = -8.0, sqrt(1.0 - correlation**2)
-    width = (limit - begin) / points
-    places = (begin + (i + 0.5) * width for i in range(points))
-    return sum(NORMAL.pdf(x) * NORMAL.cdf((correlation * x - limit) / spread) for x in places) * width
+    limit, begin = NORMAL.inv_cdf(HIT_AT_5), -8.0
+    spread, width = sqrt(1.0 - correlation**2), (limit - begin) / points
+    weighted = _weighted(begin, width, points)
+    return sum(weight * NORMAL.cdf((correlation * x - limit) / spread) for x, weight in weighted) * width
+
+
+@cache
+def _weighted(begin: float, width: float, points: int) -> list[tuple[float, float]]:
+    """Give the points at which is integrated, each with the density of the normal distribution there."""
+    return [(x, NORMAL.pdf(x)) for x in (begin + (i + 0.5) * width for i in range(points))]

@@ -105,6 +105,11 @@ def make_config(**keys: Any) -> Config:
     return Config.model_validate({**needed, **keys})
 
 
+@lru_cache(maxsize=1)
+def _plain_config() -> Config:
+    return make_config()
+
+
 def make_run(*results: LabelledResult, **fields: Any) -> Run:
     """Build a run; its golden set holds the cases of the results, each once."""
     cases = {item.case.id: item.case for item in results}
@@ -113,7 +118,7 @@ def make_run(*results: LabelledResult, **fields: Any) -> Run:
         "suite": "default",
         "started": "2026-01-02T03:04:05Z",
         "golden": make_golden(*cases.values()),
-        "config": make_config(),
+        "config": _plain_config(),
         "fingerprint": {},
         "duration_s": 1.5,
     }

@@ -43,6 +43,7 @@ def test_a_server_without_tools_says_so() -> None:
 ANY = st.recursive(
     st.none() | st.text(max_size=5) | st.integers(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner),
+    max_leaves=10,
 )
 
 
