@@ -307,7 +307,9 @@ NAMES = st.sampled_from(
     ["hits", "path", "text", "score", "{k}", "a b", '"', "\n", "paths", "/q", "get", "x" * 200, "::error::"]
 )
 LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(["Keys.md", "{v}/Keys.md"])
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4))
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=30
+)
 
 
 @tried(30)

@@ -128,6 +128,7 @@ def test_what_is_no_reply_has_a_reason(body: bytes, reason: str) -> None:
                 st.sampled_from(["choices", "message", "content", "usage", "model", "type", "input"]), inner
             )
         ),
+        max_leaves=12,
     )
 )
 def test_any_json_is_a_reply_or_a_reason(value: object) -> None:

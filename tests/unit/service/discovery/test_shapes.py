@@ -152,7 +152,9 @@ def test_a_list_that_was_named_is_the_one() -> None:
 
 NAMES = st.sampled_from(["hits", "path", "text", "score", "id", "a b", "x.y", '"', "\n", "data", "[0]", "headings"])
 LEAVES = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=5)
-VALUES = st.recursive(LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4))
+VALUES = st.recursive(
+    LEAVES, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=30
+)
 
 
 @tried(60)
