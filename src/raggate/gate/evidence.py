@@ -20,8 +20,8 @@ from raggate.models.verdict import CompositeTest
 from raggate.text.long_columns import LongColumns
 
 Key = TypeVar("Key")
-Moves = tuple[Sequence[float], Sequence[str | None]]
-"""Of some questions by how much each changed, and its group."""
+Moves = tuple[Sequence[float], Sequence[str | None] | None]
+"""Of some questions by how much each changed, and its group; no groups where each stands alone."""
 
 ALPHA = 0.05
 """What is less likely by chance is red, if it is more than the margin."""

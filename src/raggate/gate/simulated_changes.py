@@ -121,6 +121,10 @@ class _Mode:
         }
         self.core = gate.composite
         self.scored = [question for question in questions if question.score is not None]
+        self.filed = _filed(self.scored)
+        self.filed_by_metric = {
+            name: _filed([questions[number] for number in places]) for name, places in self.places.items()
+        }
         self.donors: dict[frozenset[str], list[_Question]] = {}
         self.groups: dict[object, list[_Question]] = {}
         for question in questions:
@@ -150,23 +154,24 @@ class _Mode:
         return _Outcome(
             mode=self,
             over=frozenset((self.name, name) for name in over),
-            p=paired_test(changes, [question.group for question in self.scored]).p,
+            p=paired_test(changes, self.filed).p,
             drop=max([-fsum(changes) / max(1, len(changes)), *(falls.get(name, 0.0) for name in self.core)]),
             after=values,
         )
 
-    def moves(self, outcome: _Outcome) -> Iterator[tuple[Metric, tuple[list[float], list[str | None]]]]:
+    def moves(self, outcome: _Outcome) -> Iterator[tuple[Metric, tuple[list[float], list[str | None] | None]]]:
         """Give, of every gated metric, by how much the questions it applies to changed, and their groups."""
         for name, places in self.places.items():
             changes = [0.0] * len(places)
             for number in outcome.after.keys() & places.keys():
                 changes[places[number]] = outcome.after[number][name] - self.questions[number].values[name]
-            yield (self.name, name), (changes, [self.questions[number].group for number in places])
+            yield (self.name, name), (changes, self.filed_by_metric[name])
 
     def _moved(self, draw: Random, lost: float) -> Iterator[tuple[_Question, Mapping[str, float], float]]:
         """Give the questions that a change moves, with their new values and their new score."""
+        number = draw.random
         for members in self.groups.values():
-            reranked, gone, place = draw.random(), draw.random(), draw.random()
+            reranked, gone, place = number(), number(), number()
             for question in members if gone < lost or reranked < RERANKED else ():
                 if gone < lost:
                     yield question, dict.fromkeys(question.values, 0.0), 0.0
@@ -185,6 +190,12 @@ def _modes(baseline: Baseline, groups: Mapping[str, str | None], gate: Gate) -> 
             members = by_mode.setdefault(case.mode, [])
             members.append(_question(len(members), case, groups[case.case_id], gate, directions))
     return [_Mode(name, questions, gate) for name, questions in by_mode.items()]
+
+
+def _filed(questions: Sequence[_Question]) -> list[str | None] | None:
+    """Give the group of each question; None where all stand alone, so that no test puts them together."""
+    groups = [question.group for question in questions]
+    return groups if any(group is not None for group in groups) else None
 
 
 def gated_sizes(baseline: Baseline, gate: Gate) -> dict[tuple[str, str], int]:
