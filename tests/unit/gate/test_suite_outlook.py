@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from builders import make_baseline, make_config, make_golden, make_ranked_run
+from raggate.gate import simulated_changes
 from raggate.gate.suite_outlook import recommended, suite_outlook
 from raggate.models.golden import Golden
 from raggate.models.outlook import ModeOutlook, PolicyOdds
@@ -12,6 +13,12 @@ from raggate.scoring.score import score
 from tables import each_row
 
 CUTOFFS = (1, 5, 10)
+
+
+@pytest.fixture
+def few_changes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Play fewer changes through: what is claimed is nothing of how often a policy is red."""
+    monkeypatch.setattr(simulated_changes, "CHANGES", 100)
 
 
 def golden(size: int, per_note: int = 1) -> Golden:
@@ -46,6 +53,7 @@ def test_questions_of_one_mode_only() -> None:
     assert hybrid.visible_drop > alone.visible_drop
 
 
+@pytest.mark.usefixtures("few_changes")
 def test_baseline_with_noise() -> None:
     """An API that ranked some questions otherwise when asked twice hides larger drops."""
     run = make_ranked_run(*[1] * 40)
@@ -60,6 +68,7 @@ def test_baseline_with_noise() -> None:
     assert drops[1] > drops[0] * 1.5
 
 
+@pytest.mark.usefixtures("few_changes")
 def test_metrics_that_are_fine_or_small() -> None:
     """Gated metrics are named whose tolerance is finer than what can be seen, or which few questions have."""
     run = make_ranked_run(*[1] * 40)

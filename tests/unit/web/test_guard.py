@@ -101,12 +101,10 @@ REFUSED: list[tuple[int, str, str, dict[str, str]]] = [
 
 @each_row(("status", "method", "path", "headers"), REFUSED)
 def test_everybody_else_is_refused(
-    status: int, method: str, path: str, headers: dict[str, str], tmp_path_factory: pytest.TempPathFactory
+    status: int, method: str, path: str, headers: dict[str, str], session: Session
 ) -> None:
     """A wrong token, name, origin, kind of content or path changes nothing and shows nothing of the notes."""
-    session = make_label_project(tmp_path_factory.mktemp("refused")).open()
     got, given, body = asked(session, method, path, headers, BODY)
-    session.journal.close()
     assert got == status
     assert session.journal.decisions == []
     assert b"dough" not in body
