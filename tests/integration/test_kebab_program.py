@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import sys
 from pathlib import Path
 
 import pytest
 
+from fakes.kebab_stub import short
 from kebab_builders import hit, query, row, write_database
 from project import Project
 from raggate.interop.kebab import golden as kebab
@@ -16,16 +16,9 @@ from stored_rows import plain_rows
 
 STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"
 DOCS = {"a.md": "the anchovy swims upstream", "b.md": "the bicycle needs a new chain", "c.md": "cardamom grows slowly"}
-
-
-def id_of(path: str) -> str:
-    """Give the id that the stand-in has for a document."""
-    return hashlib.sha256(path.encode()).hexdigest()[:32]
-
-
 CASES = [
-    {"id": "q1", "question": "Where does the anchovy swim?", "answerable": True, "expected_doc_ids": [id_of("a.md")]},
-    {"id": "q2", "question": "What does the bicycle need?", "answerable": True, "expected_doc_ids": [id_of("b.md")]},
+    {"id": "q1", "question": "Where does the anchovy swim?", "answerable": True, "expected_doc_ids": [short("a.md")]},
+    {"id": "q2", "question": "What does the bicycle need?", "answerable": True, "expected_doc_ids": [short("b.md")]},
     {"id": "q3", "question": "How does cardamom grow?", "answerable": True, "gold_supports": [{"rel_path": "c.md"}]},
 ]
 CONFIG = """\
