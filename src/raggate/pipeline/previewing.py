@@ -16,7 +16,7 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
 from raggate.models.verdict import Preview, Review
 from raggate.pipeline import judging, measure, run_directory, stopping
-from raggate.pipeline.answers import answer_cache, seal
+from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import check_names, source_of
 from raggate.scoring import score
@@ -61,34 +61,31 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
     if not by_another_commit(inputs) or review.run.selection is not None:
         return None
     changes = _looked_at(request, inputs, directory, review, asking=asking)
-    dirty = _in_a_job(request) and review.run.provenance.checkout.dirty
+    dirty = request.in_job and review.run.provenance.checkout.dirty
     return replace(changes, problems=(*changes.problems, _NOT_COMMITTED)) if dirty else changes
 
 
 def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview:
     with ExitStack() as stack:
-        commit, changed, otherwise = _committed(stack, request, inputs)
+        # by now something else may be checked out than was asked; of a run that was only read that is its own word
+        measured = review.run.provenance.checkout.commit if asking else None
+        commit, changed, otherwise = _committed(stack, request, inputs, measured or "HEAD")
         if not inputs.ignored and not changed:
             return Preview()
         if request.matched and not (request.root / request.config_name).exists():
             return Preview(retired=True)
         # what is committed gets merged; but what a person has changed and not committed is what they are at. A job
         # reads the commit though the disk has the same: something may write there between comparing and reading
-        merged = commit if changed and (_in_a_job(request) or otherwise) and not _at_work(request) else None
+        merged = commit if changed and (request.in_job or otherwise) and not _at_work(request) else None
         changes = _changes(request, inputs, directory, review, asking=asking, merged=merged)
     if not otherwise or merged is not None:
         return changes
     return replace(changes, problems=(*changes.problems, _not_looked_at(otherwise)))
 
 
-def _in_a_job(request: Request) -> bool:
-    """Say whether a CI system runs this for a change: then nobody edits files, and only what is committed is merged."""
-    return request.remote is not None or seal.judges_change(request.environment)
-
-
 def _at_work(request: Request) -> bool:
     """Say whether somebody has changed files of the working tree and not committed them."""
-    return not _in_a_job(request) and sources.head(request.root).dirty is not False
+    return not request.in_job and sources.head(request.root).dirty is not False
 
 
 def _not_looked_at(names: Sequence[str]) -> str:
@@ -96,9 +93,9 @@ def _not_looked_at(names: Sequence[str]) -> str:
 
 
 def _committed(
-    stack: ExitStack, request: Request, inputs: Inputs
+    stack: ExitStack, request: Request, inputs: Inputs, measured: str
 ) -> tuple[sources.Source | None, Sequence[str], Sequence[str]]:
-    """Open the commit that is checked out, and name the files that judge and it changes, and those not as on disk.
+    """Open the commit that was measured, and name the files that judge and it changes, and those not as on disk.
 
     By its attributes a change can have git check a file out otherwise than it is committed, even as the base has it.
 
@@ -107,7 +104,7 @@ def _committed(
     """
     root, remote = request.root, request.remote
     try:
-        head = stack.enter_context(sources.at(root, "HEAD", remote, request.folder))
+        head = stack.enter_context(sources.at(root, measured, remote, request.folder))
         if head.commit == inputs.against:
             return head, (), ()
         base = stack.enter_context(sources.at(root, inputs.against, remote))

@@ -16,6 +16,7 @@ from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
 from raggate.models.run import Result
 from raggate.models.selection import EVERYTHING, Choice, Selection, naming
+from raggate.pipeline.answers import seal
 from raggate.reports.progress import Progress
 from raggate.text.files import below
 from raggate.text.guarded import Guarded
@@ -24,6 +25,10 @@ USUAL = "raggate.yml"
 """The configuration that is read where no other is named."""
 
 AS_CONFIGURED = Overrides()
+
+_JOBS = ("CI", "JENKINS_URL", "TF_BUILD")
+"""Variables that CI systems set in every job, also of a branch that a pull request may be opened for later: most, old
+Jenkins and Azure."""
 
 
 def unheard(_: object) -> None:
@@ -96,6 +101,12 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
             return Path(os.path.realpath(self.config_file)).parent
         # a revision knows files by their paths; a link could lead from one to another
         return Path(os.path.normpath(Path.cwd() / self.config_file)).parent
+
+    @property
+    def in_job(self) -> bool:
+        """Whether a CI system runs this: then nobody edits files, and only what is committed is merged."""
+        job = any(self.environment.get(name, "").lower() not in {"", "0", "false"} for name in _JOBS)
+        return job or self.remote is not None or seal.judges_change(self.environment)
 
     def runs(self, configured: str) -> Path:
         """Give the directory of all runs: `out`, or the configured one."""

@@ -65,21 +65,25 @@ def commit(root: Path, name: str, content: str) -> None:
     git(root, "commit", "-qm", "change")
 
 
-def previewed(root: Path, *, job: bool, dirty: bool = False, **given: Any) -> Review:
-    """Preview what is checked out beside a pass by the commit before it; kept `answers` are taken from a directory."""
+def previewed(
+    root: Path, *, job: bool, dirty: bool = False, measured: str = "1" * 40, asking: bool = False, **given: Any
+) -> Review:
+    """Preview what is checked out beside a pass by the commit before it; kept `answers` are taken from a directory.
+
+    `measured` is the commit that the run says it is of: its own word unless it was just asked, which `asking` says.
+    """
     asked = Request(
         config_file=root / "raggate.yml",
         say=[].append,
         systems=(),
-        against=git(root, "rev-parse", "HEAD~1"),
         remote=Remote(workspace=root) if job else None,
-        **{"environment": {}, **given},
+        **{"environment": {}, **given, "against": given.get("against") or git(root, "rev-parse", "HEAD~1")},
     )
     passing = reviews.passing()
-    origin = replace(passing.run.provenance, checkout=Checkout(commit="1" * 40, dirty=dirty))
+    origin = replace(passing.run.provenance, checkout=Checkout(commit=measured, dirty=dirty))
     passing = replace(passing, run=replace(passing.run, provenance=origin))
     with load_trusted(source_of(asked), lambda settings, _: settings) as inputs:
-        look = partial(previewing.preview_of, asked, inputs, root, passing, asking=False)
+        look = partial(previewing.preview_of, asked, inputs, root, passing, asking=asking)
         return previewing.with_preview(passing, look)
 
 
@@ -176,17 +180,38 @@ def test_a_file_that_changes_while_it_is_looked_at(repository: Path, monkeypatch
     assert [item.message for item in warnings[:1]] == ["merging this change loosens the gate: gate.tolerance"]
 
 
+@pytest.mark.parametrize("job", [True, False])
+def test_another_commit_is_checked_out_meanwhile(repository: Path, job: bool) -> None:
+    """What was measured is previewed, not what somebody has checked out by the end of it, such as the base itself."""
+    (repository / "raggate.yml").write_text(FILES["raggate.yml"] + "gate: {tolerance: 0.9}\n")
+    git(repository, "commit", "-qam", "change")
+    measured, base = git(repository, "rev-parse", "HEAD"), git(repository, "rev-parse", "HEAD~1")
+    git(repository, "checkout", "-q", "--detach", base)
+    warnings = previewed(repository, job=job, against=base, measured=measured, asking=True).verdict.warnings
+    assert [item.message for item in warnings[:1]] == ["merging this change loosens the gate: gate.tolerance"]
+
+
 @pytest.mark.parametrize(
-    "variables", [{"CI_MERGE_REQUEST_IID": "7"}, {"BUILDKITE_PULL_REQUEST": "7"}, {"CHANGE_ID": "PR-7"}]
+    "variables",
+    [
+        {"CI_MERGE_REQUEST_IID": "7"},
+        {"BUILDKITE_PULL_REQUEST": "7"},
+        {"CHANGE_ID": "PR-7"},
+        {"CI": "true", "BUILDKITE_PULL_REQUEST": "false"},
+        {"TF_BUILD": "True"},
+        {"JENKINS_URL": "https://jenkins.example.org/"},
+    ],
 )
 def test_a_dirty_checkout_of_a_job_is_nobodys_work(repository: Path, variables: dict[str, str]) -> None:
-    """In GitLab, Buildkite and Jenkins too what is committed is previewed; that other files were measured is told."""
+    """In any CI system what is committed is previewed, of a branch as well; that other files were measured is told."""
     commit(repository, "raggate.yml", FILES["raggate.yml"] + "gate: {tolerance: 0.9}\n")
     warnings = previewed(repository, job=False, environment=variables, dirty=True).verdict.warnings
     messages = {item.message for item in warnings}
     assert "merging this change loosens the gate: gate.tolerance" in messages
     assert sum("a checkout with files otherwise than its commit" in text for text in messages) == 1
-    assert "loosens the gate" not in str(previewed(repository, job=False, dirty=True).verdict.warnings)
+    for nowhere in ({}, {"CI": "false"}):
+        review = previewed(repository, job=False, environment=nowhere, dirty=True)
+        assert "loosens the gate" not in str(review.verdict.warnings)
 
 
 @pytest.mark.parametrize(("job", "told"), [(True, True), (False, False)])
