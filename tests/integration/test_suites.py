@@ -488,6 +488,21 @@ def test_a_suite_that_takes_the_name_of_another(step: Step) -> None:
     assert "services/docs/raggate.yml" in visible(step.comment())
 
 
+def test_a_name_that_git_checks_out_otherwise(step: Step) -> None:
+    """Names count as they are committed: attributes of a change can have git write a file that nobody can read."""
+    (step.root / ".gitattributes").write_text("services/docs/raggate.yml working-tree-encoding=IBM037\n")
+    config = step.root / "services/docs/raggate.yml"
+    config.write_bytes("suite: web\n".encode("cp037"))
+    for words in (["add", "."], [*IDENTITY, "commit", "-qm", "change"]):
+        subprocess.run(["git", *words], cwd=step.root, check=True)
+    config.unlink()
+    subprocess.run(["git", "checkout", "--", str(config)], cwd=step.root, check=True)
+    assert b"suite" not in config.read_bytes()
+    assert step.gate() == 2
+    assert names(step) == []
+    assert "services/docs/raggate.yml" in visible(step.comment())
+
+
 def test_an_interrupt_ends_the_step(step: Step) -> None:
     """After a signal no other suite is begun, and each that was not asked says so."""
     step.ends["docs"] = fails(KeyboardInterrupt())

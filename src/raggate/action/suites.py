@@ -124,7 +124,7 @@ class _Step:
         bases.check(event.base_ref, event.default_branch, inputs["bases"])
         names = step_inputs.entries(inputs, "config")
         request = self._request
-        suites_of_step = suite_list.find(names, against=request.against, remote=request.remote)
+        suites_of_step = suites.listed(request, names)
         self._files = suites.reports_of(step_inputs.entries(inputs, "reports"), suites_of_step, "input 'reports'")
         for files in self._files.values():
             steps.check_inside("reports", files.formats, self._runner.workspace)

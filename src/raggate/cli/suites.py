@@ -31,14 +31,13 @@ def check(
         stored: what `--run` names.
 
     Raises:
-        UsageError: for a flag that is for one suite, and as `suite_list.find`.
+        UsageError: for a flag that is for one suite, and as `suites.listed`.
     """
-    from raggate.inputs import suite_list
     from raggate.pipeline import suites
     from raggate.reports import suites_terminal
 
     suites.refuse_single(_given(request, watch=watch, stored=stored), "several configurations")
-    listed = suite_list.find(names, against=request.against, remote=request.remote)
+    listed = suites.listed(request, names)
     files = suites.reports_of(reports, listed, "--report")
 
     def check_one(suite: SuiteFile) -> SuiteOutcome:

@@ -51,6 +51,7 @@ def find(
     against: str | None = None,
     remote: sources.Remote | None = None,
     among: Sequence[str | None] = (None,),
+    merged: str | None = None,
 ) -> tuple[SuiteFile, ...]:
     """List the suites that paths and patterns name, in their order; those of a pattern by path.
 
@@ -62,6 +63,7 @@ def find(
         against: the revision that is trusted; None for the working tree.
         remote: opens that revision where the local repository does not have it.
         among: where else a pattern is matched: revisions of the change, None for the working tree.
+        merged: the revision that gets merged, whatever the working tree has: names count as they are there too.
 
     Raises:
         UsageError: for a pattern that matches nothing or cannot be used, for too many files, for a path that cannot
@@ -90,7 +92,7 @@ def find(
     )
     _check_names(suites)
     if against is not None:
-        _check_merged(tuple(configs), among, remote)
+        _check_merged(tuple(configs), (*among, *([merged] if merged is not None else [])), remote)
     return suites
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.inputs import suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.publication import RunFailure
 from raggate.models.suites import SuiteOutcome
@@ -25,6 +26,16 @@ _UNSAID = {
     int(ExitCode.INTERRUPTED): ("interrupted", "It was cancelled before there was a verdict."),
     int(ExitCode.INTERNAL): ("internal error", "raggate itself failed, which is a bug. The log has the details."),
 }
+
+
+def listed(request: Request, names: Sequence[str]) -> tuple[SuiteFile, ...]:
+    """List the suites that paths and patterns name.
+
+    Raises:
+        UsageError: as `suite_list.find`.
+    """
+    merged = "HEAD" if request.in_job else None
+    return suite_list.find(names, against=request.against, remote=request.remote, merged=merged)
 
 
 def request_of(request: Request, suite: SuiteFile) -> Request:

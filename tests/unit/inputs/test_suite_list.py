@@ -120,6 +120,18 @@ def test_a_suite_that_would_have_the_name_of_another(repository: Path) -> None:
     assert len(suite_list.find(["services/*/raggate.yml"], against="HEAD")) == 3
 
 
+def test_names_that_are_committed_alone(repository: Path) -> None:
+    """Where only what is committed is merged, names count as they are committed, whatever the working tree says."""
+    base = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
+    write(repository / ALL[0], "suite: b\n")
+    subprocess.run(["git", *IDENTITY, "commit", "-qam", "change"], check=True)
+    write(repository / ALL[0], "suite: a\n")
+    assert len(suite_list.find(ALL, against=base)) == 3
+    with pytest.raises(suite_list.OfTheChange) as refused:
+        suite_list.find(ALL, against=base, merged="HEAD")
+    assert "suite 'b' is named by 2 configurations" in str(refused.value)
+
+
 def test_what_a_push_can_correct(repository: Path) -> None:
     """What comes with a change alone is told as that; what its base has as well no push to the change corrects."""
 
