@@ -464,6 +464,13 @@ def test_a_slower_change_is_red_by_the_base_on_the_same_machine(limited: Project
     assert min(timed["change"]) > 100
     assert limited.command("compare", str(limited.last_run())).code == 1
     assert compared(limited) == limited.verdict()
+    for given in (["-c", "raggate.yml"], ["--baseline", "baselines/small.json"]):
+        assert limited.command("compare", str(limited.last_run()), *given).code == 1
+        assert codes(compared(limited)) == ["slower"]
+    limited.edit("max_latency_ratio: 2", "max_latency_ratio: 100")
+    assert limited.command("compare", str(limited.last_run()), "-c", "raggate.yml").code == 0
+    limited.edit("base: ref, max_latency_ratio: 100", "base: image, image: api, max_latency_ratio: 2")
+    assert limited.command("compare", str(limited.last_run()), "-c", "raggate.yml").code == 3
 
 
 def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(limited: Project) -> None:
@@ -497,6 +504,15 @@ def test_without_a_commit_no_latency_is_compared(limited: Project) -> None:
     done = limited.command("check")
     assert done.code == 0, done.out + done.err
     assert "the latency is not compared: no commit judges this run" in done.err
+    assert limited.command("compare", str(limited.last_run()), "-c", "raggate.yml").code == 0
+
+
+def test_a_run_whose_latency_nobody_timed_is_no_pass(limited: Project) -> None:
+    """What was asked without a verdict, or whose times are gone, does not pass where its latency is limited."""
+    assert limited.command("run", "--against", "HEAD").code == 0
+    for given in ([], ["-c", "raggate.yml"], ["--baseline", "baselines/small.json"]):
+        assert limited.command("compare", str(limited.last_run()), *given).code == 3
+    assert codes(compared(limited)) == ["latency-not-compared"]
 
 
 def test_what_the_change_fails_is_not_left_out_of_its_latency(limited: Project) -> None:

@@ -7,12 +7,17 @@ from heapq import nsmallest
 from pathlib import Path
 from secrets import SystemRandom
 
+from msgspec.structs import replace
+
+from raggate.config.imported import RunConfig
+from raggate.config.recheck_settings import Recheck
+from raggate.config.schema import Config
 from raggate.errors import CannotTell, ExitCode, RaggateError
 from raggate.gate.latency import slower
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id
 from raggate.models.recheck import LatencyCheck
-from raggate.models.run import Result
+from raggate.models.run import Result, Run
 from raggate.models.verdict import Review
 from raggate.pipeline.base_build import Asking, base_build
 from raggate.pipeline.booted import Build
@@ -65,6 +70,32 @@ def compare_latency(
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
         return LatencyCheck(allowed=settings.max_latency_ratio, problem=error.message)
+
+
+def of_stored(run: Run, policy: RunConfig | None, kept: LatencyCheck | None) -> LatencyCheck | None:
+    """Give the latency that counts for a run on disk: what was timed of it, by the limit of who judges it now.
+
+    Args:
+        run: the run.
+        policy: the configuration that judges it; None for its own.
+        kept: what is stored beside it; None for nothing.
+
+    Returns:
+        None where no limit is set, and where a check of such a run would time nothing either.
+    """
+    limits, own = _limits(policy or run.config), _limits(run.config)
+    if limits is None or limits.max_latency_ratio is None:
+        return None
+    allowed = limits.max_latency_ratio
+    if kept is not None and own is not None and (limits.base, limits.image) == (own.base, own.image):
+        return replace(kept, allowed=allowed)
+    if limits.base == "ref" and run.provenance.against is None:
+        return None
+    return LatencyCheck(allowed=allowed, problem="nothing beside the run tells how long this base build took")
+
+
+def _limits(settings: RunConfig) -> Recheck | None:
+    return settings.recheck if isinstance(settings, Config) else None
 
 
 def drawn(results: Iterable[Result]) -> list[Result]:

@@ -23,6 +23,7 @@ from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import (
     check,
     context_file,
+    latency,
     previewing,
     relabelled_run,
     result_rows,
@@ -138,7 +139,7 @@ def compare_directory(
         review = _as_before(directory, measured, scorecard, baseline)
     else:
         # what the base build was asked was chosen by the run's own baseline and policy
-        context = replace(_context(directory, measured), recheck=None, latency=None)
+        context = replace(_context(directory, measured), recheck=None)
         # and the command that it was made by leads to its own verdict, not to this one
         other = replace(measured, provenance=replace(measured.provenance, reproduce=""))
         review = _evaluate(other, scorecard, baseline, context, policy)
@@ -250,6 +251,7 @@ def _evaluate(
     context: ReportContext,
     policy: RunConfig | None = None,
 ) -> Review:
+    context = replace(context, latency=latency.of_stored(run, policy, context.latency))
     review = evaluate_run(run, scorecard, baseline, policy=policy, context=context)
     return previewing.previewed(review, context.preview)
 
