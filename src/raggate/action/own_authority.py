@@ -6,7 +6,6 @@ of the server that the token is sent to.
 
 from __future__ import annotations
 
-import codecs
 import os
 import ssl
 import tempfile
@@ -73,12 +72,11 @@ def trusted(
 
 
 def _certificates(given: str, workspace: Path, *, text: bool) -> bytes:
-    """Give what the input holds, or the file that it names, without the mark that editors of Windows put first."""
+    """Give what the input holds, or the file that it names."""
+    # a mark that editors of Windows put first may stay: OpenSSL passes over it at the beginning of a file
     if text:
-        data = given.encode(errors="surrogateescape")
-    else:
-        data = read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES, stored=True)
-    return data.removeprefix(codecs.BOM_UTF8)
+        return given.encode(errors="surrogateescape")
+    return read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES, stored=True)
 
 
 def _usual(named: str) -> Iterator[bytes]:

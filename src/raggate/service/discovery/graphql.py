@@ -14,7 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.service.discovery.json_schemas import listed, mapping
-from raggate.service.discovery.names import COUNT, ENDPOINTS, QUESTION, WRITES, best, plain_name, words_in
+from raggate.service.discovery.names import COUNT, QUESTION, WRITES, best, unlikely, words_in
 from raggate.service.discovery.openapi import Request
 from raggate.text.field_paths import parse
 
@@ -98,7 +98,7 @@ def queries(reply: Any, path: str) -> list[Request]:
     types = {_name(kind): kind for kind in map(mapping, listed(schema.get("types")))}
     taking = _searches(types, _name(schema.get("queryType")), (), path)
     asked = (request for request in taking if WRITES.isdisjoint(words_in(request.steps[-1])))
-    ranked = sorted(enumerate(islice(asked, MAX_QUERIES)), key=lambda item: (_unlikely(item[1].steps), item[0]))
+    ranked = sorted(enumerate(islice(asked, MAX_QUERIES)), key=lambda item: (unlikely(item[1].steps[-1]), item[0]))
     return [request for _, request in ranked]
 
 
@@ -208,11 +208,6 @@ def _named(kind: Any) -> _Named:
             break
         kind = inner
     return _Named(_name(kind), required)
-
-
-def _unlikely(steps: tuple[str, ...]) -> int:
-    word = plain_name(steps[-1])
-    return min((place for place, name in enumerate(ENDPOINTS) if name in word), default=len(ENDPOINTS))
 
 
 def _name(entry: Any) -> str:

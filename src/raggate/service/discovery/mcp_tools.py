@@ -72,6 +72,7 @@ def _unlikely(message: Message) -> int | None:
 
 
 def _likelihood(message: Message) -> int | None:
+    # stricter than the name of an endpoint, as a call of a tool may do anything: `research` does not search
     places = [place for place, usual in enumerate(ENDPOINTS) if any(word.startswith(usual) for word in _words(message))]
     return min(places, default=None)
 

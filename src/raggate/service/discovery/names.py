@@ -64,16 +64,19 @@ def words_in(name: str) -> list[str]:
     return [word.lower() for word in _WORD.findall(name)]
 
 
-def endpoint(words: Iterable[str]) -> int | None:
-    """Give the place among `ENDPOINTS` of the likeliest that words say, None for none: `tasks` does not ask."""
-    said = [word for word in words if word]
+def unlikely(name: str) -> int:
+    """Say how unlikely it is that something of this name or path takes a question: its place among `ENDPOINTS`.
+
+    It is the number of these where no word says so: `tasks` does not ask.
+    """
+    words = words_in(name)
     return next(
         (
             place
-            for place, name in enumerate(ENDPOINTS)
-            if any(name in word if len(name) >= _LONG else word.startswith(name) for word in said)
+            for place, usual in enumerate(ENDPOINTS)
+            if any(usual in word if len(usual) >= _LONG else word.startswith(usual) for word in words)
         ),
-        None,
+        len(ENDPOINTS),
     )
 
 

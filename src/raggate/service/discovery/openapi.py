@@ -24,8 +24,8 @@ from raggate.service.discovery.names import (
     SURELY_A_QUESTION,
     WRITES,
     best,
-    endpoint,
     plain_name,
+    unlikely,
     words_in,
 )
 from raggate.text import jsonio
@@ -78,7 +78,7 @@ def requests(document: Any, at: str | None = None) -> list[Request]:
     or that call what they take a question, and by no word of their path or name that they write.
     """
     requests = [
-        (_unlikely(request), request.path, request)
+        (unlikely(request.path), request.path, request)
         for path, method, operation in _operations(document, at)
         if (request := _request(document, path, method, operation)) is not None
         and (at is not None or (not _writes(request, operation) and (request.method == "GET" or _searches(request))))
@@ -142,14 +142,9 @@ def _request(document: Any, path: str, method: str, operation: dict[str, Any]) -
 
 def _searches(request: Request) -> bool:
     asks = any(plain_name(name) in SURELY_A_QUESTION for name in request.body or ())
-    return asks or endpoint(words_in(request.path)) is not None
+    return asks or unlikely(request.path) < len(ENDPOINTS)
 
 
 def _writes(request: Request, operation: dict[str, Any]) -> bool:
     name = operation.get("operationId")
     return not WRITES.isdisjoint(words_in(request.path) + words_in(name if isinstance(name, str) else ""))
-
-
-def _unlikely(request: Request) -> int:
-    place = endpoint(words_in(request.path))
-    return len(ENDPOINTS) if place is None else place
