@@ -10,6 +10,7 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options import PATH
+from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
 from raggate.interop.options import choice
 from raggate.interop.run_names import out_of
@@ -36,7 +37,7 @@ def baseline() -> None:
     """Show a baseline and its history."""
 
 
-@baseline.command()
+@baseline.command(cls=OptionsOnly)
 @options.config()
 @click.option(
     "--baseline",
@@ -63,7 +64,7 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     return Answer(_document(stored, now, slices=slices))
 
 
-@baseline.command()
+@baseline.command(cls=OptionsOnly)
 @options.config()
 @click.option(
     "--limit", type=click.IntRange(1, 1000), default=50, show_default=True, help="How many versions, newest first."

@@ -11,6 +11,7 @@ import click
 
 from raggate.cli import console, options, picking
 from raggate.cli.options import PATH
+from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
@@ -164,7 +165,7 @@ def _say_imported(form: str, imported: Imported, rest: Path | None) -> None:
         click.echo(log_line(f"all of them, with candidates: {console.short_path(rest)}"))
 
 
-@golden.command()
+@golden.command(cls=OptionsOnly)
 @options.config()
 @click.option(
     "--limit", "most", type=click.IntRange(1, 500), default=20, show_default=True, help="Most proposals at a time."

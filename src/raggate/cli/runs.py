@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
+from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
 from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
@@ -60,7 +61,7 @@ def _place(config_file: Path, out: Path | None) -> Path:
     return out or out_of(config_file)
 
 
-@runs.command()
+@runs.command(cls=OptionsOnly)
 @options.config()
 @_OUT
 @click.option("--keep", type=click.IntRange(0), metavar="N", help="Keep the newest N.")

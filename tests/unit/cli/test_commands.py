@@ -50,20 +50,24 @@ def test_words_that_belong_to_no_option(capsys: pytest.CaptureFixture[str]) -> N
         ("probe -q other.yml --seconds 5", "raggate probe --config other.yml"),
         ("check http://somebody:secret@127.0.0.1:1", "raggate check --api-url 'http://***@127.0.0.1:1'"),
         ("lint notes", "raggate lint --help"),
+        ("baseline show other.yml", "raggate baseline show --config other.yml"),
     ):
         assert run_command(words.split()) == 2
         shown = capsys.readouterr().err
-        assert f"usage error: {words.split()[0]}: expected options alone, found" in shown
+        command = call.removeprefix("raggate ").partition(" --")[0]
+        assert f"usage error: {command}: expected options alone, found" in shown
         assert f"`{call}`" in shown, shown
 
 
 def test_a_command_without_arguments_takes_options_alone() -> None:
-    """What takes a configuration and no argument says so of bare words; groups read them as commands."""
-    several = (cli.loaded()[name] for name in GATE)
+    """What takes a configuration and no argument says so of bare words, below a group too; a group reads commands."""
+    gate = [cli.loaded()[name] for name in GATE]
+    below = [inner for one in gate if isinstance(one, click.Group) for inner in one.commands.values()]
+    several = [one for one in (*gate, *below) if not isinstance(one, click.Group)]
     bare = [one for one in several if not any(isinstance(known, click.Argument) for known in one.params)]
-    configured = [one for one in bare if any("--config" in known.opts for known in one.params)]
-    alone = {one.name for one in configured if not isinstance(one, click.Group)}
-    assert alone == {one.name for one in configured if isinstance(one, OptionsOnly)}
+    alone = {one.name for one in bare if any("--config" in known.opts for known in one.params)}
+    assert alone == {one.name for one in several if isinstance(one, OptionsOnly)}
+    assert {"check", "prune", "show"} < alone
 
 
 def test_the_gate_comes_first() -> None:
