@@ -20,9 +20,9 @@ from pydantic import Field, TypeAdapter, ValidationError
 from raggate.config.retrieval_modes import mode_name
 from raggate.errors import UsageError
 from raggate.interop.json_shapes import Number, check
-from raggate.interop.substrate.files import read_bytes, read_json, script_mode
+from raggate.interop.substrate.files import read_bytes, script_mode
 from raggate.models.scorecard import EPSILON, OVERALL
-from raggate.text.jsonio import key_twice, loads
+from raggate.text.jsonio import key_twice, loads, parse
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 
@@ -182,9 +182,10 @@ def read_targets(path: Path) -> dict[str, dict[str, dict[str, float]]]:
 
 def _unambiguous(path: Path) -> Any:
     """Read JSON of which nobody reads something else: a key that stands twice in an object is refused."""
-    value = read_json(path)
+    data = read_bytes(path)
+    value = parse(data, str(path))
     try:
-        twice = key_twice(read_bytes(path))
+        twice = key_twice(data)
     except ValueError as error:
         raise UsageError(f"{path}: {error}") from None
     if twice is not None:
