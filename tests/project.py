@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 from msgspec import Struct, field
 
 import children
+from checkouts import commit_all
 from here import Done, called
 from preloaded import Process, start
 from raggate.cli import main
@@ -113,8 +113,7 @@ class Project(Struct, frozen=True):
 
     def commit(self) -> None:
         """Make the directory a git repository and commit everything."""
-        for words in (["init", "-q"], ["add", "."], ["commit", "-q", "-m", "state"]):
-            subprocess.run(["git", *words], cwd=self.root, check=True, capture_output=True)
+        commit_all(self.root)
 
 
 def make_project(root: Path, *, notes: int = 6) -> Project:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import subprocess
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -16,6 +15,7 @@ from typing import Any, Self
 
 from msgspec.structs import replace
 
+from checkouts import git
 from fakes.github_api import FakeGitHub, Pull, Repository
 from project import Project, make_project
 from raggate.action.promote import promote_baseline
@@ -83,11 +83,6 @@ def measure(root: Path, prepare: Callable[[Path], None] = lambda _: None) -> Mea
         {name: (root / name).read_bytes() for name in tracked},
         files_of(last),
     )
-
-
-def git(root: Path, *words: str) -> str:
-    """Ask git about a repository."""
-    return subprocess.run(["git", *words], cwd=root, check=True, capture_output=True, text=True).stdout.strip()
 
 
 def packed(files: dict[str, bytes]) -> bytes:

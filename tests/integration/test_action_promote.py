@@ -12,8 +12,9 @@ import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
+from checkouts import git
 from e2e import grammar
-from promotable import INPUTS, NAME, NOW, Measured, Stage, edited, git, worse
+from promotable import INPUTS, NAME, NOW, Measured, Stage, edited, worse
 from raggate.action import main
 from raggate.action.promote import promote_baseline
 from raggate.action.promote_inputs import PromoteInputs

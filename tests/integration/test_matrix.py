@@ -16,10 +16,10 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_chunk, make_result
+from checkouts import git
 from fakes.github_api import BOT, FakeGitHub, Repository
 from matrix_run import IMAGE, MatrixRun
 from project import Project, make_project
-from promotable import git
 from raggate.inputs.trusted import Inputs
 from raggate.models.golden import Case
 from raggate.models.run import Result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -13,6 +12,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from checkouts import commit_all, git, write_files
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_small_project
@@ -35,7 +35,6 @@ from tables import each_row
 
 PATTERN = "services/*/raggate.yml"
 HEAD = "1" * 40
-IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
 
 
 @pytest.fixture(scope="module")
@@ -183,14 +182,9 @@ def fails(error: BaseException) -> Callable[[], CheckResult]:
 def base(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, str]:
     """A repository with three suites, and its commit: tests change copies of it."""
     root = tmp_path_factory.mktemp("base")
-    for name in ("docs", "pay", "web"):
-        folder = root / "services" / name
-        folder.mkdir(parents=True)
-        (folder / "raggate.yml").write_text(f"suite: {name}\n")
-    for words in (["init", "-q"], ["add", "services"], [*IDENTITY, "commit", "-qm", "base"]):
-        subprocess.run(["git", *words], cwd=root, check=True)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=root, check=True, capture_output=True, text=True)
-    return root, head.stdout.strip()
+    write_files(root, {f"services/{name}/raggate.yml": f"suite: {name}\n" for name in ("docs", "pay", "web")})
+    commit_all(root)
+    return root, git(root, "rev-parse", "HEAD")
 
 
 @pytest.fixture
@@ -425,15 +419,10 @@ WHEN = "suite: {}\ngolden: golden.jsonl\nvault: {{v: v}}\napi: {{url: 'http://12
 def limit(step: Step, *suites: str) -> None:
     """Commit a base in which these suites are concerned by their own sources alone."""
     for name in suites:
-        folder = step.root / "services" / name
         files = {"src/a.go": "a", "v/a.md": "a", "golden.jsonl": "{}\n", "raggate.yml": WHEN.format(name)}
-        for file, content in files.items():
-            (folder / file).parent.mkdir(exist_ok=True)
-            (folder / file).write_text(content)
-    subprocess.run(["git", "add", "services"], cwd=step.root, check=True)
-    subprocess.run(["git", *IDENTITY, "commit", "-qm", "limits"], cwd=step.root, check=True)
-    head = subprocess.run(["git", "rev-parse", "HEAD"], cwd=step.root, check=True, capture_output=True, text=True)
-    step.base = step.head = head.stdout.strip()
+        write_files(step.root / "services" / name, files)
+    commit_all(step.root)
+    step.base = step.head = git(step.root, "rev-parse", "HEAD")
     step.repository.add_commit({"a.txt": "c"}, ["2" * 40], sha=step.head)
     step.repository.add_pull(7, head_sha=step.head, base_sha="2" * 40, head_ref="change")
 

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 
 from builders import make_case_score, make_scorecard
+from checkouts import git
 from here import called
 from pages import Elements
 from raggate.cli.baseline import baseline
@@ -106,11 +107,6 @@ def repository(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         git(folder, "add", "--all")
         git(folder, "commit", "--quiet", "--message", f"Day {day}", f"--date=2026-01-0{day}T12:00:00Z")
     return folder
-
-
-def git(root: Path, *arguments: str) -> None:
-    """Run git."""
-    subprocess.run(["git", *arguments], cwd=root, capture_output=True, check=True)
 
 
 def output(*arguments: str) -> str:

@@ -3,35 +3,25 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from checkouts import commit_all, write_files
 from raggate.errors import UsageError
 from raggate.inputs import suite_list
 from tables import each_row
-
-IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
 
 
 @pytest.fixture
 def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Give a committed repository with a configuration for each of three services, as the working directory."""
-    for name in ("a", "b", "c"):
-        write(tmp_path / "services" / name / "raggate.yml", f"suite: {name}\n")
-    write(tmp_path / "services" / ".hidden" / "raggate.yml", "suite: hidden\n")
-    write(tmp_path / "services" / "d" / "other.yml", "suite: d\n")
-    for words in (["init", "-q"], ["add", "."], [*IDENTITY, "commit", "-qm", "base"]):
-        subprocess.run(["git", *words], cwd=tmp_path, check=True)
+    files = {f"services/{name}/raggate.yml": f"suite: {name}\n" for name in ("a", "b", "c")}
+    files |= {"services/.hidden/raggate.yml": "suite: hidden\n", "services/d/other.yml": "suite: d\n"}
+    write_files(tmp_path, files)
+    commit_all(tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def write(file: Path, content: str) -> None:
-    """Write a file, with the directories above it."""
-    file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content)
 
 
 def configs(*names: str, against: str | None = None) -> list[str]:
@@ -69,7 +59,7 @@ def test_a_change_takes_no_suite_away(repository: Path, gone: str) -> None:
 def test_a_link_takes_no_suite_away(repository: Path) -> None:
     """Where a change puts a link in the place of a directory, the base's suite is listed, and nothing behind it."""
     (repository / "services/a").rename(repository / "elsewhere")
-    write(repository / "more" / "z" / "raggate.yml", "suite: z\n")
+    write_files(repository, {"more/z/raggate.yml": "suite: z\n"})
     (repository / "services/a").symlink_to(repository / "elsewhere")
     (repository / "services/z").symlink_to(repository / "more/z")
     assert configs("services/*/raggate.yml", against="HEAD") == ALL
@@ -81,8 +71,7 @@ def test_a_configuration_that_is_a_link_is_listed(repository: Path, leads: str) 
     """Its own check refuses it; left out, its questions would be asked by nobody, and that be green."""
     (repository / ALL[0]).unlink()
     (repository / ALL[0]).symlink_to(leads)
-    for words in (["add", "."], [*IDENTITY, "commit", "-qm", "link"]):
-        subprocess.run(["git", *words], cwd=repository, check=True)
+    commit_all(repository)
     found = suite_list.find(["services/*/raggate.yml"], against="HEAD")
     assert [(suite.config, suite.suite) for suite in found] == [(ALL[0], ALL[0]), (ALL[1], "b"), (ALL[2], "c")]
 
@@ -90,33 +79,33 @@ def test_a_configuration_that_is_a_link_is_listed(repository: Path, leads: str) 
 @pytest.mark.parametrize("folder", [b"x\n..", b"x\x1b[2K", b"\xff", "\u202e".encode()])
 def test_a_path_that_cannot_be_shown_is_refused(repository: Path, folder: bytes) -> None:
     """A change names directories as it likes, and paths are outputs of the step, one a line."""
-    write(repository / "services" / os.fsdecode(folder) / "raggate.yml", "suite: new\n")
+    write_files(repository, {f"services/{os.fsdecode(folder)}/raggate.yml": "suite: new\n"})
     with pytest.raises(UsageError, match="expected a path of characters that can be seen"):
         configs("services/*/raggate.yml", against="HEAD")
 
 
 def test_a_change_can_add_a_suite(repository: Path) -> None:
     """A configuration that the base does not have is listed beside those it has."""
-    write(repository / "services/new/raggate.yml", "suite: new\n")
+    write_files(repository, {"services/new/raggate.yml": "suite: new\n"})
     assert configs("services/*/raggate.yml", against="HEAD") == [*ALL, "services/new/raggate.yml"]
 
 
 def test_the_base_names_the_suites(repository: Path) -> None:
     """A change that renames a suite in its configuration does not rename the one that judges it."""
-    write(repository / ALL[0], "suite: other\n")
+    write_files(repository, {ALL[0]: "suite: other\n"})
     names = [suite.suite for suite in suite_list.find(["services/*/raggate.yml"], against="HEAD")]
     assert names == ["a", "b", "c"]
 
 
 def test_a_suite_that_would_have_the_name_of_another(repository: Path) -> None:
     """A change after whose merge two suites would have one name is refused; one that swaps two names is not."""
-    write(repository / ALL[0], "suite: b\n")
+    write_files(repository, {ALL[0]: "suite: b\n"})
     with pytest.raises(UsageError) as refused:
         suite_list.find(["services/*/raggate.yml"], against="HEAD")
     assert refused.value.lines == (
         "suite 'b' is named by 2 configurations: 'services/a/raggate.yml', 'services/b/raggate.yml'",
     )
-    write(repository / ALL[1], "suite: a\n")
+    write_files(repository, {ALL[1]: "suite: a\n"})
     assert len(suite_list.find(["services/*/raggate.yml"], against="HEAD")) == 3
 
 
@@ -141,13 +130,12 @@ def test_what_a_push_can_correct(repository: Path) -> None:
         return refused.type
 
     folder = f"services/{os.fsdecode(bytes([255]))}"
-    write(repository / folder / "raggate.yml", "suite: new\n")
+    write_files(repository, {f"{folder}/raggate.yml": "suite: new\n"})
     assert refusal("services/*/raggate.yml", "HEAD") is suite_list.OfTheChange
     (repository / folder).rename(repository / "services/n")
-    write(repository / ALL[0], "suite: b\n")
+    write_files(repository, {ALL[0]: "suite: b\n"})
     assert refusal("services/*/raggate.yml", "HEAD") is suite_list.OfTheChange
-    for words in (["add", "."], [*IDENTITY, "commit", "-qm", "two of one name"]):
-        subprocess.run(["git", *words], cwd=repository, check=True)
+    commit_all(repository)
     assert refusal("services/*/raggate.yml", "HEAD") is UsageError
     assert refusal("nowhere/*.yml", "HEAD") is UsageError
 
@@ -155,7 +143,7 @@ def test_what_a_push_can_correct(repository: Path) -> None:
 @pytest.mark.parametrize("name", ["b", "B"])
 def test_two_suites_of_one_name(repository: Path, name: str) -> None:
     """They would share a comment and files, also if only case differs: both are named, whoever brings the second."""
-    write(repository / "services/z/raggate.yml", f"suite: {name}\n")
+    write_files(repository, {"services/z/raggate.yml": f"suite: {name}\n"})
     with pytest.raises(UsageError) as refused:
         suite_list.find(["services/*/raggate.yml"], against="HEAD")
     assert refused.value.lines == (
@@ -165,7 +153,7 @@ def test_two_suites_of_one_name(repository: Path, name: str) -> None:
 
 def test_a_configuration_that_cannot_be_read_is_known_by_its_path(repository: Path) -> None:
     """What is wrong with it is for its own check to say, and keeps no other suite from being listed."""
-    write(repository / ALL[0], "suite: [\n")
+    write_files(repository, {ALL[0]: "suite: [\n"})
     assert [suite.suite for suite in suite_list.find(["services/*/raggate.yml"])] == [ALL[0], "b", "c"]
 
 
@@ -187,7 +175,7 @@ def test_what_lists_nothing_is_refused(repository: Path, pattern: str) -> None:
 def test_too_many_are_refused(repository: Path) -> None:
     """A change that brings hundreds of configurations keeps no runner busy with them."""
     for number in range(suite_list.MOST):
-        write(repository / f"services/n{number}/raggate.yml", f"suite: n{number}\n")
+        write_files(repository, {f"services/n{number}/raggate.yml": f"suite: n{number}\n"})
     with pytest.raises(UsageError, match="more than 100 configurations for one step: found 103"):
         configs("services/*/raggate.yml")
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+from checkouts import commit_all
 from raggate.inputs import suite_names
 
 
@@ -41,17 +41,10 @@ def test_bytes_that_are_no_text(tmp_path: Path) -> None:
 
 def test_the_trusted_one_first(tmp_path: Path) -> None:
     """The revision's name counts; where it has none, or is not there, the working tree's."""
-
-    def git(*words: str) -> None:
-        who = ("-c", "user.name=T", "-c", "user.email=t@example.org")
-        subprocess.run(["git", *who, *words], cwd=tmp_path, capture_output=True, check=True)
-
     config = tmp_path / "raggate.yml"
-    git("init", "--quiet")
     for content in ("suite: trusted\nbogus: 1\n", "- 1\n"):
         config.write_text(content)
-        git("add", "--all")
-        git("commit", "--quiet", "--message", "x")
+        commit_all(tmp_path)
     config.write_text("suite: changed\n")
     suites = [suite_names.find(tmp_path, config.name, against=ref, remote=None) for ref in ("HEAD~1", "HEAD", "gone")]
     assert suites == ["trusted", "changed", "changed"]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 from msgspec.structs import replace
 
+from checkouts import commit_all
 from raggate.config.first_run import FirstRun
 from raggate.config.schema import Config
 from raggate.errors import FileProblems, UsageError
@@ -129,10 +129,7 @@ def test_a_baseline_that_is_too_large_is_not_read_on(tree: Path, monkeypatch: py
 
 def test_git_is_asked_first(tree: Path) -> None:
     """A commit that the local repository has is read from there, without asking anybody."""
-    identity = ("-c", "user.name=T", "-c", "user.email=t@example.invalid", "-c", "commit.gpgsign=false")
-    for words in (["init", "-q"], ["add", "."], [*identity, "commit", "-q", "-m", "x"]):
-        subprocess.run(["git", *words], cwd=tree, check=True, capture_output=True)
-
+    commit_all(tree)
     elsewhere = StoredObjects({})
     remote = sources.Remote(workspace=tree, objects=elsewhere)
     inputs = read(InputSource(root=tree, config_name="raggate.yml", against="HEAD", remote=remote, introducing=True))

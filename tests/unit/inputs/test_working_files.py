@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import subprocess
 from pathlib import Path
 
 import pytest
 
+import checkouts
 from raggate.inputs import git, working_files
 
 
 def test_tracked_in_a_repository_of_either_hash(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A commit of this repository that is known spares the question for one; one of another repository does not."""
-    who = ["-c", "user.name=a", "-c", "user.email=a@example.org"]
     for name in ("here/one", "here/two", "other/one"):
-        (tmp_path / name).mkdir(parents=True)
-        (tmp_path / name / "metrics.json").write_text("{}")
+        checkouts.write_files(tmp_path, {f"{name}/metrics.json": "{}"})
     for folder, kind in (("here", "sha256"), ("other", "sha1")):
-        for words in (["init", "-q", f"--object-format={kind}"], ["add", "one"], [*who, "commit", "-qm", "x"]):
-            subprocess.run(["git", *words], cwd=tmp_path / folder, check=True)
+        for words in (["init", "-q", f"--object-format={kind}"], ["add", "one"], ["commit", "-qm", "x"]):
+            checkouts.git(tmp_path / folder, *words)
     here, other = (git.find((tmp_path / name).resolve()) for name in ("here", "other"))
     assert here is not None
     assert other is not None

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from checkouts import commit_all, git, write_files
 from raggate.config.overrides import Overrides
 from raggate.pipeline import concern
 from raggate.pipeline.request import Request
@@ -20,7 +20,6 @@ vault: {notes: vault}
 api: {container: {build: {context: api}, port: 80, services: {rerank: {build: {context: rerank}}}}}
 when: {paths: [src, ../../libs/search]}
 """
-IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
 FILES = {
     "services/a/raggate.yml": CONFIG,
     "services/a/golden.jsonl": "{}\n",
@@ -34,22 +33,12 @@ FILES = {
 }
 
 
-def git(root: Path, *words: str) -> str:
-    """Run git, and give what it prints."""
-    done = subprocess.run(["git", *IDENTITY, *words], cwd=root, check=True, capture_output=True, text=True)
-    return done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A committed repository with a suite and a library that it uses, of which each test gets a copy."""
     root = tmp_path_factory.mktemp("template")
-    for name, content in FILES.items():
-        (root / name).parent.mkdir(parents=True, exist_ok=True)
-        (root / name).write_text(content)
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "base")
+    write_files(root, FILES)
+    commit_all(root)
     return root
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-import subprocess
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
@@ -14,6 +13,7 @@ import pytest
 from msgspec.structs import replace
 
 import reviews
+from checkouts import commit_all, git, write_files
 from raggate.inputs.committed import Commit
 from raggate.inputs.sources import Remote
 from raggate.inputs.trusted import load_trusted
@@ -23,7 +23,6 @@ from raggate.pipeline import previewing
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import source_of
 
-IDENTITY = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "commit.gpgsign=false")
 SUPPORT = {"rel_path": "n.md", "heading_path": "# Dogs", "snippets": []}
 CASE = {"id": "q", "question": "what?", "answerable": True, "gold_supports": [SUPPORT]}
 FILES = {
@@ -33,22 +32,12 @@ FILES = {
 }
 
 
-def git(root: Path, *words: str, given: str | None = None) -> str:
-    """Run git, and give what it prints."""
-    done = subprocess.run(["git", *IDENTITY, *words], cwd=root, check=True, capture_output=True, text=True, input=given)
-    return done.stdout.strip()
-
-
 @pytest.fixture(scope="module")
 def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A committed repository with a suite, of which each test gets a copy."""
     root = tmp_path_factory.mktemp("template")
-    for name, content in FILES.items():
-        (root / name).parent.mkdir(exist_ok=True)
-        (root / name).write_text(content)
-    git(root, "init", "-q")
-    git(root, "add", ".")
-    git(root, "commit", "-qm", "base")
+    write_files(root, FILES)
+    commit_all(root)
     return root
 
 

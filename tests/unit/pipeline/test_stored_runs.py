@@ -6,7 +6,6 @@ import errno
 import json
 import os
 import shutil
-import subprocess
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -14,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from checkouts import git
 from raggate.errors import UsageError
 from raggate.labelling.returned import newest_run
 from raggate.pipeline.stored_runs import Broken, broken, named, prunable, remove, stored_runs
@@ -33,11 +33,6 @@ def make(out: Path, name: str, *, verdict: dict[str, Any] | None = None, selecti
         content = {"schema": "raggate/verdict/1", "verdict": "pass", "exit_code": 0, "flips": [], "fallen": []}
         (directory / "verdict.json").write_text(json.dumps({**content, **verdict}))
     return directory
-
-
-def git(top: Path, *words: str) -> None:
-    """Run git in a directory."""
-    subprocess.run(["git", *words], cwd=top, check=True, capture_output=True)
 
 
 def flip(case: str, kind: str = "broke") -> dict[str, str]:
