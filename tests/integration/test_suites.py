@@ -482,10 +482,9 @@ def test_a_name_that_git_checks_out_otherwise(step: Step) -> None:
     (step.root / ".gitattributes").write_text("services/docs/raggate.yml working-tree-encoding=IBM037\n")
     config = step.root / "services/docs/raggate.yml"
     config.write_bytes("suite: web\n".encode("cp037"))
-    for words in (["add", "."], [*IDENTITY, "commit", "-qm", "change"]):
-        subprocess.run(["git", *words], cwd=step.root, check=True)
+    commit_all(step.root)
     config.unlink()
-    subprocess.run(["git", "checkout", "--", str(config)], cwd=step.root, check=True)
+    git(step.root, "checkout", "--", str(config))
     assert b"suite" not in config.read_bytes()
     assert step.gate() == 2
     assert names(step) == []

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from checkouts import commit_all, write_files
+from checkouts import commit_all, git, write_files
 from raggate.errors import UsageError
 from raggate.inputs import suite_list
 from tables import each_row
@@ -111,10 +111,10 @@ def test_a_suite_that_would_have_the_name_of_another(repository: Path) -> None:
 
 def test_names_that_are_committed_alone(repository: Path) -> None:
     """Where only what is committed is merged, names count as they are committed, whatever the working tree says."""
-    base = subprocess.run(["git", "rev-parse", "HEAD"], check=True, capture_output=True, text=True).stdout.strip()
-    write(repository / ALL[0], "suite: b\n")
-    subprocess.run(["git", *IDENTITY, "commit", "-qam", "change"], check=True)
-    write(repository / ALL[0], "suite: a\n")
+    base = git(repository, "rev-parse", "HEAD")
+    write_files(repository, {ALL[0]: "suite: b\n"})
+    commit_all(repository)
+    write_files(repository, {ALL[0]: "suite: a\n"})
     assert len(suite_list.find(ALL, against=base)) == 3
     with pytest.raises(suite_list.OfTheChange) as refused:
         suite_list.find(ALL, against=base, merged="HEAD")
