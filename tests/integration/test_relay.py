@@ -357,6 +357,16 @@ def test_a_list_that_cannot_be_made_is_told(stage: Stage, measured: Measured) ->
     assert "push again" not in shown
 
 
+def test_a_suite_that_ends_where_it_is_judged_asks_for_no_push(stage: Stage, measured: Measured) -> None:
+    """Where a link leads to the configuration in the checkout of the base, no change is at fault."""
+    (stage.workspace / "elsewhere").mkdir()
+    (stage.workspace / "services").mkdir()
+    (stage.workspace / "services/good").symlink_to("../elsewhere")
+    assert stage.relay(folders(measured.runs))["services/good/raggate.yml"] == ("usage error", 2)
+    shown = visible(stage.comment)
+    assert ("a push to this change corrects neither" in shown, "push again" in shown) == (True, False)
+
+
 def test_a_base_that_is_not_named_is_refused(stage: Stage, measured: Measured) -> None:
     """A pull request into another branch is judged only where `bases` names it, also where no suite would be run."""
     stage.repository.pulls[7].base_ref = "release"
