@@ -1,4 +1,4 @@
-"""What every test shares: an environment without ambient CI variables."""
+"""What every test shares: an environment without ambient CI variables, how modules are loaded, and few fixtures."""
 
 from __future__ import annotations
 

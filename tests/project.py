@@ -8,7 +8,7 @@ import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from msgspec import Struct, field
 
@@ -116,8 +116,8 @@ class Project(Struct, frozen=True):
         commit_all(self.root)
 
 
-def make_project(root: Path, *, notes: int = 6) -> Project:
-    """Write the repository: two vaults of so many notes with two sections each, and two questions per note."""
+def make_project(root: Path, *, notes: int = 6, questions: Literal[1, 2] = 2) -> Project:
+    """Write the repository: two vaults of so many notes with two sections each, and so many questions for each note."""
     cases = []
     for vault, topics in TOPICS.items():
         folder = root / "vault" / vault / "Notes"
@@ -126,7 +126,7 @@ def make_project(root: Path, *, notes: int = 6) -> Project:
             facts = (f"{topic} matter one is {number} litres", f"{topic} second item weighs {number} grams")
             text = f"# {topic.title()}\n\n## First\n\n{facts[0]}\n\n## Second\n\n{facts[1]}\n"
             (folder / f"{topic}.md").write_text(text)
-            for section, fact in zip(("First", "Second"), facts, strict=True):
+            for section, fact in [*zip(("First", "Second"), facts, strict=True)][:questions]:
                 support = {
                     "rel_path": f"Notes/{topic}.md",
                     "heading_path": f"# {topic.title()} > ## {section}",

@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 from msgspec.structs import replace
 
 from builders import make_chunk, make_failure
-from project import Project
+from project import Project, make_project
 from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
 from raggate.pipeline import results_file
@@ -32,6 +32,17 @@ api: {{url: "http://127.0.0.1:9"}}
 ask: {{modes: [hybrid, vector], repeat: {repeat}, repeat_sample: 4, probes: {{sample: 2}}}}
 invariants: {{headings_findable: warn, nonsense_abstains: warn, spelling_ignored: warn}}
 """
+
+
+def make_suite(root: Path) -> Project:
+    """Write a suite of 15 questions in two modes, but for one, which is asked in one: 29 calls."""
+    project = make_project(root, questions=1)
+    cases = project.cases()
+    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:3]]
+    more[0]["retriever_types"] = ["hybrid"]
+    project.write_cases([*cases, *more])
+    project.config.write_text(SMALL.format(repeat=1))
+    return project
 
 
 class Api:

@@ -28,7 +28,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 @pytest.fixture(scope="session")
 def few_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """As `promoted_once`, with six questions: for tests to which more of them mean nothing; they change copies."""
+    """A small repository as `promoted_once`, with six of its questions: tests to which more mean nothing take it."""
     from project import make_small_project
 
     project = make_small_project(tmp_path_factory.mktemp("few"))

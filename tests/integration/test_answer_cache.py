@@ -14,7 +14,7 @@ import pytest
 from msgspec.structs import replace
 
 from builders import make_failure
-from project import Project, make_project
+from project import Project
 from raggate.cli.main import run_command
 from raggate.errors import ExitCode, UsageError
 from raggate.gate.run_origin import refuse_kept
@@ -29,7 +29,7 @@ from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.reports import diff
 from raggate.scoring import score
 from stored_rows import plain_rows
-from suite_in_process import SMALL, Api, FakeAdapter, asked_by
+from suite_in_process import SMALL, Api, FakeAdapter, asked_by, make_suite
 
 ALL = 29
 """Questions of the suite."""
@@ -92,11 +92,7 @@ class _Adapter(FakeAdapter):
 @pytest.fixture(scope="module")
 def made(tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Path, CheckResult]:
     """A suite of an API in a container, with a baseline of it, what was kept of a check, and that check."""
-    project = make_project(tmp_path_factory.mktemp("cache"))
-    cases = project.cases()[::2]
-    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:3]]
-    more[0]["retriever_types"] = ["hybrid"]
-    project.write_cases([*cases, *more])
+    project = make_suite(tmp_path_factory.mktemp("cache"))
     lines = [line for line in SMALL.format(repeat=1).splitlines(keepends=True) if not line.startswith("api:")]
     project.config.write_text("".join(lines) + CONTAINER)
     kept = tmp_path_factory.mktemp("kept") / "answers"

@@ -20,9 +20,7 @@ def few_simulated_changes(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def project(tmp_path: Path) -> Project:
     """A repository of one question for each note, without a baseline."""
-    project = make_project(tmp_path)
-    project.write_cases(project.cases()[::2])
-    return project
+    return make_project(tmp_path, questions=1)
 
 
 def test_a_noisy_api(project: Project) -> None:

@@ -46,8 +46,7 @@ def _instance(schema: dict[str, Any]) -> dict[str, Any]:
 
 def answering(root: Path) -> Project:
     """Make a repository of one question for each note, whose API is asked for answers, and nothing twice."""
-    project = make_project(root)
-    project.write_cases(project.cases()[::2])
+    project = make_project(root, questions=1)
     project.edit("ask: {total_timeout: 20, concurrency: 4}", "ask: {retrieval_only: false, repeat_sample: 0}")
     return project
 

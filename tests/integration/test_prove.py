@@ -24,9 +24,7 @@ DEAD_TOO = WORSE.replace("[", "[{name: dead, env: {FAKE_BEHAVIOUR: die_at_start}
 
 def small_suite(root: Path) -> Project:
     """Make a repository with one question about each note, and without a baseline, which a proof does not need."""
-    project = make_project(root)
-    project.write_cases(project.cases()[::2])
-    return project
+    return make_project(root, questions=1)
 
 
 @pytest.fixture

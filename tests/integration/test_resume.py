@@ -38,7 +38,7 @@ from raggate.pipeline.shards import merge, planning, running
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring import score
 from stored_rows import plain_rows
-from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
+from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
 from tries import tried
 
 FIRST = 29
@@ -92,14 +92,8 @@ class _Adapter(FakeAdapter):
 
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A suite of 15 questions in two modes, but for one, which is asked in one."""
-    project = make_project(tmp_path_factory.mktemp("resume"))
-    cases = project.cases()[::2]
-    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:3]]
-    more[0]["retriever_types"] = ["hybrid"]
-    project.write_cases([*cases, *more])
-    project.config.write_text(SMALL.format(repeat=1))
-    return project
+    """A suite whose runs are killed and go on."""
+    return make_suite(tmp_path_factory.mktemp("resume"))
 
 
 @pytest.fixture

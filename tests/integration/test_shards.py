@@ -21,7 +21,7 @@ from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec.structs import replace
 
 from builders import make_config
-from project import Project, make_project
+from project import Project
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import latency, promote
 from raggate.inputs import sources
@@ -41,7 +41,7 @@ from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.reports.progress import Progress
 from raggate.text.jsonio import JsonObject, dumps
 from reviews import passing
-from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents
+from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
 
 
 @contextmanager
@@ -55,12 +55,7 @@ def booted(request: Request, inputs: Inputs, build: object, place: Place, before
 @pytest.fixture(scope="module")
 def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
     """A suite of 15 questions in two modes, some of which fail, with second answers and probes."""
-    project = make_project(tmp_path_factory.mktemp("shards"), notes=3)
-    cases = project.cases()
-    more = [{**case, "id": f"{case['id']}-again", "question": f"what of {case['question']}"} for case in cases[:3]]
-    more[0]["retriever_types"] = ["hybrid"]
-    project.write_cases([*cases, *more])
-    project.config.write_text(SMALL.format(repeat=1))
+    project = make_suite(tmp_path_factory.mktemp("shards"))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(asking, "booted", booted)
         patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
