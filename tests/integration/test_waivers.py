@@ -66,6 +66,18 @@ def test_expired_waiver_is_settled_by_the_change_that_removes_it(promoted: Proje
     assert judged(promoted, run).code == 1
 
 
+def test_expired_waiver_is_settled_by_what_is_committed(promoted: Project) -> None:
+    """In a job a configuration on disk from which the waiver is gone settles nothing: the commit is what is merged."""
+    waive(promoted, "2020-01-01", "hit_at_5")
+    promoted.commit()
+    waive(promoted, "")
+    assert promoted.command("check", "--against", "HEAD", CI="true").code == 1
+    assert codes(promoted) == {"waiver-expired"}
+    assert judged(promoted, promoted.last_run()).code == 0
+    promoted.commit()
+    assert promoted.command("check", "--against", "HEAD~1", CI="true").code == 0
+
+
 def test_waivers_are_told_without_a_verdict(promoted: Project) -> None:
     """A run that ends without a verdict tells the waivers that stand all the same."""
     waive(promoted, "2999-12-31", "hit_at_5")

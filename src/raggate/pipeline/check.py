@@ -88,10 +88,11 @@ def conclude(
         if inputs.baseline is not None:
             # the run directory tells by itself what it was held against
             write_atomic(directory / KEPT_BASELINE, inputs.baseline.content.pieces())
-        change = sources.WorkTree(request.root, confined=True)
-        resolved = previewing.by_another_commit(inputs) and expired_waivers_resolved(
-            change, request.config_name, measured.started
-        )
+        own = source is None
+        resolved = False
+        if previewing.by_another_commit(inputs):
+            with previewing.merged(request, previewing.measured_at(measured, asking=own)) as change:
+                resolved = expired_waivers_resolved(change, request.config_name, measured.started)
         context = ReportContext(
             first_run=inputs.first_run,
             expired_waivers_resolved=resolved,
@@ -100,7 +101,6 @@ def conclude(
             trend=() if measured.selection is not None else trend.before(request, inputs, baseline, directory, source),
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
-        own = source is None
         asked = base_build.recheck(request, inputs, directory, evaluation, own=own)
         times = compare_latency(request, inputs, directory, evaluation, own=own)
         if asked is not None or times is not None:

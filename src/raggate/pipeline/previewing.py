@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -14,6 +14,7 @@ from raggate.gate import merge_effects, preview, waivers, wording
 from raggate.gate.invariants import invariants
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
+from raggate.models.run import Run
 from raggate.models.verdict import Preview, Review
 from raggate.pipeline import judging, measure, run_directory, stopping
 from raggate.pipeline.answers import answer_cache
@@ -56,6 +57,30 @@ def by_another_commit(inputs: Inputs) -> bool:
     return inputs.against is not None and not inputs.first_run
 
 
+def measured_at(run: Run, *, asking: bool) -> str:
+    """Name the commit of a change that was just asked, `asking`: by now something else may be checked out.
+
+    Of a run that was only read its commit is its own word, and what is checked out counts.
+    """
+    return (run.provenance.checkout.commit if asking else None) or "HEAD"
+
+
+@contextmanager
+def merged(request: Request, revision: str) -> Iterator[sources.Source]:
+    """Open what gets merged of a change: in a job what is committed, where there is a repository, else what is on disk.
+
+    Args:
+        request: what the front end asks for.
+        revision: the commit of the change.
+    """
+    with ExitStack() as stack:
+        change: sources.Source = sources.WorkTree(request.root, confined=True)
+        if request.in_job:
+            with suppress(UsageError):
+                change = stack.enter_context(sources.at(request.root, revision, request.remote))
+        yield change
+
+
 def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview | None:
     """Say what the working tree's own files would mean; where questions or notes differ, they are asked too."""
     if not by_another_commit(inputs) or review.run.selection is not None:
@@ -67,9 +92,7 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
 
 def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview:
     with ExitStack() as stack:
-        # by now something else may be checked out than was asked; of a run that was only read that is its own word
-        measured = review.run.provenance.checkout.commit if asking else None
-        commit, changed, otherwise = _committed(stack, request, inputs, measured or "HEAD")
+        commit, changed, otherwise = _committed(stack, request, inputs, measured_at(review.run, asking=asking))
         if not inputs.ignored and not changed:
             return Preview()
         if request.matched and not (request.root / request.config_name).exists():
