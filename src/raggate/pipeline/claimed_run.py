@@ -45,7 +45,7 @@ _UNANSWERED, _ANSWERED = 1, 2
 # what the API told of its index while it was measured, beside what the inputs say
 _OF_THE_INDEX = ("index_version", "chunker_version")
 # and how much it held, with what answers call that
-_INDEX_COUNTS = {"documents": "docs_processed", "chunks": "chunks_embedded"}
+_INDEX_COUNTS = {"documents": "docs_processed", "chunks": "chunks_embedded", "empty_documents": "docs_with_0_chunks"}
 
 
 def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baseline: Baseline | None = None) -> Run:

@@ -29,7 +29,7 @@ from raggate.models.golden import Vault
 from raggate.models.judging import Judgement, Judging, Spending
 from raggate.models.run import LabelledResult, Leak, ProbeAnswer, Probing, Run
 from raggate.models.selection import Selection
-from raggate.pipeline import claimed_run
+from raggate.pipeline import claimed_run, index_facts
 from raggate.text import long_sequence
 from tables import each_row
 
@@ -123,11 +123,13 @@ def test_how_much_the_index_held_is_kept() -> None:
     looked = {**run.fingerprint, "documents": 7, "chunks": -1}
     seen = claimed_run.accepted(replace(run, fingerprint=looked), inputs, reproduce="", hint="").fingerprint
     assert (seen["documents"], seen.get("chunks")) == (7, None)
-    coverage = {"docs_processed": 8, "chunks_embedded": 30}
+    coverage = {"docs_processed": 8, "chunks_embedded": 30, "docs_with_0_chunks": 3}
     item = make_labelled(run.results[0].case, make_result(response=make_response(make_chunk(), coverage=coverage)))
     answered = replace(run, results=(item,), fingerprint=looked)
     seen = claimed_run.accepted(answered, inputs, reproduce="", hint="").fingerprint
     assert (seen["documents"], seen["chunks"]) == (8, 30)
+    assert seen["empty_documents"] == 3
+    assert {key for key in index_facts.FACTS if key not in seen} == {"index_version", "chunker_version", "chunk_tokens"}
 
 
 def test_a_leak_names_a_note_that_there_is() -> None:
