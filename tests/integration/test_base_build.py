@@ -479,6 +479,15 @@ def test_a_change_that_remembers_its_answers_is_as_slow_as_its_first(limited: Pr
     assert "slower than allowed: 24 answers when first asked took p50" in done.out
 
 
+def test_a_change_that_answers_nothing_when_it_is_timed(limited: Project) -> None:
+    """Attack: who knows that the latency is timed answers at once, and nothing, as those answers are not scored."""
+    change(limited, "slow:100,hasty")
+    done = limited.command("check", "--against", "HEAD")
+    assert done.code == 3, done.out + done.err
+    assert codes(limited.verdict()) == ["latency-not-compared"]
+    assert "24 of 24 calls were answered otherwise when they were timed than when they were scored" in done.out
+
+
 def test_the_latency_of_a_pass_is_told(limited: Project) -> None:
     """A change that is as fast passes, and terminal and page show both sides' median and 95th percentile."""
     limited.edit("max_latency_ratio: 2", "max_latency_ratio: 100")

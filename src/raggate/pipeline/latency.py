@@ -22,6 +22,7 @@ from raggate.models.verdict import Review
 from raggate.pipeline.base_build import Asking, base_build
 from raggate.pipeline.booted import Build
 from raggate.pipeline.request import Request
+from raggate.scoring import repeats
 from raggate.text.numbers import counted
 from raggate.text.quote import cut
 
@@ -31,6 +32,10 @@ MOST_QUESTIONS = 50
 ROUNDS = 3
 """How often each is asked: the first time no memory of answers helps, and of the others the least counts, as all else
 only adds to it. Both have to be as fast as is allowed."""
+
+OTHER_ANSWERS = 0.1
+"""Share of the questions that may be answered otherwise than in the run: an index that is built anew need not be the
+same."""
 
 _Times = tuple[float, float]
 """The milliseconds of a question when it was first asked, and the least of the other times."""
@@ -65,7 +70,7 @@ def compare_latency(
     questions = [(cases.named(result.case_id), result.mode) for result in results]
     asking = Asking(request=request, inputs=inputs, directory=directory, review=review, questions=questions)
     try:
-        return _timed(asking, settings.max_latency_ratio)
+        return _timed(asking, settings.max_latency_ratio, results)
     except RaggateError as error:
         if error.exit_code == ExitCode.INTERRUPTED:
             raise
@@ -105,11 +110,21 @@ def drawn(results: Iterable[Result]) -> list[Result]:
     return nsmallest(MOST_QUESTIONS, answered, key=lambda _: chance.random())
 
 
-def _timed(asking: Asking, allowed: float) -> LatencyCheck:
+def another_answer(measured: Result, timed: Result) -> bool:
+    """Say whether an answer lacks the text, or more than half of the chunks, of the one that was scored."""
+    before, now = measured.response, timed.response
+    if before is None or now is None:
+        return False
+    ids, contents = {chunk.chunk_id for chunk in now.chunks}, {chunk.content for chunk in now.chunks}
+    kept = sum(chunk.chunk_id in ids or chunk.content in contents for chunk in before.chunks)
+    return 2 * kept < len(before.chunks) or (bool(before.answer) and not now.answer)
+
+
+def _timed(asking: Asking, allowed: float, measured: Sequence[Result]) -> LatencyCheck:
     change_build = Build(api=asking.inputs.config.api, root=asking.request.root)
     with base_build(asking.request, asking.inputs) as build:
         asking.say(f"the base build ({cut(build.name)}) and of the change, for their latency")
-        sides = [_times(asking, change_build, "latency"), _times(asking, build, "latency-base")]
+        sides = [_times(asking, change_build, "latency", measured), _times(asking, build, "latency-base")]
         unanswered = sum(own is None and base is not None for own, base in zip(*sides, strict=True))
         if unanswered:
             # what is slow must not be left out by failing
@@ -130,8 +145,11 @@ def _timed(asking: Asking, allowed: float) -> LatencyCheck:
     )
 
 
-def _times(asking: Asking, build: Build, folder: str) -> list[_Times | None]:
-    """Boot a build, and give the milliseconds of each question; None where it got no answer at once."""
+def _times(asking: Asking, build: Build, folder: str, measured: Sequence[Result] | None = None) -> list[_Times | None]:
+    """Boot a build, and give the milliseconds of each question; None where it got no answer at once.
+
+    What it answers must be as it was `measured`, where that is given.
+    """
     rounds = []
     with asking.up(build, folder) as up:
         for _ in range(ROUNDS):
@@ -139,12 +157,27 @@ def _times(asking: Asking, build: Build, folder: str) -> list[_Times | None]:
             if asked.stopped:
                 raise CannotTell(asked.stopped)
             rounds.append(asked.results)
+            if measured is not None:
+                _refuse_other_answers(asking.review, measured, [up.clean(result) for result in asked.results])
     return [
         (results[0].elapsed_ms, min(result.elapsed_ms for result in results[1:]))
         if all(result.failure is None and not result.retries for result in results)
         else None
         for results in zip(*rounds, strict=True)
     ]
+
+
+def _refuse_other_answers(review: Review, measured: Sequence[Result], timed: Sequence[Result]) -> None:
+    """Refuse to time answers that nobody scored, unless the API was known before to answer otherwise each time."""
+    baseline = review.comparison.baseline
+    if baseline is not None and repeats.noisy(baseline.scorecard.fingerprint):
+        return
+    others = sum(map(another_answer, measured, timed))
+    if others > OTHER_ANSWERS * len(measured):
+        raise CannotTell(
+            f"{others} of {counted(len(measured), 'call')} were answered otherwise when they were timed than when they "
+            "were scored"
+        )
 
 
 def _answered(sides: Sequence[Sequence[_Times | None]]) -> list[tuple[tuple[float, ...], tuple[float, ...]]]:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from builders import make_chunk, make_failure, make_result
-from raggate.pipeline.latency import MOST_QUESTIONS, drawn
+import pytest
+
+from builders import make_chunk, make_chunks, make_failure, make_response, make_result
+from raggate.models.run import Result
+from raggate.pipeline.latency import MOST_QUESTIONS, another_answer, drawn
 
 
 def test_which_questions_are_timed_is_not_known_before() -> None:
@@ -19,3 +22,26 @@ def test_a_question_without_an_answer_is_not_timed() -> None:
     """What is timed are the questions that the run has an answer to, all of them where they are few."""
     results = [make_result("good", make_chunk()), make_result("bad", failure=make_failure())]
     assert [result.case_id for result in drawn(results)] == ["good"]
+
+
+MEASURED = make_result("q", response=make_response(*make_chunks("a.md", "b.md", "c.md", "d.md"), answer="Nine."))
+NEW_IDS = tuple(make_chunk(f"new {path}", rel_path=path) for path in ("d.md", "c.md"))
+
+
+@pytest.mark.parametrize(
+    ("timed", "other"),
+    [
+        pytest.param(MEASURED, False, id="the same"),
+        pytest.param(
+            make_result("q", response=make_response(*NEW_IDS, answer="9.")), False, id="half of it by new ids"
+        ),
+        pytest.param(make_result("q", response=make_response(*NEW_IDS[:1], answer="Nine.")), True, id="a quarter"),
+        pytest.param(make_result("q", response=make_response(answer="Nine.")), True, id="nothing"),
+        pytest.param(make_result("q", response=make_response(*make_chunks("a.md", "b.md"))), True, id="no answer"),
+        pytest.param(make_result("q", failure=make_failure()), False, id="a failure, which is told as one"),
+    ],
+)
+def test_what_is_timed_is_what_was_scored(timed: Result, other: bool) -> None:
+    """An answer of which more than half is gone took no time that tells anything of the answer that was scored."""
+    assert another_answer(MEASURED, timed) is other
+    assert not another_answer(make_result("q", response=make_response()), make_result("q"))
