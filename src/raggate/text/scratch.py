@@ -56,7 +56,8 @@ def _sweep(parent: str) -> None:
     with suppress(OSError), os.scandir(parent) as entries:
         for entry in entries:
             if entry.name.startswith(_PREFIX):
-                with suppress(OSError):
+                # folders can lie deeper inside one another than Python calls functions
+                with suppress(OSError, RecursionError):
                     _remove_left(Path(entry.path))
 
 

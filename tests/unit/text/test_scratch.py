@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -94,6 +96,28 @@ def test_what_may_be_somebody_s(temporary: Path, case: str) -> None:
         aged(top if top.exists() else top.with_name("other"))
     swept()
     assert [path.name for path in temporary.iterdir()] == ["other" if case == "of another name" else "raggate-abc"]
+
+
+@pytest.mark.parametrize("error", [RecursionError("folders a thousand deep"), PermissionError("a mount")])
+def test_what_cannot_be_removed(temporary: Path, monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    """Attack: what somebody has left and nothing removes, as folders too deep inside one another, ends no later run."""
+    top = temporary / "raggate-abc"
+    top.mkdir(mode=0o700)
+    (top / scratch._HELD).touch(0o600)
+    aged(top)
+
+    asked, remove = [], shutil.rmtree
+
+    def refuses(place: str | Path, **options: Any) -> None:
+        if place != top:
+            remove(place, **options)
+            return
+        asked.append(place)
+        raise error
+
+    monkeypatch.setattr(scratch.shutil, "rmtree", refuses)
+    swept()
+    assert asked == [top]
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
