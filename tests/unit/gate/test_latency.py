@@ -40,6 +40,12 @@ def test_most_questions_take_longer(change: tuple[float, ...], late: bool) -> No
     assert slower(BASE, change, 1.5) == late
 
 
+def test_two_thirds_of_fifty_may_be_late() -> None:
+    """Of as many as are asked at the most, 33 that take for ever are not red, and 34 are, as the pages say."""
+    base = (100.0,) * 50
+    assert [slower(base, (60_000.0,) * late + base[late:], 1.5) for late in (33, 34)] == [False, True]
+
+
 def test_a_few_milliseconds_are_no_loss() -> None:
     """Three times as long as a millisecond is what a busy machine makes."""
     assert not slower((1.0,) * 50, (3.0,) * 50, 1.5)
