@@ -103,6 +103,9 @@ class TestBareMetricsFile:
         ),
         pytest.param({**BARE, "complete": False}, "not a metrics file: complete: not all questions", id="cut-short"),
         pytest.param(
+            {**BARE, "partial": "--limit 3"}, "not a metrics file: partial: these are metrics of a", id="part"
+        ),
+        pytest.param(
             {**BARE, "complete": "yes"}, "not a metrics file: complete: not all questions", id="complete-text"
         ),
         pytest.param(bare(count=-1), "not a metrics file: by_retriever.bm25.overall.count: ", id="negative-count"),
