@@ -48,7 +48,7 @@ def revisions(
     systems: Sequence[OtherSystem] = (),
     at: str = "HEAD",
     questions: bool = True,
-    held: tuple[LongBytes, Baseline] | None = None,
+    present: tuple[LongBytes, Baseline] | None = None,
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
 
@@ -60,7 +60,7 @@ def revisions(
         systems: the other systems whose metrics files are taken for baselines.
         at: the commit; the one that is checked out where no other is named.
         questions: whether versions are read with their questions, which takes most of the time.
-        held: the content of a version and what was read of it, by these cut-offs and other systems; it is not read
+        present: the content of a version and what was read of it, by these cut-offs and other systems; it is not read
             again.
 
     Raises:
@@ -81,8 +81,8 @@ def revisions(
         read_file = baseline.read if questions else baseline.read_means
 
         def read_version(content: LongBytes, name: str) -> Baseline:
-            known = held[1] if held is not None and held[0] == content else None
-            return _with_cutoffs(partial(read_file, content, name, systems=systems), cutoffs, known)
+            stored = present[1] if present is not None and present[0] == content else None
+            return _with_cutoffs(partial(read_file, content, name, systems=systems), cutoffs, stored)
 
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
@@ -127,8 +127,8 @@ def read(data: LongBytes, source: str, cutoffs: Sequence[int], systems: Sequence
     return _with_cutoffs(partial(baseline.read, data, source, systems=systems), cutoffs)
 
 
-def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int], known: Baseline | None = None) -> Baseline:
-    stored = known or read_by(directions=score.directions(cutoffs))
+def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int], stored: Baseline | None = None) -> Baseline:
+    stored = stored or read_by(directions=score.directions(cutoffs))
     own = stored.scorecard.fingerprint.get("cutoffs")
     named = {k for k in own if type(k) is int and 0 < k <= MAX_CUTOFF} if isinstance(own, list) else set()
     if named <= set(cutoffs):

@@ -46,13 +46,14 @@ def repositories(root: Path, path: str, checkout: git.Checkout, *, like: str) ->
     return {name.rstrip("/") for name in _listed(root, [path], checkout, like) if name.endswith("/")}
 
 
-def tracked(folder: Path, names: Iterable[str], known: Mapping[git.Checkout, str] = MappingProxyType({})) -> set[str]:
+def tracked(folder: Path, names: Iterable[str], commits: Mapping[git.Checkout, str] = MappingProxyType({})) -> set[str]:
     """Say which files and directories of a folder git tracks, themselves or something in them; none outside of git.
 
     Args:
         folder: the folder.
         names: of what stands in it.
-        known: a commit of a repository, which tells its kind of hashes. By the wrong kind git would see no file.
+        commits: of repositories, a commit of each, which tells its kind of hashes and need not be asked for. By the
+            wrong kind git would see no file.
 
     Raises:
         UsageError: without git in a checkout, and when git cannot say it.
@@ -62,7 +63,7 @@ def tracked(folder: Path, names: Iterable[str], known: Mapping[git.Checkout, str
     if checkout is None:
         return set()
     purpose = "telling what it tracks needs it"
-    commit = known.get(checkout) or git.resolve(checkout, "HEAD", purpose=purpose)
+    commit = commits.get(checkout) or git.resolve(checkout, "HEAD", purpose=purpose)
     with git.reading(checkout, like=commit or "", purpose=purpose) as reader:
         files = reader.tracked()
     # a file system may take `A` and `a` for the same name, and git for two

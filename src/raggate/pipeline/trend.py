@@ -45,9 +45,9 @@ def before(
     points = [*of_history(past, suite, wanted)]
     if inputs.against is None:
         here = git.find(request.root.resolve()) if past.revisions else None
-        known = {here: past.revisions[0].commit} if here is not None else {}
+        commits = {here: past.revisions[0].commit} if here is not None else {}
         # a change that another commit judges may hold directories that look like runs
-        points += of_runs(directory.parent, suite, wanted, without=(directory, source), known=known)
+        points += of_runs(directory.parent, suite, wanted, without=(directory, source), commits=commits)
     return tuple(sorted(points, key=lambda point: point.stamp))
 
 
@@ -65,7 +65,7 @@ def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> Histor
             systems=request.systems,
             at=inputs.against or "HEAD",
             questions=False,
-            held=None if baseline is None else (inputs.baseline.content, baseline.without_questions()),
+            present=None if baseline is None else (inputs.baseline.content, baseline.without_questions()),
         )
     except RaggateError:
         # without git, or with a baseline that no commit has yet
@@ -103,11 +103,11 @@ def of_runs(
     wanted: Container[str],
     *,
     without: Sequence[Path | None] = (),
-    known: Mapping[git.Checkout, str] = MappingProxyType({}),
+    commits: Mapping[git.Checkout, str] = MappingProxyType({}),
 ) -> Iterator[TrendPoint]:
     """Give the whole runs of a suite in a directory, but for some of them and what git tracks; links lead to none.
 
-    `known` is what `working_files.tracked` takes.
+    `commits` are what `working_files.tracked` takes.
     """
     left_out = {path.resolve() for path in without if path is not None}
     try:
@@ -116,7 +116,7 @@ def of_runs(
         folder = out.resolve()
         others = [name for name in stored if folder / name not in left_out]
         # a commit can bring any, of any time
-        committed = working_files.tracked(out, others, known)
+        committed = working_files.tracked(out, others, commits)
     except (OSError, RaggateError):
         return
     for name in [name for name in others if name not in committed][-MOST_RUNS:]:

@@ -196,8 +196,8 @@ def test_a_version_that_is_known_is_not_read_again(git: Git, root: Path) -> None
     known = baseline.read(stored("b"), "b.json", score.directions([1, 5]))
     known = replace(known, scorecard=replace(known.scorecard, run_id="known"))
 
-    def told_of(held: Baseline) -> list[str]:
-        return runs(history.revisions(root, NAME, limit=9, cutoffs=[1, 5], held=(LongBytes([stored("b")]), held)))
+    def told_of(present: Baseline) -> list[str]:
+        return runs(history.revisions(root, NAME, limit=9, cutoffs=[1, 5], present=(LongBytes([stored("b")]), present)))
 
     assert told_of(known) == ["known", "a"]
     assert told_of(replace(known, scorecard=replace(known.scorecard, fingerprint={"cutoffs": [7]}))) == ["b", "a"]
