@@ -6,6 +6,7 @@ import json
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -13,6 +14,7 @@ from msgspec.structs import replace
 from histories import history, revision
 from pages import Elements, data_of
 from project import Project
+from raggate.gate import baseline
 from raggate.models.trend import TrendPoint
 from raggate.models.verdict import Review
 from raggate.pipeline import context_file, trend
@@ -56,6 +58,23 @@ def test_baseline_and_runs(promoted: Project) -> None:
     assert {point.values["hybrid"]["hit_at_5"] for point in points} == {1.0}
     page = Elements((promoted.last_run() / "report.html").read_text())
     assert [tag for tag, attributes in page.tags if attributes.get("class") == "panel trend"]
+
+
+def test_nothing_is_asked_twice_for_it(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The version that the run is held against is not read once more, and git is told of a commit that is known."""
+    promoted.commit()
+    git_calls, start = list[str](), subprocess.Popen.__init__
+    versions_read: list[object] = []
+
+    def counted(process: Any, words: list[str], *rest: Any, **options: Any) -> None:
+        git_calls.extend(word for word in words[:1] if Path(word).name == "git")
+        start(process, words, *rest, **options)
+
+    monkeypatch.setattr(subprocess.Popen, "__init__", counted)
+    monkeypatch.setattr(baseline, "read_means", lambda content, *_, **__: versions_read.append(content))
+    assert promoted.command("check").code == 0
+    assert [point.kind for point in context_file.read(promoted.last_run()).trend] == ["baseline", "run"]
+    assert (len(git_calls), versions_read) == (7, [])
 
 
 def test_runs_that_a_change_brings_along(promoted: Project) -> None:
