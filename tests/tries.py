@@ -6,7 +6,6 @@ import os
 from typing import Any
 
 from hypothesis import settings
-from hypothesis.internal.conjecture import providers
 
 VARIABLE = "RAGGATE_TRIES"
 """The variable of the environment that says how many random inputs the usual property is tried on."""
@@ -16,15 +15,9 @@ NAMED_FOR = 20
 
 
 def register_profile() -> None:
-    """Try as many as the environment says; a busy machine is no failure, and pytest-timeout bounds every test.
-
-    Now and then Hypothesis draws what stands in raggate's own source, for which every process reads each module. Among
-    few inputs there would hardly be one of the thousands of such values: they are drawn where many are asked for.
-    """
+    """Try as many as the environment says; a busy machine is no failure, and pytest-timeout bounds every test."""
     settings.register_profile("raggate", deadline=None, max_examples=int(os.environ.get(VARIABLE, FEW)))
     settings.load_profile("raggate")
-    if VARIABLE not in os.environ:
-        providers._get_local_constants = lambda: providers._local_constants
 
 
 def tried(times: int, **others: Any) -> settings:
