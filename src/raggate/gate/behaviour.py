@@ -14,7 +14,7 @@ FOLDERS_MS = 100.0
 """Median milliseconds of folder selection from which on a language model may be behind it."""
 
 RETRIED = 0.02
-"""Retries for each call from which on they are no accident."""
+"""Retries for each call from which on they are no accident, where there is more than one."""
 
 
 def warnings(comparison: Comparison) -> Iterator[Reason]:
@@ -58,7 +58,7 @@ def _late(operations: Operations) -> Iterator[Reason]:
 
 
 def _again(operations: Operations) -> Iterator[Reason]:
-    if operations.retries > RETRIED * operations.calls:
+    if operations.retries > max(1, RETRIED * operations.calls):
         often = f"{counted(operations.retries, 'retry', 'retries')} for {counted(operations.calls, 'call')}"
         message = (
             f"{often}: the API failed so often with 502, 503 or no connection, and whoever asks it once gets that; "
