@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from heapq import nsmallest
 from pathlib import Path
 from secrets import SystemRandom
@@ -17,7 +17,7 @@ from raggate.gate.latency import slower
 from raggate.inputs.trusted import Inputs
 from raggate.models.case_packing import by_id
 from raggate.models.recheck import LatencyCheck
-from raggate.models.run import Result, Run
+from raggate.models.run import Chunk, Result, Run
 from raggate.models.verdict import Review
 from raggate.pipeline.base_build import Asking, base_build
 from raggate.pipeline.booted import Build
@@ -111,13 +111,26 @@ def drawn(results: Iterable[Result]) -> list[Result]:
 
 
 def another_answer(measured: Result, timed: Result) -> bool:
-    """Say whether an answer lacks the text, or more than half of the chunks, of the one that was scored."""
+    """Say whether an answer lacks the text, or more than half of the chunks, of the one that was scored.
+
+    A chunk is the same by its id, by its content, or by its place in the notes: a text may tell the time or a score.
+    """
     before, now = measured.response, timed.response
     if before is None or now is None:
         return False
-    ids, contents = {chunk.chunk_id for chunk in now.chunks}, {chunk.content for chunk in now.chunks}
-    kept = sum(chunk.chunk_id in ids or chunk.content in contents for chunk in before.chunks)
-    return 2 * kept < len(before.chunks) or (bool(before.answer) and not now.answer)
+    there = {mark for chunk in now.chunks for mark in _marks(chunk)}
+    kept = sum(not there.isdisjoint(_marks(chunk)) for chunk in before.chunks)
+    # several of one place may all be there by one chunk
+    few = 2 * min(kept, len(now.chunks)) < len(before.chunks)
+    return few or (bool(before.answer) and not now.answer)
+
+
+def _marks(chunk: Chunk) -> Iterator[tuple[str | None, ...]]:
+    """Give what a chunk is known by, each of another length: its id, its place where one is told, its content."""
+    yield (chunk.chunk_id,)
+    if named := chunk.rel_path or chunk.doc_id:
+        yield chunk.vault, named, chunk.heading_path
+    yield chunk.content
 
 
 def _timed(asking: Asking, allowed: float, measured: Sequence[Result]) -> LatencyCheck:

@@ -27,6 +27,9 @@ def test_a_question_without_an_answer_is_not_timed() -> None:
 MEASURED = make_result("q", response=make_response(*make_chunks("a.md", "b.md", "c.md", "d.md"), answer="Nine."))
 NEW_IDS = tuple(make_chunk(f"new {path}", rel_path=path) for path in ("d.md", "c.md"))
 
+# an API that tells no ids has them made of the text, so that they are others too
+STAMPED = tuple(make_chunk(f"new {path}", rel_path=path, text="Text, 18:30:02") for path in ("b.md", "a.md"))
+
 
 @pytest.mark.parametrize(
     ("timed", "other"),
@@ -35,6 +38,7 @@ NEW_IDS = tuple(make_chunk(f"new {path}", rel_path=path) for path in ("d.md", "c
         pytest.param(
             make_result("q", response=make_response(*NEW_IDS, answer="9.")), False, id="half of it by new ids"
         ),
+        pytest.param(make_result("q", response=make_response(*STAMPED, answer="Nine.")), False, id="other times in it"),
         pytest.param(make_result("q", response=make_response(*NEW_IDS[:1], answer="Nine.")), True, id="a quarter"),
         pytest.param(make_result("q", response=make_response(answer="Nine.")), True, id="nothing"),
         pytest.param(make_result("q", response=make_response(*make_chunks("a.md", "b.md"))), True, id="no answer"),
@@ -45,3 +49,18 @@ def test_what_is_timed_is_what_was_scored(timed: Result, other: bool) -> None:
     """An answer of which more than half is gone took no time that tells anything of the answer that was scored."""
     assert another_answer(MEASURED, timed) is other
     assert not another_answer(make_result("q", response=make_response()), make_result("q"))
+
+
+def test_one_chunk_of_a_note_is_not_all_of_them() -> None:
+    """Attack: where all chunks that were scored are of one section, one of them is as little as anywhere."""
+    four = [make_chunk(f"c{number}", text=f"Part {number}.") for number in range(4)]
+    measured, timed = (make_result("q", response=make_response(*chunks)) for chunks in (four, four[:1]))
+    assert another_answer(measured, timed)
+
+
+def test_chunks_without_a_place_are_known_by_id_and_text_alone() -> None:
+    """Where an API tells ids alone, chunks of other ids and texts are others, though both lack a place."""
+    bare = {"rel_path": "", "heading_path": ""}
+    measured = make_result("q", response=make_response(make_chunk("a", text="One.", **bare)))
+    timed = make_result("q", response=make_response(make_chunk("b", text="Two.", **bare)))
+    assert another_answer(measured, timed)
