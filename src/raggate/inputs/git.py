@@ -270,11 +270,23 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
         (scratch / "refs").mkdir()
         (scratch / "HEAD").write_text("ref: refs/heads/none\n", encoding="utf-8")
         version, extension = (1, "[extensions]\n\tobjectFormat = sha256\n") if len(like) == 64 else (0, "")
-        settings = f"[core]\n\trepositoryformatversion = {version}\n\tbare = false\n{extension}"
+        disk_settings = "".join(f"\t{line}\n" for line in _of_the_disk(checkout))
+        settings = f"[core]\n\trepositoryformatversion = {version}\n\tbare = false\n{disk_settings}{extension}"
         (scratch / "config").write_text(settings, encoding="utf-8")
         for place in (scratch, *scratch.iterdir()):
             _hand_over(place, checkout)
         yield Reader(checkout, scratch, purpose)
+
+
+def _of_the_disk(checkout: Checkout) -> Iterator[str]:
+    """Give what git wrote down of a disk that keeps no modes or links, as mounts of Windows do not."""
+    try:
+        text = (checkout.common / "config").read_text(encoding="utf-8", errors="replace")
+    except OSError:
+        return
+    for name in ("fileMode", "symlinks"):
+        if re.search(rf"^\s*{name}\s*=\s*false\s*$", text, re.IGNORECASE | re.MULTILINE):
+            yield f"{name} = false"
 
 
 def _names(done: subprocess.CompletedProcess[bytes]) -> tuple[str, ...]:

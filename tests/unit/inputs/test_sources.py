@@ -482,6 +482,22 @@ def test_head(git: Git, tmp_path: Path, change: str | None, *, dirty: bool) -> N
     assert sources.head(tmp_path) == Checkout(commit=base, dirty=dirty)
 
 
+def test_a_disk_without_modes_and_links_has_changed_no_file(git: Git, tmp_path: Path) -> None:
+    """On a mount of Windows git notes that modes and links tell nothing: they change no file."""
+    (tmp_path / "link.md").symlink_to("a.md")
+    base = commit(git, tmp_path, a_md="x")
+    (tmp_path / "link.md").unlink()
+    (tmp_path / "link.md").write_text("a.md")
+    (tmp_path / "a.md").chmod(0o755)
+    assert sources.head(tmp_path) == Checkout(commit=base, dirty=True)
+    git("config", "core.fileMode", "false")
+    assert sources.head(tmp_path) == Checkout(commit=base, dirty=True)
+    git("config", "core.symlinks", "false")
+    assert sources.head(tmp_path) == Checkout(commit=base, dirty=False)
+    (tmp_path / "a.md").write_text("y")
+    assert sources.head(tmp_path) == Checkout(commit=base, dirty=True)
+
+
 def test_head_without_a_commit(git: Git, tmp_path: Path) -> None:
     """A repository without a commit is described as nothing."""
     assert git("rev-parse", "--is-inside-work-tree") == "true"
