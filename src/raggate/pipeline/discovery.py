@@ -244,7 +244,10 @@ class _Discovery(Struct):
         missing = f"{self._base} describes nothing that looks like a search"
         if document is None:
             missing = f"{self._base} does not describe itself ({', '.join(_DOCUMENTS)}), so nobody knows what it takes"
-        hint = self._preset() or f"Name the endpoint too: `--probe {self._base}/search`."
+        path = next(openapi.left_out(document), "")
+        if path:
+            missing = f"{missing}, but {path}, which says by its path or operationId that it writes"
+        hint = self._preset() or f"Name the endpoint too: `--probe {self._base}{path or '/search'}`."
         if self._wanted.choose is None:
             raise UsageError(missing, hint=hint)
         path = self._wanted.choose(f"{missing}. What is the path of its search, such as /search?", ()).strip()

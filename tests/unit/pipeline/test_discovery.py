@@ -68,6 +68,20 @@ def discovered(api: Api, url: str = URL, **wanted: Any) -> dict[str, Any]:
     return discover(asked, httpx.MockTransport(api))
 
 
+def test_a_search_that_is_called_as_if_it_wrote_is_named() -> None:
+    """What may not be tried unasked is told with why, and how it is asked: nothing was said to look like a search."""
+    operation = {**DESCRIBED["paths"]["/find"]["post"], "operationId": "submit_query_find_post"}
+    pages = {"/openapi.json": {"paths": {"/find": {"post": operation}, "/livez": {"get": {}}}}, "/livez": "ok"}
+    with pytest.raises(UsageError) as caught:
+        discovered(api := Api(pages))
+    assert str(caught.value.message).endswith(
+        "describes nothing that looks like a search, but /find, which says by its path or operationId that it writes"
+    )
+    assert caught.value.hint == f"Name the endpoint too: `--probe {URL}/find`."
+    assert ("POST", "/find") not in [(request.method, request.url.path) for request in api.heard]
+    assert discovered(Api(pages), f"{URL}/find")["ask"]["mapped"]["ask"]["path"] == "/find"
+
+
 def test_a_described_api() -> None:
     """OpenAPI names endpoint, question, count and health; the answer names the rest, and the notes the prefix."""
     sections = discovered(Api({"/openapi.json": DESCRIBED, "/livez": "ok"}))

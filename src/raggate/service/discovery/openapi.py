@@ -86,6 +86,14 @@ def requests(document: Any, at: str | None = None) -> list[Request]:
     return [request for _, _, request in sorted(requests, key=lambda item: item[:2])]
 
 
+def left_out(document: Any) -> Iterator[str]:
+    """Give the paths that say that they search and are not tried all the same, as they say that they write."""
+    for path, method, operation in _operations(document):
+        request = _request(document, path, method, operation)
+        if request is not None and _searches(request) and _writes(request, operation):
+            yield path
+
+
 def health_paths(document: Any) -> list[str]:
     """Give the paths that look as if they told health."""
     paths = [path for path, method, _ in _operations(document) if method == "get"]
