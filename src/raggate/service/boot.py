@@ -312,6 +312,11 @@ class _Wait:
             )
         if self._last is not None and distrusted(self._last.error):
             return TRUST
+        if self._last is not None and isinstance(self._last.error, ValueError):
+            return (
+                "It answers, so more time alone hardly helps: correct the API, or what `ask` reads of its health and "
+                "index; where `indexing` tells more than true and false, `equals` lists what means yes."
+            )
         longer = f"If it only needs longer, raise `api.ready.timeout` ({setting(self._ready.timeout)} s now)."
         if self._api.url is not None:
             return (

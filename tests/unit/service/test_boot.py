@@ -370,6 +370,14 @@ class TestTimeout:
         assert "does not follow the protocol, expected a mapping, found a list" in outcome.message
         assert "answers 200: [1,2]" in outcome.message
 
+    def test_another_word_than_true(self, bring_up):
+        """Where `indexing` is "idle", neither more time nor starting the API helps, and neither is said to."""
+        state = Script(ValueError('index.indexing: expected true or false, found "idle"'))
+        outcome = bring_up(timeout=2, index_state=state, url="http://rag.test:9000")
+        assert 'index.indexing: expected true or false, found "idle"' in outcome.message
+        assert "`equals` lists what means yes" in outcome.error.hint
+        assert "must be started" not in outcome.error.hint
+
     def test_not_json(self, bring_up):
         """An answer that is not JSON breaks the protocol, too."""
         outcome = bring_up(timeout=2, index_state=asking, respond=lambda _: httpx.Response(200, text="<html>"))
