@@ -10,6 +10,7 @@ from raggate.models.verdict import Reason
 from raggate.text.numbers import counted
 
 _GROWING = "if it was still growing, raise api.ready.settle"
+_ALLOWED = "with --allow-regression and a --reason"
 _FIELDS = {"documents": "indexing_coverage.docs_processed", "chunks": "indexing_coverage.chunks_embedded"}
 """What an index may count -> the field of answers that counts it too."""
 
@@ -23,14 +24,14 @@ def documents(comparison: Comparison, *, promoting: bool) -> Iterator[Reason]:
     index = _index(comparison)
     if index is not None and index.documents and index.lost > 0:
         was, is_now = index.documents
-        purpose = "" if promoting else "; if notes are left out on purpose, promote a run without them"
+        purpose = "" if promoting else f"; if notes are left out on purpose, promote a run without them, {_ALLOWED}"
         message = (
             f"the index has {counted(is_now, 'document')} of the same notes, {was} in the baseline's run, and what it "
             f"lacks is found by no question; {_GROWING}{purpose}"
         )
         yield Reason("documents-missing", message)
     if index is not None and index.hollowed > 0:
-        purpose = "" if promoting else "; if they have nothing to be found, promote a run of this index"
+        purpose = "" if promoting else f"; if they have nothing to be found, promote a run of this index, {_ALLOWED}"
         message = (
             f"{counted(index.hollowed, 'more document')} of the index without any chunk than in the baseline's run, of "
             f"the same notes, and what has none is found by no question; {_GROWING}{purpose}"

@@ -37,9 +37,11 @@ _BY_CODE = {
     "little-overlap": "run the version that the baseline is from on the questions as they are now, and promote that "
     "run.",
     "index-smaller": "find out what the index was built without, then run the job again.",
-    "documents-missing": "find out which notes the index was built without, then run the job again.",
-    "latency-not-compared": "let both builds come up and answer every question; a run that `check --run` "
-    "judges, of shards for example, goes without `recheck.max_latency_ratio`.",
+    "documents-missing": "find out which notes the index was built without, then run the job again; if they are left "
+    "out on purpose, promote a run without them, with `--allow-regression` and a reason.",
+    "latency-not-compared": "let both builds come up and answer every question, the change as in its run; of an API "
+    "that answers otherwise each time promote a run of `raggate calibrate`, by which that is known; a run that "
+    "`check --run` judges, of shards for example, goes without `recheck.max_latency_ratio`.",
     "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
     "`--allow-regression` and a reason.",
 }

@@ -86,6 +86,27 @@ def test_documents_that_are_counted_and_have_no_chunk(
 
 
 @each_row(
+    ("gone", "way_out"),
+    [
+        ({"documents": 8}, "if notes are left out on purpose, promote a run without them, with --allow-regression"),
+        (
+            {"empty_documents": 3},
+            "if they have nothing to be found, promote a run of this index, with --allow-regression",
+        ),
+    ],
+)
+def test_the_way_out_is_one_that_is_open(gone: dict[str, Any], way_out: str) -> None:
+    """A chunker that skips tiny notes on purpose is promoted with permission, and without it that is refused."""
+    before = {"vault": "v", "documents": 9, "empty_documents": 0}
+    comparison = sides(before, {**before, **gone})
+    (reason,) = index_losses.documents(comparison, promoting=False)
+    assert reason.message.endswith(f"{way_out} and a --reason")
+    (refused,) = completeness.less_told(comparison, GATE)
+    assert refused.code == reason.code
+    assert "promote" not in refused.message
+
+
+@each_row(
     ("now", "words"),
     [
         ({"documents": 9, "chunks": 30}, []),

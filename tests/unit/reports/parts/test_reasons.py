@@ -61,7 +61,9 @@ def test_advice_where_something_was_measured() -> None:
     }
     assert not any("measured" in step for step in told.values())
     assert "without `recheck.max_latency_ratio`" in told["latency-not-compared"]
+    assert "otherwise each time promote a run of `raggate calibrate`" in told["latency-not-compared"]
     assert told["documents-missing"].startswith("find out which notes")
+    assert "`--allow-regression`" in told["documents-missing"]
     assert "`--allow-regression`" in told["field-vanished"]
     assert "`--allow-regression`" in told["vanished"]
     assert told["removed-cases"].endswith("the check stays red until then.")
