@@ -105,6 +105,11 @@ class Project(Struct, frozen=True):
         loaded: dict[str, Any] = json.loads((self.last_run() / "verdict.json").read_text())
         return loaded
 
+    def compared(self) -> dict[str, Any]:
+        """Read what comparing the newest run anew has come to, which leaves the verdict of the run as it is."""
+        loaded: dict[str, Any] = json.loads((self.last_run() / "compared" / "verdict.json").read_text())
+        return loaded
+
     def promote(self) -> None:
         """Measure with the healthy API and make that the baseline."""
         assert self.command("run").code == 0

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import signal
 import socket
 import subprocess
@@ -112,12 +111,6 @@ def codes(verdict: dict[str, Any]) -> list[str]:
     return [reason["code"] for reason in verdict["reasons"]]
 
 
-def compared(project: Project) -> dict[str, Any]:
-    """Read what comparing the last run again has come to."""
-    loaded: dict[str, Any] = json.loads((project.last_run() / "compared" / "verdict.json").read_text())
-    return loaded
-
-
 def test_a_loss_of_the_change_stays_red(lost: Checked) -> None:
     """What the base build still answers is lost by the change: red, with how many were asked there and failed."""
     done, verdict = lost.done, lost.project.verdict()
@@ -177,7 +170,7 @@ def test_the_same_data_give_the_same_verdict(stale: tuple[Project, Done], tmp_pa
     """What the base answered is kept, so that a run that is compared again ends as it did."""
     project = stale[0].copied(tmp_path)
     assert project.command("compare", str(project.last_run())).code == 3
-    assert compared(project) == project.verdict()
+    assert project.compared() == project.verdict()
 
 
 def test_by_another_baseline_the_base_has_no_say(stale: tuple[Project, Done], tmp_path: Path) -> None:
@@ -463,10 +456,10 @@ def test_a_slower_change_is_red_by_the_base_on_the_same_machine(limited: Project
     assert len(timed["base"]) == 2
     assert min(timed["change"]) > 100
     assert limited.command("compare", str(limited.last_run())).code == 1
-    assert compared(limited) == limited.verdict()
+    assert limited.compared() == limited.verdict()
     for given in (["-c", "raggate.yml"], ["--baseline", "baselines/small.json"]):
         assert limited.command("compare", str(limited.last_run()), *given).code == 1
-        assert codes(compared(limited)) == ["slower"]
+        assert codes(limited.compared()) == ["slower"]
     limited.edit("max_latency_ratio: 2", "max_latency_ratio: 100")
     assert limited.command("compare", str(limited.last_run()), "-c", "raggate.yml").code == 0
     limited.edit("base: ref, max_latency_ratio: 100", "base: image, image: api, max_latency_ratio: 2")
@@ -521,7 +514,7 @@ def test_a_run_whose_latency_nobody_timed_is_no_pass(limited: Project) -> None:
     assert limited.command("run", "--against", "HEAD").code == 0
     for given in ([], ["-c", "raggate.yml"], ["--baseline", "baselines/small.json"]):
         assert limited.command("compare", str(limited.last_run()), *given).code == 3
-    assert codes(compared(limited)) == ["latency-not-compared"]
+    assert codes(limited.compared()) == ["latency-not-compared"]
 
 
 def test_what_the_change_fails_is_not_left_out_of_its_latency(limited: Project) -> None:

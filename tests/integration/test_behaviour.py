@@ -64,9 +64,8 @@ def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     assert metrics(promoted)["operational_metrics"]["unasked_answer_rate"] == 1
     rows = [json.loads(line) for line in plain_rows(promoted.last_run()).read_text().splitlines()]
     assert {row["result"]["response"]["answer"] for row in rows} == {None}
-    before = (promoted.last_run() / "verdict.json").read_bytes()
     assert promoted.command("compare", str(promoted.last_run())).code == 0
-    assert (promoted.last_run() / "verdict.json").read_bytes() == before
+    assert promoted.compared() == promoted.verdict()
 
 
 def test_answers_that_were_asked_for_are_not_complained_of(project: Project) -> None:
@@ -107,9 +106,8 @@ def test_everything_asked_several_times(thrice_once: tuple[Project, Done], tmp_p
     assert found["noise"]["bands"]["hybrid"]["hit_at_1"] == [0, 1, 6, 6, 4]
     rows = [json.loads(line) for line in plain_rows(project.last_run()).read_text().splitlines()]
     assert [row.get("repeat", 1) for row in rows] == [1] * 6 + [2] * 6 + [3] * 6
-    before = (project.last_run() / "verdict.json").read_bytes()
     assert project.command("compare", str(project.last_run())).code == 1
-    assert (project.last_run() / "verdict.json").read_bytes() == before
+    assert project.compared() == project.verdict()
 
 
 def test_a_must_pass_question_passes_in_every_answer(promoted: Project) -> None:

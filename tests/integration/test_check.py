@@ -201,7 +201,7 @@ def test_interrupt_keeps_partial_results(many: Project, number: signal.Signals) 
     assert 0 < len(rows) < 24
     again = many.command("compare", str(many.last_run()))
     assert (again.code, "interrupted run keeps no baseline" in " ".join(again.out.split())) == (130, True), again.out
-    assert many.verdict()["verdict"] == "interrupted"
+    assert (many.compared()["verdict"], many.verdict()) == ("interrupted", verdict)
     assert processes_with(str(many.root)) == []
 
 
@@ -493,10 +493,8 @@ def test_the_change_is_previewed(committed: Project) -> None:
     assert preview["baseline"] == "removed"
     assert {row["metric"]: row["current"]["n"] for row in preview["rows"]}["hit_at_5"] == 5
     assert preview["problems"] == []
-    before = (committed.last_run() / "verdict.json").read_bytes()
-    # in a process of its own, which orders sets otherwise
     assert committed.command("compare", str(committed.last_run())).code == 0
-    assert (committed.last_run() / "verdict.json").read_bytes() == before
+    assert committed.compared() == committed.verdict()
 
 
 ACCEPTED = ("--allow-regression", "--reason", "so", "--allow-no-match", "hybrid")
@@ -732,6 +730,8 @@ def test_single_stages_agree_with_check_and_are_idempotent(worse: Project) -> No
         assert again("score", str(directory)).code == 0
         assert again("compare", str(directory)).code == 1
         assert {name: (directory / name).read_bytes() for name in kept} == kept
+        assert (directory / "compared" / "verdict.json").read_bytes() == kept["verdict.json"]
+        shutil.rmtree(directory / "compared")
     shown = worse.command("report", str(directory))
     assert shown.out.encode() == kept["summary.md"]
 
@@ -830,8 +830,7 @@ def test_another_policy_judges_a_run_directory(worse: Project) -> None:
     policy.write_text(worse.config.read_text() + "gate: {policy: threshold, tolerance: 1}\n")
     done = worse.command("compare", str(worse.last_run()), "-c", "policy.yml")
     assert done.code == 0, done.out + done.err
-    told = json.loads((worse.last_run() / "compared" / "verdict.json").read_text())
-    assert (told["verdict"], worse.verdict()["verdict"]) == ("pass", "regression")
+    assert (worse.compared()["verdict"], worse.verdict()["verdict"]) == ("pass", "regression")
 
 
 @pytest.mark.parametrize(
@@ -849,6 +848,7 @@ def test_a_verdict_is_not_replaced_by_a_weaker_one(worse: Project, words: tuple[
     assert done.code == 3, done.out + done.err
     assert "ended with regression, and what is on disk of it would pass" in done.err
     assert (directory / "verdict.json").read_bytes() == before
+    assert not (directory / "compared").exists()
 
 
 def test_report_is_rendered_again(worse: Project) -> None:

@@ -68,7 +68,7 @@ def test_what_is_invented_is_found_again_on_disk(invented: tuple[Project, Done],
     assert invented[1].code == 4
     live, run = project.verdict(), project.last_run()
     assert project.command("compare", str(run)).code == 4
-    again = json.loads((run / "compared" / "verdict.json").read_text())
+    again = project.compared()
     assert again["invariants"] == live["invariants"]
     assert project.command("promote", str(run)).code == 3
 
