@@ -122,7 +122,7 @@ def pytest_unconfigure() -> None:
 
 @pytest.fixture(scope="session")
 def promoted_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A small repository with a baseline of the healthy API, made once: tests change copies of it."""
+    """A repository of 24 questions with a baseline of the healthy API, made once: tests change copies of it."""
     # tests of other things pay nothing for it
     from project import make_project
 

@@ -27,8 +27,8 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Measured:
 
 
 @pytest.fixture(scope="session")
-def few_once(tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A small repository as `promoted_once`, with six of its questions: tests to which more mean nothing take it."""
+def promoted_few(tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A repository with a baseline as `promoted_once`, of six of its 24 questions: where more of them mean nothing."""
     from project import make_small_project
 
     project = make_small_project(tmp_path_factory.mktemp("few"))

@@ -20,15 +20,15 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def promoted(few_once: Project, tmp_path: Path) -> Project:
-    """The same with a baseline of the healthy API."""
-    return few_once.copied(tmp_path)
+def promoted(promoted_few: Project, tmp_path: Path) -> Project:
+    """The same six questions with a baseline of the healthy API."""
+    return promoted_few.copied(tmp_path)
 
 
 @pytest.fixture(scope="module")
-def thrice_once(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
+def thrice_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> tuple[Project, Done]:
     """One whose newest run asked each question three times, of an API that ranks otherwise from the second on."""
-    project = few_once.copied(tmp_path_factory.mktemp("thrice"))
+    project = promoted_few.copied(tmp_path_factory.mktemp("thrice"))
     project.edit("concurrency: 4", "concurrency: 4, repeat: 3")
     return project, project.command("check", FAKE_BEHAVIOUR="noisy")
 

@@ -31,9 +31,9 @@ def project(tmp_path: Path) -> Project:
 
 
 @pytest.fixture
-def promoted(few_once: Project, tmp_path: Path) -> Project:
-    """The same with a baseline of the healthy API."""
-    return few_once.copied(tmp_path)
+def promoted(promoted_few: Project, tmp_path: Path) -> Project:
+    """The same six questions with a baseline of the healthy API."""
+    return promoted_few.copied(tmp_path)
 
 
 @pytest.fixture
@@ -43,9 +43,9 @@ def many(promoted_once: Project, tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="module")
-def committed_once(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def committed_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The one of six questions, committed: its commit judges what a test changes."""
-    project = few_once.copied(tmp_path_factory.mktemp("committed"))
+    project = promoted_few.copied(tmp_path_factory.mktemp("committed"))
     project.commit()
     return project
 
@@ -57,9 +57,9 @@ def committed(committed_once: Project, tmp_path: Path) -> Project:
 
 
 @pytest.fixture(scope="module")
-def worse_once(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def worse_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """The one of six questions, whose newest run is a check of a worse API."""
-    project = few_once.copied(tmp_path_factory.mktemp("worse"))
+    project = promoted_few.copied(tmp_path_factory.mktemp("worse"))
     assert project.command("check", FAKE_BEHAVIOUR="worse").code == 1
     return project
 

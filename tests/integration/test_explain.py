@@ -29,9 +29,9 @@ def measured(root: Path, behaviour: str) -> Files:
 
 
 @pytest.fixture(scope="module")
-def project(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """A small gate with a baseline, which the tests only run."""
-    return few_once.copied(tmp_path_factory.mktemp("project"))
+def project(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """A gate of six questions with a baseline, which the tests only run."""
+    return promoted_few.copied(tmp_path_factory.mktemp("project"))
 
 
 @pytest.fixture

@@ -125,9 +125,9 @@ def test_a_baseline_by_letters_is_not_held_against_what_matches_otherwise(projec
     assert "the baseline was scored by headings letter by letter" in own.verdict()["headline"]
 
 
-def test_a_heading_that_could_be_two_counts_for_neither(few_once: Project, tmp_path: Path) -> None:
+def test_a_heading_that_could_be_two_counts_for_neither(promoted_few: Project, tmp_path: Path) -> None:
     """Sections that differ in capitals alone are told apart by an API that tells capitals, and by no other one."""
-    own = few_once.copied(tmp_path)
+    own = promoted_few.copied(tmp_path)
     (own.root / "baselines" / "small.json").unlink()
     for note in (own.root / "vault").rglob("*.md"):
         note.write_text(note.read_text().replace("## First", "## Set up").replace("## Second", "## SET UP"))

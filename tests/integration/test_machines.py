@@ -24,9 +24,9 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="module")
-def project(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
-    """Give a repository with a baseline, in which tests only leave more runs."""
-    return few_once.copied(tmp_path_factory.mktemp("machines"))
+def project(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """Give a repository of six questions with a baseline, in which tests only leave more runs."""
+    return promoted_few.copied(tmp_path_factory.mktemp("machines"))
 
 
 @pytest.fixture(scope="module")

@@ -223,9 +223,9 @@ def test_a_secret_that_is_not_set_is_asked_for_before_anything_starts(guarded: P
     assert "Set it, on GitHub as `env: {ANNA: ...}` of the step." in done.out + done.err
 
 
-def test_nothing_is_asked_by_default(few_once: Project, tmp_path: Path) -> None:
+def test_nothing_is_asked_by_default(promoted_few: Project, tmp_path: Path) -> None:
     """Without any of these keys no call is made beside those of before, and no file is written."""
-    project = few_once.copied(tmp_path)
+    project = promoted_few.copied(tmp_path)
     done = project.command("check")
     assert done.code == 0, done.out + done.err
     assert "asked for invariants" not in done.out

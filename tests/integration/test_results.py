@@ -22,7 +22,7 @@ WAIVER = "waivers: [{metric: hit_at_5, owner: ada, reason: reindexing, expires: 
 
 @pytest.fixture
 def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository with a baseline of the healthy API."""
+    """A repository of 24 questions with a baseline of the healthy API."""
     return promoted_once.copied(tmp_path)
 
 

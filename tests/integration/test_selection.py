@@ -14,7 +14,7 @@ from raggate.pipeline import run_directory
 
 @pytest.fixture
 def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository with a baseline of the healthy API."""
+    """A repository of 24 questions with a baseline of the healthy API."""
     return promoted_once.copied(tmp_path)
 
 

@@ -21,9 +21,9 @@ runpy.run_path({str(FAKE_API)!r}, run_name="__main__")
 
 
 @pytest.fixture(scope="module")
-def repository_once(few_once: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
+def repository_once(promoted_few: Project, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A repository whose committed API is healthy, and whose working tree has one that finds less."""
-    project = few_once.copied(tmp_path_factory.mktemp("repository"))
+    project = promoted_few.copied(tmp_path_factory.mktemp("repository"))
     (project.root / "api.py").write_text(API)
     (project.root / "behaviour.txt").write_text("ok")
     project.edit(str(FAKE_API), '"{root}/api.py"')

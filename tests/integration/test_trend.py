@@ -25,7 +25,7 @@ from tables import each_row
 
 @pytest.fixture
 def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A small repository with a baseline of the healthy API."""
+    """A repository of 24 questions with a baseline of the healthy API."""
     return promoted_once.copied(tmp_path / "project")
 
 

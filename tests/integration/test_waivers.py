@@ -14,9 +14,9 @@ from stored_rows import plain_rows
 
 
 @pytest.fixture
-def promoted(few_once: Project, tmp_path: Path) -> Project:
-    """A small repository with a baseline of the healthy API."""
-    return few_once.copied(tmp_path)
+def promoted(promoted_few: Project, tmp_path: Path) -> Project:
+    """A repository of six questions with a baseline of the healthy API."""
+    return promoted_few.copied(tmp_path)
 
 
 def waive(project: Project, expires: str, *metrics: str) -> None:

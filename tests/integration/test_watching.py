@@ -12,7 +12,7 @@ from raggate.pipeline.watching import Watched, wait_for_change
 
 @pytest.fixture
 def promoted(promoted_once: Project, tmp_path: Path) -> Project:
-    """A repository with a baseline of the healthy API."""
+    """A repository of 24 questions with a baseline of the healthy API."""
     return promoted_once.copied(tmp_path)
 
 
