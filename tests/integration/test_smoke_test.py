@@ -142,11 +142,15 @@ def test_whatever_the_api_says_is_harmless(path: str, heading: str, problem: str
     assert not any(line.startswith("::") or "##[" in line for line in lines)
 
 
-def test_an_api_that_raggate_starts(tmp_path: Path) -> None:
-    """An API that is configured to be started is, is asked, and is gone; no run directory is left."""
+def test_an_api_that_raggate_starts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An API that is configured to be started is, is asked, and is gone; no run directory is left, and no file."""
     project = make_project(tmp_path / "project")
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
     done = project.command("probe")
     assert done.code == 0, done.out + done.err
     assert re.search(r"^rel_path +adapter ask +8 of 8 ", done.out, re.MULTILINE)
     assert "what is expected is at rank 1" in done.out
     assert not (project.root / ".raggate").exists()
+    assert [*temporary.iterdir()] == []

@@ -48,7 +48,16 @@ def refusal(root: Path, patch: str = "fault.patch") -> str:
     return caught.value.message
 
 
-def test_the_copy_is_patched_and_the_project_is_not(project: Path) -> None:
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Give an empty directory for temporary ones."""
+    place = tmp_path / "temporary"
+    place.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(place))
+    return place
+
+
+def test_the_copy_is_patched_and_the_project_is_not(project: Path, temporary: Path) -> None:
     """The copy has the project's files with modes and links, without what git ignores, and is gone afterwards."""
     with patched_copy(project, "fault.patch", NAME) as copy:
         assert (copy / "src" / "main.txt").read_text() == "first\nchanged\n"
@@ -57,16 +66,18 @@ def test_the_copy_is_patched_and_the_project_is_not(project: Path) -> None:
         assert os.access(copy / "run.sh", os.X_OK)
         assert (copy / "link").is_symlink()
         assert copy.name == "project"
-    assert not copy.exists()
+        assert copy.is_relative_to(temporary)
+    assert [*temporary.iterdir()] == []
     assert (project / "src" / "main.txt").read_text() == "first\nsecond\n"
 
 
-def test_a_patch_that_does_not_apply_is_named(project: Path) -> None:
-    """The message has the key, the file and git's own words."""
+def test_a_patch_that_does_not_apply_is_named(project: Path, temporary: Path) -> None:
+    """The message has the key, the file and git's own words, and nothing is left of the copy."""
     (project / "src" / "main.txt").write_text("other\n")
     message = refusal(project)
     assert message.startswith(f"{NAME} ('fault.patch'): does not apply: ")
     assert "src/main.txt" in message
+    assert [*temporary.iterdir()] == []
 
 
 @pytest.mark.parametrize(

@@ -108,7 +108,17 @@ def test_noise_from_before_it_kept_how_far_values_moved() -> None:
     assert noise.stored() == stored
 
 
-@given(JSON | st.fixed_dictionaries({KEY: JSON}) | st.fixed_dictionaries({"runs": st.just(3), "bands": JSON}))
+COUNT, NUMBER = st.integers(-1, 3), st.integers(-1, 3) | st.floats(-1, 2)
+BAND = st.tuples(NUMBER, NUMBER, COUNT, COUNT) | st.tuples(NUMBER, NUMBER, COUNT, COUNT, NUMBER)
+# hardly anything that is drawn freely is a band
+BANDS = st.fixed_dictionaries({"hybrid": st.dictionaries(st.text(max_size=3), BAND, min_size=1, max_size=8)})
+
+
+@given(
+    st.one_of(
+        BANDS, JSON, st.fixed_dictionaries({KEY: JSON}), st.fixed_dictionaries({"runs": st.just(3), "bands": JSON})
+    )
+)
 def test_nothing_that_is_stored_does_harm(stored: object) -> None:
     """Whatever stands in a file is read as bands that can be, or as nothing."""
     for fingerprint in (stored, {KEY: {"runs": 3, "measured": "", "bands": stored}}, {KEY: stored}):

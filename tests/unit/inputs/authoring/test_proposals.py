@@ -156,6 +156,11 @@ PIECES = [
     "😀",
     "\u0301" * 40,
     "a b c",
+    # of the pieces above alone hardly one note would be asked about; a title of three words would be quoted
+    "# Shots\n\n## Done\n\n",
+    "# Running shoe log\n\n## Mine\n\n",
+    "- **Tetanus**: 9 May 2019\n",
+    "| Shoe | Bought |\n|---|---|\n| Blue trainer | Aug 2024 |\n",
 ]
 NOTES = st.lists(st.lists(st.sampled_from(PIECES), max_size=30).map("".join), min_size=1, max_size=3)
 
