@@ -246,7 +246,7 @@ class _Discovery(Struct):
             missing = f"{self._base} does not describe itself ({', '.join(_DOCUMENTS)}), so nobody knows what it takes"
         path = next(openapi.left_out(document), "")
         if path:
-            missing = f"{missing}, but {path}, which says by its path or operationId that it writes"
+            missing = f"{missing}, but {path}, which may write, by its path or operationId"
         hint = self._preset() or f"Name the endpoint too: `--probe {self._base}{path or '/search'}`."
         if self._wanted.choose is None:
             raise UsageError(missing, hint=hint)

@@ -75,7 +75,7 @@ def test_a_search_that_is_called_as_if_it_wrote_is_named() -> None:
     with pytest.raises(UsageError) as caught:
         discovered(api := Api(pages))
     assert str(caught.value.message).endswith(
-        "describes nothing that looks like a search, but /find, which says by its path or operationId that it writes"
+        "describes nothing that looks like a search, but /find, which may write, by its path or operationId"
     )
     assert caught.value.hint == f"Name the endpoint too: `--probe {URL}/find`."
     assert ("POST", "/find") not in [(request.method, request.url.path) for request in api.heard]

@@ -174,7 +174,9 @@ def in_words(_: dict[str, Any]) -> dict[str, Any]:
     [
         (Server(tools=[tool("lines"), tool("write_note")]), {}, "has the tools lines and write_note; none says"),
         (Server(tools=[{"name": "search_all", "inputSchema": {}}]), {}, "search_all; search_all takes no question"),
-        (Server(tools=[tool("search_and_wipe")]), {}, "search_and_wipe; search_and_wipe says that it writes"),
+        (Server(tools=[tool("search_and_wipe")]), {}, "search_and_wipe; search_and_wipe may write, by its"),
+        # `post` is a noun here, which nobody can know
+        (Server(tools=[tool("search_post")]), {}, "search_post may write, by its name or annotations"),
         (Server(tools=[]), {}, "the MCP server has no tools"),
         (Server(), {"tool": "search_note"}, "'search_note' is not there; did you mean 'search_notes'?"),
         (Server(tools=[{"name": "x", "inputSchema": {}}]), {"tool": "x"}, "--tool: 'x' takes no question"),

@@ -61,7 +61,7 @@ def left_out(tools: Sequence[Message]) -> Iterator[str]:
     """Name the tools that say by their names that they search and are not called all the same, each with why."""
     for message in tools:
         if _likelihood(message) is not None and _writes(message):
-            yield f"{message['name']} says that it writes"
+            yield f"{message['name']} may write, by its name or annotations"
         elif _likelihood(message) is not None and asking(message) is None:
             yield f"{message['name']} {NO_QUESTION}"
 
