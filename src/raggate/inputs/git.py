@@ -60,6 +60,7 @@ _ENVIRONMENT: Mapping[str, str] = {
 
 # a submodule has settings of its own, which git would follow
 _DIFF = ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all")
+_CHANGED = ("diff", "-z", "--name-only", "--no-renames", *_DIFF)
 
 
 class Checkout(Struct, frozen=True):
@@ -199,8 +200,8 @@ class Reader:
         self._take_index()
         paths: Collection[str] = ()
         if but:
-            listed = self.run("diff", "-z", "--name-only", "--no-renames", *_DIFF, commit, "--")
-            names = {name.decode("utf-8", "surrogateescape") for name in listed.stdout.split(b"\0") if name}
+            listed = self.run(*_CHANGED, commit, "--")
+            names = set(_names(listed))
             counting = sorted(names.difference(but))
             if listed.returncode == 0 and not counting:
                 return b""
@@ -209,6 +210,11 @@ class Reader:
         done = self.run("diff", *options, *_DIFF, commit, "--", *paths)
         # what cannot be compared counts as changed
         return b"" if done.returncode == 0 else done.stdout or b"?"
+
+    def changed_files(self, commit: str) -> tuple[str, ...]:
+        """Name the tracked files that differ from a commit, from the top; none where that cannot be told."""
+        self._take_index()
+        return _names(self.run(*_CHANGED, commit, "--"))
 
     def _take_index(self) -> None:
         directory = self._checkout.directory
@@ -278,15 +284,12 @@ def reading(checkout: Checkout, *, like: str, purpose: str) -> Iterator[Reader]:
         yield Reader(checkout, scratch, purpose)
 
 
-def _of_the_disk(checkout: Checkout) -> Iterator[str]:
+def _of_the_disk(checkout: Checkout) -> list[str]:
     """Give what git wrote down of a disk that keeps no modes or links, as mounts of Windows do not."""
-    try:
+    text = ""
+    with contextlib.suppress(OSError):
         text = (checkout.common / "config").read_text(encoding="utf-8", errors="replace")
-    except OSError:
-        return
-    for name in ("fileMode", "symlinks"):
-        if re.search(rf"^\s*{name}\s*=\s*false\s*$", text, re.IGNORECASE | re.MULTILINE):
-            yield f"{name} = false"
+    return re.findall(r"(?im)^[ \t]*((?:fileMode|symlinks)[ \t]*=[ \t]*false)[ \t]*$", text)
 
 
 def _names(done: subprocess.CompletedProcess[bytes]) -> tuple[str, ...]:

@@ -267,6 +267,21 @@ def head(root: Path, remote: Remote | None = None) -> Checkout:
         return Checkout(commit=commit, dirty=reader.changed(commit))
 
 
+def changed_files(root: Path, commit: str, remote: Remote | None = None) -> tuple[str, ...]:
+    """Name the tracked files of a checkout that are otherwise than in a commit; none outside git.
+
+    Args:
+        root: a directory in the checkout.
+        commit: its full id.
+        remote: where the job has its commits; None on a person's own machine.
+    """
+    checkout = git.find(root, remote.workspace if remote else None)
+    if checkout is None:
+        return ()
+    with git.reading(checkout, like=commit, purpose=_PURPOSE) as reader:
+        return reader.changed_files(commit)
+
+
 def commit_of(root: Path, remote: Remote | None = None) -> str | None:
     """Give the full id of the commit that is checked out, without a look at the files; None outside git.
 

@@ -87,7 +87,16 @@ def preview_of(request: Request, inputs: Inputs, directory: Path, review: Review
         return None
     changes = _looked_at(request, inputs, directory, review, asking=asking)
     dirty = request.in_job and review.run.provenance.checkout.dirty
-    return replace(changes, problems=(*changes.problems, _NOT_COMMITTED)) if dirty else changes
+    if not dirty:
+        return changes
+    return replace(changes, problems=(*changes.problems, _not_committed(request, review.run, asking=asking)))
+
+
+def _not_committed(request: Request, run: Run, *, asking: bool) -> str:
+    """Say that files were not as committed, and name them where this checkout is the one that was just asked."""
+    commit = run.provenance.checkout.commit
+    names = sources.changed_files(request.root, commit, request.remote) if asking and commit else ()
+    return f"{_NOT_COMMITTED}: {wording.some(names)}" if names else _NOT_COMMITTED
 
 
 def _looked_at(request: Request, inputs: Inputs, directory: Path, review: Review, *, asking: bool) -> Preview:

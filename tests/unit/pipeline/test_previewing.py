@@ -212,6 +212,19 @@ def test_a_dirty_checkout_is_told_where_no_file_that_judges_differs(repository: 
     assert previewed(repository, job=job).verdict.warnings == ()
 
 
+@pytest.mark.parametrize(("asking", "named"), [(True, True), (False, False)])
+def test_what_a_step_of_the_job_has_edited_is_named(repository: Path, asking: bool, named: bool) -> None:
+    """Who stamps a version finds out which file it is; of a run that was only read this checkout may be another one."""
+    (repository / "version.txt").write_text("0")
+    git(repository, "add", "version.txt")
+    git(repository, "commit", "-q", "-m", "a version")
+    (repository / "version.txt").write_text("1.2.3")
+    head = git(repository, "rev-parse", "HEAD")
+    warnings = previewed(repository, job=True, dirty=True, measured=head, asking=asking).verdict.warnings
+    (message,) = (item.message for item in warnings if "a checkout with files otherwise" in item.message)
+    assert message.endswith("before the gate can have it: version.txt") == named
+
+
 @pytest.mark.parametrize("job", [True, False])
 def test_what_git_checks_out_otherwise_is_no_work_of_anybody(repository: Path, job: bool) -> None:
     """Where a change's attributes have git write the base's bytes, and nobody changed any, what is committed counts."""
