@@ -124,7 +124,7 @@ def test_a_lost_question_has_its_trace(project: Project, red: tuple[Done, Path],
     assert f"trace:    {flips[0]['trace_id']}" in done.out
     assert f"trace: `{flips[0]['trace_id']}`" in (run / "summary.md").read_text()
     again = told(project, "compare", str(run))["result"]
-    assert {question["trace_id"] for question in again["lost"]} <= ids
+    assert {question["trace_id"] for question in again["lost"]} == {flip["trace_id"] for flip in flips}
     other = json.loads(red_by_json.out)["result"]
     assert not {question["trace_id"] for question in other["lost"]} & ids
 

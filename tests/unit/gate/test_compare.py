@@ -308,8 +308,9 @@ def test_vault_changes(before: Any, now: Any, changes: tuple[str, ...]) -> None:
 
 def test_config_changes() -> None:
     """Settings that differ are listed with both values, but not what is told elsewhere."""
-    before = {"k": 5, "old": 1, "same": "x", "golden": "a", "vault": "a", "notes": {}, "chunks": 7}
+    before = {"k": 5, "old": 1, "same": "x", "golden": "a", "vault": "a", "notes": {}, "chunks": 7, "probes": 4}
     now = {"k": 10, "new": None, "same": "x", "golden": "b", "vault": "b", "notes": {"v/a.md": "1"}, "chunks": 8}
+    now |= {"probes": 37}
     comparison = compared(replace(scores(1.0), fingerprint=before), replace(scores(1.0), fingerprint=now))
     assert comparison.config_changes == (("k", "5", "10"), ("old", "1", "not known"))
 

@@ -146,7 +146,12 @@ def test_front_matter(text: str, expected: str) -> None:
     assert headings.front_matter_of(text) == expected
 
 
-@given(st.text(alphabet="#-=ab \n\r`>", max_size=60))
+LINE = st.text(alphabet="#-=ab \r`>", max_size=10) | st.sampled_from(
+    ["# A", "## *b* `c`", "a b", "---", "=", "> # a", "```"]
+)
+
+
+@given(st.lists(LINE, max_size=12).map("\n".join))
 def test_any_note_has_headings(text: str) -> None:
     """Whatever a note holds, its headings with text are among its heading paths."""
     assert set(headings.headings_with_text(text)) <= headings.heading_paths(text, "a.md")

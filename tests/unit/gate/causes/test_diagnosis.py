@@ -524,8 +524,15 @@ class TestCoincidence:
         assert found.likely == self.DOES_NOT_SHOW
 
 
+CODE = st.sampled_from(list(GROUPS))
+# of many causes none is that of most
+CODES = st.lists(CODE, min_size=1, max_size=12) | st.builds(
+    lambda code, times: [code] * times, CODE, st.integers(1, 12)
+)
+
+
 @given(
-    codes=st.lists(st.sampled_from(list(GROUPS)), min_size=1, max_size=12),
+    codes=CODES,
     chunks=st.booleans(),
     weights=st.booleans(),
     threshold=st.booleans(),

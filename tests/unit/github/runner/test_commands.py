@@ -60,7 +60,11 @@ def test_a_name_the_runner_would_misread_is_refused(tmp_path: Path, name: str) -
         commands.set_values(tmp_path / "file", {name: "x"})
 
 
-@given(st.lists(st.sampled_from(["<details>", "</details>", "<details open>", "é" * 30, "text", ""]), max_size=60))
+FOLDED = st.sampled_from(["<details>\ntext\n</details>", "<details open>\n<details>\n</details>\n</details>", "é" * 30])
+LINE = st.sampled_from(["<details>", "</details>", "<details open>", "é" * 30, "text", ""])
+
+
+@given(st.lists(LINE, max_size=60) | st.lists(FOLDED, min_size=5, max_size=30))
 def test_summary_is_bounded_and_closed(lines: list[str]) -> None:
     """A cut summary stays within its bytes, ends after a whole line, says so, and leaves nothing folded."""
     text = "".join(f"{line}\n" for line in lines)
