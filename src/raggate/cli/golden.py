@@ -263,8 +263,8 @@ def _supports(
     whole_notes = "" if bench.settings.ask.reads_headings else "no headings are read from answers"
     if asked and not any(chunk.heading_path.strip() for chunk in asked):
         whole_notes = whole_notes or "no passage of the answer has a heading_path"
-    found = picking.retrieved(asked, known, bench.vault, by_heading=not whole_notes)
-    rows = picking.matching(search, known) if search else found
+    retrieved = picking.retrieved(asked, known, bench.vault, by_heading=not whole_notes)
+    rows = picking.matching(search, known) if search else retrieved
     if picks:
         return picking.supports(rows, picks, bench.vault), whole_notes
     picking.show(rows)

@@ -118,10 +118,10 @@ def lost_fields(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
     before, now = comparison.baseline.scorecard.fingerprint, comparison.scorecard.fingerprint
     vanished = [*answer_fields.lost(before.get("fields"), now.get("fields"), gate.max_error_rate)]
     for lost in vanished:
-        (told_before, of_before), (told, of) = lost.before, lost.now
+        (filled_before, of_before), (filled, of) = lost.before, lost.now
         message = (
-            f"the API returned {lost.field} ({lost.mode}) in {told_before} of {counted(of_before, 'answer')} of the "
-            f"baseline's run and in {told} of {of} now, so what depends on it is not checked in {of - told}"
+            f"the API returned {lost.field} ({lost.mode}) in {filled_before} of {counted(of_before, 'answer')} of the "
+            f"baseline's run and in {filled} of {of} now, so what depends on it is not checked in {of - filled}"
         )
         yield Reason("field-vanished", message)
     yield from index_losses.counts(comparison, {lost.field for lost in vanished})

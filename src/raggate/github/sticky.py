@@ -320,8 +320,8 @@ class _Upsert:
 
     def _body(self, state: State) -> str:
         lines = marker.encode(state)
-        told = marker.told_line(self._update.moved, marker.MARKER_UNITS - len(lines))
-        return f"{lines}{told}{self._update.render(state.pushes)}"
+        moved = marker.told_line(self._update.moved, marker.MARKER_UNITS - len(lines))
+        return f"{lines}{moved}{self._update.render(state.pushes)}"
 
 
 def _order(state: State | None) -> tuple[int, int]:

@@ -75,5 +75,5 @@ def _paragraphs(head: str, *others: str) -> str:
 def render_outdated(suite: str, push: Push, links: Links | None, *, sticky: str) -> str:
     """Render what is left of the comment about several suites once each has its own, by the one that told so first."""
     where = live_link(f"the one about suite {safe(suite, limit=80)}", sticky, links)
-    told = f"Outdated: this told of several suites at `{push.head[:12]}`."
-    return heading_alert("NOTE", f"{told} They have comments of their own by now, such as {where}.") + "\n"
+    notice = f"Outdated: this told of several suites at `{push.head[:12]}`."
+    return heading_alert("NOTE", f"{notice} They have comments of their own by now, such as {where}.") + "\n"

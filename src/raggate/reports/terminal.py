@@ -66,10 +66,10 @@ def render(review: Review, *, width: int, color: bool, wrap: bool = False) -> st
     return screen.text()
 
 
-def _reasons(title: str, told: Sequence[Reason], screen: Screen) -> None:
-    if told:
-        screen.title(f"{title} ({len(told)})" if len(told) > 1 else title)
-        screen.bullets([reason.message for reason in told], most=SHOWN_REASONS)
+def _reasons(title: str, listed: Sequence[Reason], screen: Screen) -> None:
+    if listed:
+        screen.title(f"{title} ({len(listed)})" if len(listed) > 1 else title)
+        screen.bullets([reason.message for reason in listed], most=SHOWN_REASONS)
 
 
 def _head(review: Review, screen: Screen) -> None:
@@ -188,9 +188,9 @@ def _slice_cells(rows: Sequence[GatedMetric], *, several: bool) -> list[str]:
 
 
 def _changed(review: Review, screen: Screen) -> None:
-    if told := causes.changes(review):
+    if changes := causes.changes(review):
         screen.title("Changed as a whole")
-        screen.bullets(told, most=SHOWN_REASONS)
+        screen.bullets(changes, most=SHOWN_REASONS)
 
 
 def _misses(review: Review, screen: Screen) -> None:

@@ -78,11 +78,11 @@ def lost(before: object, now: object, allowed: float) -> Iterator[Lost]:
         allowed: the share of answers in which a field may be missing and still count as told.
     """
     for mode, fields in _counts_in(now).items():
-        for name, (told_now, answers) in fields.items():
-            told_before, answers_before = _counts_in(before).get(mode, {}).get(name, (0, 0))
-            missing = answers - told_now
-            if _all_told(told_before, answers_before, allowed) and missing > allowed * answers + EPSILON:
-                yield Lost(mode=mode, field=name, before=(told_before, answers_before), now=(told_now, answers))
+        for name, (filled_now, answers) in fields.items():
+            filled_before, answers_before = _counts_in(before).get(mode, {}).get(name, (0, 0))
+            missing = answers - filled_now
+            if _all_filled(filled_before, answers_before, allowed) and missing > allowed * answers + EPSILON:
+                yield Lost(mode=mode, field=name, before=(filled_before, answers_before), now=(filled_now, answers))
 
 
 def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
@@ -95,8 +95,8 @@ def known(stored: object, allowed: float) -> frozenset[tuple[str, str]]:
     return frozenset(
         (mode, name)
         for mode, fields in _counts_in(stored).items()
-        for name, (told, answers) in fields.items()
-        if _all_told(told, answers, allowed)
+        for name, (filled, answers) in fields.items()
+        if _all_filled(filled, answers, allowed)
     )
 
 
@@ -108,11 +108,11 @@ def never_told(stored: object, field: str) -> bool:
         field: its name.
     """
     counts = [fields[field] for fields in _counts_in(stored).values() if field in fields]
-    return any(answers for _, answers in counts) and not any(told for told, _ in counts)
+    return any(answers for _, answers in counts) and not any(filled for filled, _ in counts)
 
 
-def _all_told(told: int, answers: int, allowed: float) -> bool:
-    return answers > 0 and answers - told <= allowed * answers + EPSILON
+def _all_filled(filled: int, answers: int, allowed: float) -> bool:
+    return answers > 0 and answers - filled <= allowed * answers + EPSILON
 
 
 def _fields_of(item: LabelledResult, response: Response) -> Iterator[tuple[str, bool]]:

@@ -75,7 +75,7 @@ def summary(replies: Sequence[Reply], secrets: Collection[str]) -> list[str]:
     alike: dict[str, list[str]] = {}
     for reply in replies:
         alike.setdefault(reply.in_words(secrets), []).append(reply.asked)
-    return [f"{first}{_others(len(others))}: {said}" for said, (first, *others) in alike.items()]
+    return [f"{first}{_others(len(others))}: {words}" for words, (first, *others) in alike.items()]
 
 
 def _others(number: int) -> str:
