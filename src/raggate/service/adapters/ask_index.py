@@ -79,11 +79,11 @@ def _is_unhealthy(status: object) -> bool:
 
 
 def _mapping(body: bytes) -> dict[str, Any]:
-    import json  # seldom needed
-
     try:
         value = jsonio.loads(body)
     except ValueError:
+        import json  # seldom needed
+
         # whoever writes NaN beside it still says that it is indexing, or not healthy
         try:
             value = json.loads(body)
