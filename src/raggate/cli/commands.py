@@ -31,7 +31,6 @@ GATE = {
     "baseline": "raggate.cli.baseline",
     "prove": "raggate.cli.prove",
     "comment": "raggate.cli.comment",
-    "gitlab-note": "raggate.cli.gitlab_note",
 }
 """The gate's own commands as they are met: set up, gate, look closer, promote; and the modules that they stand in."""
 OTHER_SYSTEMS = {

@@ -12,13 +12,10 @@ FILE, DIRECTORY = "SSL_CERT_FILE", "SSL_CERT_DIR"
 """The variables that name who is trusted in place of the usual authorities, as for other programs."""
 
 
-def authorities(own: str = "") -> ssl.SSLContext:
+def authorities() -> ssl.SSLContext:
     """Give who vouches for a server: the usual authorities, or those that the environment names.
 
     They take 20 to 50 ms to read.
-
-    Args:
-        own: a file of PEM certificates to trust beside them; empty for none.
 
     Raises:
         UsageError: naming the variable or file whose certificates cannot be read.
@@ -34,8 +31,6 @@ def authorities(own: str = "") -> ssl.SSLContext:
         raise _unreadable(name, cut(error, limit=200)) from None
     if file:
         _check_any(context, name)
-    if own:
-        load(context, own, own)
     return context
 
 

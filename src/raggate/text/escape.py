@@ -23,9 +23,6 @@ _SPECIAL = re.compile(
     r"[\\`*\[\]|~<&$@]|#(?=[\w#\0])|(?<![^\W_])_|_(?![^\W_])|:(?=[^\s\d])|(?<=[wW]{3})\."
     r"|^[-+=](?=[-+=\s]|$)|^[!#>]|^\d+(?=[.)](?:\s|$))"
 )
-_GITLAB_ORDER = re.compile(r"^(\s*)(?=/)", re.MULTILINE)
-_GITLAB_REFERENCE = re.compile(r"(?:(?<!\[)!|[%^]|&#(?:33|36|37|38|94|126);)(?=[\w\"])")
-_UNSEEN_JOINER = "\u2060"  # as itself, not as an entity: so it is not seen in a code block either
 _COMMAND_MARK = re.compile(r":(?=:)|##(?=\[)")
 # what is broken into pieces ends one word and begins another: so a reference counts wherever it stands, and a commit
 # between whatever is no ASCII letter, digit or underscore
@@ -91,16 +88,6 @@ def in_script(document: str) -> str:
     for character, escaped in _IN_SCRIPT.items():
         document = document.replace(character, escaped)
     return document
-
-
-def gitlab(page: str) -> str:
-    """Make a Markdown page that was written for GitHub harmless as a note on GitLab.
-
-    There a line that begins with a slash is an order to GitLab (`/merge`), and signs that mean nothing on GitHub refer
-    to merge requests, snippets, milestones, labels and epics, on which a trace of the note would be left.
-    """
-    ordered = _GITLAB_ORDER.sub(f"\\g<1>{_UNSEEN_JOINER}", page)
-    return _GITLAB_REFERENCE.sub(f"\\g<0>{_UNSEEN_JOINER}", ordered)
 
 
 def _broken(match: re.Match[str]) -> str:

@@ -96,6 +96,5 @@ def test_the_gate_comes_first() -> None:
         "baseline",
         "prove",
         "comment",
-        "gitlab-note",
     ]
     assert listed[: len(gate) + 3] == ["Commands:", *gate, "Other", "convert"]

@@ -71,7 +71,6 @@ WORDS: dict[str, tuple[str, ...]] = {
     "evaluate": ("--qrels", "qrels", "--run", "run.trec", "--per-query"),
     "export corpus": ("vault", "beir"),
     "export run": (RUN, "out.trec"),
-    "gitlab-note": ("summary.md",),
     "golden add": (*QUESTION, "--dry-run"),
     "golden import": ("more.csv", "--dry-run"),
     "golden propose": ("--proposals", "proposals.jsonl"),
@@ -213,18 +212,11 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
         "raggate.github.runner.event.read": lambda *_, **__: STARTED_BY,
         "raggate.github.fork_comment.comment": lambda *_, **__: iter([comment]),
         "raggate.github.rest.client.GitHub": lambda **_: nullcontext(None),
-        "raggate.gitlab.notes.write": lambda *_: (3, True),
     }
 
 
 STARTED_BY = SimpleNamespace(api_url="", graphql_url="", repository="octo/notes", gitea=False)
-ENVIRONMENT = {
-    "GITHUB_TOKEN": "t",
-    "CI_API_V4_URL": "https://gitlab.example/api/v4",
-    "CI_MERGE_REQUEST_PROJECT_ID": "1",
-    "CI_MERGE_REQUEST_IID": "7",
-    "RAGGATE_GITLAB_TOKEN": "t",
-}
+ENVIRONMENT = {"GITHUB_TOKEN": "t"}
 
 
 def told(place: Path, name: str, words: tuple[str, ...]) -> dict[str, Any]:

@@ -229,19 +229,3 @@ class Commented(Struct, frozen=True, kw_only=True):
     """
 
     comments: tuple[Comment, ...]
-
-
-class NoteWritten(Struct, frozen=True, kw_only=True):
-    """A note of a merge request.
-
-    Attributes:
-        note: the note.
-        new: whether there was none before.
-        merge_request: its number.
-        report: whether REPORT was there.
-    """
-
-    note: int
-    new: bool
-    merge_request: str
-    report: bool

@@ -1,1 +1,0 @@
-"""GitLab: the note on a merge request."""
