@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -31,3 +32,32 @@ def test_a_change_of_the_file_system_is_seen(tmp_path: Path) -> None:
     since = places.stamps()
     note.write_text("new")
     assert wait_for_change(places, since) == {str(note)}
+
+
+def test_a_question_that_was_fixed_stays_in_the_watch(promoted: Project, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`--watch --failed` keeps asking the questions that were broken at its beginning: a break that returns is seen."""
+    both = ("--case", "anchovy-first", "--case", "kernel-second")
+    assert promoted.command("check", *both, FAKE_BEHAVIOUR="worse").code == 1
+    edits = iter([("env: {", "env: {FAKE_BEHAVIOUR: worse, "), ("FAKE_BEHAVIOUR: worse, ", "")])
+
+    def wait(_places: Watched, _since: object) -> set[str]:
+        edit = next(edits, None)
+        if edit is None:
+            raise KeyboardInterrupt
+        promoted.edit(*edit)
+        return {str(promoted.config)}
+
+    monkeypatch.setattr("raggate.pipeline.watching.wait_for_change", wait)
+    done = promoted.command("check", "--watch", "--failed")
+    assert done.code == 130
+    assert re.findall("verdict: (.*)", done.out) == ["partial (exit 5)", "failed in part (exit 1)", "partial (exit 5)"]
+    assert done.out.count("partial: 2 of 24 questions chosen (--failed)") == 3
+    assert "error" not in done.err
+
+
+def test_a_watch_of_nothing_ends_at_once(promoted: Project) -> None:
+    """If no question is broken when the watch begins, it could never ask one: that is an error, not a wait."""
+    assert promoted.command("check", "--case", "anchovy-first").code == 5
+    done = promoted.command("check", "--watch", "--failed")
+    assert (done.code, done.out) == (2, "")
+    assert "--failed: no question was broken when it was last asked" in done.err

@@ -129,7 +129,7 @@ def check(
     if watch and stored is not None:
         raise UsageError("--watch asks anew, and --run asks nothing: expected at most one of them")
     if watch:
-        watching.watch(request, partial(_check, request, files))
+        watching.watch(request, partial(_check, files=files))
     return _check(request, files, stored)
 
 

@@ -13,21 +13,26 @@ if TYPE_CHECKING:
     from raggate.pipeline.request import Request
 
 
-def watch(request: Request, check: Callable[[], int]) -> NoReturn:
+def watch(request: Request, check: Callable[[Request], int]) -> NoReturn:
     """Check again after every change. An error of one check is told, and the next change may mend it.
+
+    With `--failed` every check asks the questions that were broken when the watch began.
 
     Raises:
         UsageError: with `--json`, which prints one document.
+        RunFailed: when `--failed` stands for no question.
         KeyboardInterrupt: when somebody interrupts, which is the only end.
     """
-    from raggate.pipeline import watching
+    from raggate.pipeline import check as pipeline, watching
 
     if output.as_json():
         raise UsageError("--watch: there is one report after another, and --json prints one document")
 
+    fixed = pipeline.with_failed_fixed(request) if request.choice.failed else request
+
     def check_once() -> None:
         try:
-            check()
+            check(fixed)
         except RaggateError as error:
             if error.exit_code == ExitCode.INTERRUPTED:
                 raise

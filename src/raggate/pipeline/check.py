@@ -133,11 +133,24 @@ def choose(request: Request, inputs: Inputs) -> Selection | None:
     """
     if request.choice == EVERYTHING:
         return None
-    runs, suite = request.runs(inputs.config.out), inputs.config.suite
-    selection = choosing.selected(request.choice, inputs.golden, lambda: stored_runs.broken(runs, suite))
+    selection = choosing.selected(request.choice, inputs.golden, partial(_broken, request, inputs))
     if selection is not None:
         request.say(f"{selection.sentence}; a partial run is never a pass, and cannot be promoted")
     return selection
+
+
+def with_failed_fixed(request: Request) -> Request:
+    """Return the request with the questions that `--failed` stands for now, whatever later runs say of them.
+
+    Raises:
+        RunFailed: when the inputs cannot be read, or no question is broken.
+    """
+    with load_inputs(request) as inputs:
+        return replace(request, broken=_broken(request, inputs))
+
+
+def _broken(request: Request, inputs: Inputs) -> frozenset[str]:
+    return request.broken or stored_runs.broken(request.runs(inputs.config.out), inputs.config.suite)
 
 
 def expired_waivers_resolved(change: sources.Source, config_name: str, started: str) -> bool:

@@ -9,7 +9,6 @@ from raggate.errors import UsageError
 from raggate.inputs import expressions
 from raggate.models.golden import Case, Golden
 from raggate.models.selection import Choice, Selection
-from raggate.pipeline.stored_runs import Broken
 from raggate.scoring.score import slices_of
 from raggate.text.nearest import nearest_few, suggestion
 from raggate.text.quote import cut, listed, quoted
@@ -17,7 +16,7 @@ from raggate.text.quote import cut, listed, quoted
 Keeps = Callable[[Case], bool]
 
 
-def selected(choice: Choice, golden: Golden, broken: Callable[[], Broken]) -> Selection | None:
+def selected(choice: Choice, golden: Golden, broken: Callable[[], frozenset[str]]) -> Selection | None:
     """Choose the questions; None where all are asked, so that the run is whole.
 
     Args:
@@ -31,7 +30,7 @@ def selected(choice: Choice, golden: Golden, broken: Callable[[], Broken]) -> Se
     keeps = [*_keeps(choice, golden)]
     if choice.failed:
         last = broken()
-        keeps.append(lambda case: case.id in last.cases)
+        keeps.append(lambda case: case.id in last)
     asked = [case.id for case in golden.cases if all(keep(case) for keep in keeps)]
     if not asked:
         raise _nothing(choice, golden)

@@ -76,13 +76,6 @@ class StoredRun(Struct, frozen=True, kw_only=True):
         return self.directory.name
 
 
-class Broken(Struct, frozen=True, kw_only=True):
-    """The questions that were broken when they were last asked, and the runs that say so, the newest first."""
-
-    cases: frozenset[str]
-    runs: tuple[str, ...]
-
-
 def stored_runs(out: Path) -> list[StoredRun]:
     """Give the run directories in a directory, the newest first. Links, and what raggate did not make, are none.
 
@@ -253,8 +246,8 @@ def refuse_committed(out: Path, names: Sequence[str], what: str) -> None:
         )
 
 
-def broken(out: Path, suite: str) -> Broken:
-    """Say which questions of a suite were broken when they were last asked: by its newest runs, back to a whole one.
+def broken(out: Path, suite: str) -> frozenset[str]:
+    """Return the questions of a suite that were broken when last asked: by its newest runs, back to a whole one.
 
     A run that could not tell adds what it saw broken, and clears no question.
 
@@ -287,10 +280,10 @@ def broken(out: Path, suite: str) -> Broken:
     cases = frozenset(case for case, fails in status.items() if fails)
     if not cases:
         raise UsageError(
-            f"--failed: no question was broken when it was last asked (run {names[0]}): nothing was asked",
+            f"--failed: no question was broken when it was last asked (newest run: {names[0]})",
             hint="Run `raggate check` to ask all questions.",
         )
-    return Broken(cases=cases, runs=tuple(names))
+    return cases
 
 
 def exit_code_of(verdict: Mapping[str, Any]) -> int | None:

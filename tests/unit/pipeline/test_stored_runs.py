@@ -16,7 +16,7 @@ import pytest
 from checkouts import git
 from raggate.errors import UsageError
 from raggate.labelling.returned import newest_run
-from raggate.pipeline.stored_runs import Broken, broken, named, prunable, remove, stored_runs
+from raggate.pipeline.stored_runs import broken, named, prunable, remove, stored_runs
 
 FIRST, SECOND, THIRD = "20260101_090000", "20260102_090000", "20260102_090000_2"
 
@@ -205,9 +205,7 @@ def test_what_was_broken_when_it_was_last_asked(tmp_path: Path) -> None:
     whole = {"exit_code": 1, "flips": [flip("a"), flip("b"), flip("up", "fixed")], "fallen": [flip("c", "fell")]}
     make(tmp_path, SECOND, verdict=whole)
     make(tmp_path, THIRD, verdict={"exit_code": 1, "partial": {"asked": ["a", "d"], "of": 9}, "flips": [flip("d")]})
-    last = broken(tmp_path, "small")
-    assert last.cases == {"b", "c", "d"}
-    assert last.runs == (THIRD, SECOND)
+    assert broken(tmp_path, "small") == {"b", "c", "d"}
     with pytest.raises(UsageError, match="no run of suite 'other'"):
         broken(tmp_path, "other")
 
@@ -220,7 +218,7 @@ def test_a_run_that_could_not_tell_clears_no_question(tmp_path: Path, part: Any,
     make(tmp_path, FIRST, verdict=whole)
     make(tmp_path, SECOND, verdict={"exit_code": exit_code, "partial": part, "flips": [flip("c")]})
     make(tmp_path, THIRD, verdict={"exit_code": exit_code, "partial": part})
-    assert broken(tmp_path, "small") == Broken(cases=frozenset("abc"), runs=(SECOND, FIRST))
+    assert broken(tmp_path, "small") == set("abc")
 
 
 def test_runs_that_could_not_tell_say_nothing(tmp_path: Path) -> None:
@@ -241,7 +239,7 @@ def test_a_run_that_was_cut_short(tmp_path: Path) -> None:
 def test_a_pass_tolerates_what_fell(tmp_path: Path) -> None:
     """Of a run that is not red only what broke, or had to pass and did not, is broken."""
     make(tmp_path, FIRST, verdict={"fallen": [flip("c", "fell"), flip("m", "missed")], "flips": [flip("a")]})
-    assert broken(tmp_path, "small").cases == {"a", "m"}
+    assert broken(tmp_path, "small") == {"a", "m"}
 
 
 @pytest.mark.parametrize(
