@@ -134,10 +134,12 @@ def metrics_page() -> str:
         "answer; null in retrieval-only runs) divide by all calls, and so does `unasked_answer_rate` (an answer was "
         "generated in a retrieval-only run; null in others). `no_chunks_rate` and `chunks_skipped_rate` come "
         "from the API's own account of its index. Latencies are nearest-rank percentiles in milliseconds: "
-        "`client_ms` as raggate saw it, the others as the API reports them.",
+        "`client_ms` as raggate saw it, `judge_ms` of a judged run the calls to judges for one answer, the others as "
+        "the API reports them.",
         "`coverage_by_document_type` counts, by file extension (at most 20, the rest is `other`; `unknown` without "
         "one), the distinct documents and the chunks that came back over the whole run. `cost` has sum, mean and n of "
-        "each cost that responses report (`judge_tokens`, `judge_cost_usd`); a cost that none reports is left out. "
+        "each cost that responses report; of a judged run `judge_tokens` and `judge_cost_usd` are those of all replies "
+        "behind the scores, replayed ones too. A cost that nobody reports is left out. "
         "Neither is ever gated.",
     ]
     parts += [

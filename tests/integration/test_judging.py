@@ -11,6 +11,7 @@ import shlex
 import signal
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -136,6 +137,33 @@ def test_answers_are_judged_recorded_and_replayed(project: Project) -> None:
     assert judgements(project) == first
     assert (project.root / CASSETTE).read_bytes() == content
     assert stored_judging(project)["spending"]["calls"] == 0
+
+
+def test_metrics_tell_what_judging_took(project: Project) -> None:
+    """metrics.json has the tokens and dollars of all replies, and the time of the calls of this run, not an API's 0."""
+
+    def slowly(request: Request) -> Answer:
+        return replace(grade(request), delay=0.05)
+
+    def measured() -> tuple[dict[str, Any], dict[str, Any]]:
+        metrics = json.loads((project.last_run() / "metrics.json").read_text())
+        return metrics["latency"], metrics["cost"]
+
+    with FakeJudge(slowly) as server:
+        judged_by(project, server)
+        project.edit("build: b1}", "build: b1, price: {input: 2, output: 10}}")
+        assert project.command("run").code == 0
+        # two calls for each of twelve answers, of 100 tokens read and 10 written
+        assert server.calls == 24
+        times, costs = measured()
+        assert costs["judge_tokens"] == {"sum": 2640, "mean": 220, "n": 12}
+        assert costs["judge_cost_usd"] == {"sum": 0.0072, "mean": 0.0006, "n": 12}
+        # without the wait for a turn, which the last of 24 calls has in a row of four at once
+        assert 100 <= times["judge_ms"]["p50"] <= times["judge_ms"]["p95"] < 290
+        assert project.command("run").code == 0
+    times, costs = measured()
+    assert costs["judge_tokens"]["sum"] == 2640
+    assert "judge_ms" not in times
 
 
 def test_a_run_in_shards_is_judged_where_it_is_merged(project: Project) -> None:

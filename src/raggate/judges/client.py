@@ -85,6 +85,8 @@ class Client:
         self._stack = AsyncExitStack()
         self._free = asyncio.Semaphore(settings.concurrency)
         self._end = 0.0
+        self.took: dict[str, float] = {}
+        """The milliseconds of each request by its key, retries included, without the wait for its turn."""
 
     async def __aenter__(self) -> Self:
         """Start the clock of all requests."""
@@ -106,7 +108,11 @@ class Client:
                 return NotJudged(reason="connection", detail=error.message)
             except (ValueError, ImportError, httpx.InvalidURL) as error:
                 return NotJudged(reason="connection", detail=_unusable(error))
-            return line.scrub.outcome(await self._send(request, line))
+            begin = _clock()
+            try:
+                return line.scrub.outcome(await self._send(request, line))
+            finally:
+                self.took[request.key] = 1000 * (_clock() - begin)
 
     async def _send(self, request: JudgeRequest, line: _Line) -> Reply | NotJudged:
         lost: _Lost | None = None

@@ -7,7 +7,7 @@ import re
 from collections.abc import Awaitable, Callable, Mapping
 from typing import TypeVar
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from raggate.config.judge_settings import JudgeModelSettings, Judges
 from raggate.judges.ask import Asker, CassetteFirst
@@ -37,11 +37,13 @@ class Bench(Struct, frozen=True, kw_only=True):
         first: asks the cassette, and then the server.
         fresh: asks the server for whatever this run has not asked it yet, where calls are allowed.
         budget: what calls may take; None where none may be made.
+        took: the milliseconds of each request that was sent in this run, by its key.
     """
 
     first: Asker
     fresh: Asker
     budget: Budget | None = None
+    took: Mapping[str, float] = field(default_factory=dict)
 
     def called(self) -> bool:
         """Say whether any call was made so far."""
@@ -107,7 +109,7 @@ async def _run(
             return missing or await client.send(request)
 
         first, fresh = (CassetteFirst(cassette, send, fresh=fresh) for fresh in (False, True))
-        done = await _until(work(Bench(first=first, fresh=fresh, budget=budget)), ended)
+        done = await _until(work(Bench(first=first, fresh=fresh, budget=budget, took=client.took)), ended)
         return None if done is None else (done[0], budget.spending())
 
 

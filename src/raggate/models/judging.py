@@ -208,6 +208,13 @@ class Usage(Stored, frozen=True, kw_only=True):
         usd = None if price is None else (read * price.input + written * price.output) / 1e6
         return cls(replies=1, input_tokens=read, output_tokens=written, usd=usd)
 
+    def amounts(self) -> dict[str, float]:
+        """Return tokens and dollars by the names that costs have; nothing that is not known for all replies."""
+        if not self.replies or self.untold:
+            return {}
+        dollars = {} if self.usd is None else {"judge_cost_usd": self.usd}
+        return {"judge_tokens": self.input_tokens + self.output_tokens, **dollars}
+
     @classmethod
     def total(cls, usages: Iterable[Usage]) -> Usage:
         """Give what all of them took."""
@@ -249,12 +256,16 @@ class Judgement(Stored, frozen=True, kw_only=True):
     samples: tuple[Judgement, ...] = ()
 
 
-def usage_of(judgements: Iterable[Judgement]) -> Usage:
-    """Give what the replies behind judgements took. A reply that several of them rest on was made once.
+def usage_of(judgements: Iterable[Judgement], counted: set[tuple[str, ...]] | None = None) -> Usage:
+    """Return what the replies behind judgements took. A reply that several of them rest on was made once.
 
     Equal answers have the same requests, in whatever mode, and so have scores that follow from one reply.
+
+    Args:
+        judgements: of one answer, or of all.
+        counted: the requests that an earlier answer has counted; those of this one are added.
     """
-    total, counted = Usage(), set[tuple[str, ...]]()
+    total, counted = Usage(), set() if counted is None else counted
     for judgement in judgements:
         for part in judgement.samples or (judgement,):
             if part.keys not in counted:

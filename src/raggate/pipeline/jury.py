@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TypeVar
 
@@ -22,9 +22,9 @@ from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_ru
 from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench, Work
 from raggate.models.baseline import Baseline
-from raggate.models.judging import JudgeModel, Judging, Parameters, Spending
+from raggate.models.judging import Judgement, JudgeModel, Judging, Parameters, Spending, usage_of
 from raggate.models.judging_quality import JUDGES, JUDGING, JudgingSummary
-from raggate.models.run import Run
+from raggate.models.run import LabelledResult, Run
 from raggate.pipeline.request import Request
 from raggate.reports.parts.judging import second_samples, spot_check
 from raggate.service import signals
@@ -39,6 +39,8 @@ FILE = "judge_cassette.jsonl"
 
 LABELS = "labels"
 """The directory of the label files in a run directory."""
+
+_COSTS = ("judge_tokens", "judge_cost_usd")
 
 STEPS = 10
 """Messages about how far judging has come."""
@@ -118,14 +120,14 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
 
         earlier = judged_metrics.earlier_grades(self.baseline, identity(plan))
 
-        async def work(bench: Bench) -> JudgedRun:
-            return await judge_run(items, plan, bench, self.progress(len(items)), earlier)
+        async def work(bench: Bench) -> tuple[JudgedRun, Mapping[str, float]]:
+            return await judge_run(items, plan, bench, self.progress(len(items)), earlier), bench.took
 
-        judged, spending = self.ask(work)
+        (judged, took), spending = self.ask(work)
         self._say_outcome(judged.summary)
         self._say_problems(judged)
         self.say_spending(spending)
-        graded = [replace(item, judgements=own) for item, own in zip(items, judged.judgements, strict=True)]
+        graded = [*_with_judgements(items, judged.judgements, took)]
         return replace(
             run,
             results=tuple(item for item in graded if item.result.repeat == 1),
@@ -205,6 +207,27 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         )
         if self.tape.recorded:
             self.say(f"new replies of judges, to be reviewed and committed: {len(self.tape.recorded)}")
+
+
+def _with_judgements(
+    items: Iterable[LabelledResult], judgements: Iterable[tuple[Judgement, ...]], took: Mapping[str, float]
+) -> Iterator[LabelledResult]:
+    """Yield the answers with their judgements, and what these took: of a reply that several share, the first has it.
+
+    An API may report a time of judges too, such as 0: they were no judges of ours.
+    """
+    counted: set[tuple[str, ...]] = set()
+    left = dict(took)
+    for item, own in zip(items, judgements, strict=True):
+        usage, response = usage_of(own, counted), item.result.response
+        milliseconds = sum(left.pop(key, 0.0) for judgement in own for key in judgement.keys)
+        if response is not None:
+            # replies from before this run tell their tokens, and no time
+            latency = {step: time for step, time in response.latency.items() if step != "judge_ms"}
+            times = {"judge_ms": milliseconds} if milliseconds else {}
+            cost = {kind: amount for kind, amount in response.cost.items() if kind not in _COSTS}
+            response = replace(response, latency={**latency, **times}, cost={**cost, **usage.amounts()})
+        yield replace(item, judgements=own, result=replace(item.result, response=response))
 
 
 def labels_folder(directory: Path) -> Path:

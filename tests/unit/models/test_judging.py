@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from judging import make_judge, make_request
-from raggate.models.judging import JudgeRequest, Message, Reply, TokenPrice, Usage
+from raggate.models.judging import Judgement, JudgeRequest, Message, Reply, TokenPrice, Usage, usage_of
 from tables import each_row
 
 FIRST = make_request()
@@ -79,6 +79,24 @@ def test_a_sum_with_something_unknown_is_unknown() -> None:
     assert (total.input_tokens, total.output_tokens, total.replies, total.usd) == (14, 5, 2, None)
     assert Usage.total([known, known]).usd == pytest.approx(1e-5)
     assert Usage.total([]) == Usage()
+
+
+def test_amounts_that_are_not_known_are_not_0() -> None:
+    """A reply whose tokens no server told has no amounts, and one without a price has no dollars."""
+    assert Usage().amounts() == {}
+    assert Usage(replies=2, untold=1, input_tokens=5, usd=None).amounts() == {}
+    assert Usage(replies=1, input_tokens=5, output_tokens=2, usd=None).amounts() == {"judge_tokens": 7}
+    whole = Usage(replies=1, input_tokens=5, usd=0.5)
+    assert whole.amounts() == {"judge_tokens": 5, "judge_cost_usd": 0.5}
+
+
+def test_a_reply_that_two_answers_share_is_counted_once() -> None:
+    """Of answers that rest on the same requests, the first has what their replies took."""
+    counted: set[tuple[str, ...]] = set()
+    usage = Usage(replies=1, input_tokens=5)
+    own = [Judgement(score="groundedness", value=4.0, keys=("k1",), usage=usage)]
+    assert usage_of(own, counted) == usage
+    assert usage_of(own, counted) == Usage()
 
 
 def test_a_request_does_not_change() -> None:

@@ -18,7 +18,7 @@ from raggate.config.imported import ImportedConfig
 from raggate.config.judge_settings import MIN_COVERAGE
 from raggate.errors import FileError, UsageError
 from raggate.interop.helloworld.shape import CACHE_LINE
-from raggate.models.judging import Judgement, NotJudgedReason, Usage
+from raggate.models.judging import Judgement, NotJudgedReason
 from raggate.models.judging_quality import JUDGES, JUDGING, Coverage, JudgingSummary, judges_of
 from raggate.models.run import LabelledResult, Run
 from raggate.text.jsonio import fields, parse_object
@@ -151,7 +151,7 @@ def judged(run: Run, rows: Sequence[Mapping[str, Any]], *, model: str, version: 
 
 
 def score_fields(item: LabelledResult, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Give what their script writes into a row of what it has judged: scores, what the judge saw, and the cost."""
+    """Give what their script writes into a row of what it has judged: scores, and what the judge saw."""
     given = {judgement.score: judgement for judgement in item.judgements if judgement.value is not None}
     if not given.keys() & set(SCORES):
         return {}
@@ -169,7 +169,7 @@ def score_fields(item: LabelledResult, row: Mapping[str, Any]) -> dict[str, Any]
         "context_chunk_ids": [chunk["chunk_id"] for chunk in chunks],
         "context_chunks_truncated": [_shortened(chunk["text"]) for chunk in chunks],
     }
-    return {**scores, "judge_input": shown, **_cost(item)}
+    return {**scores, "judge_input": shown}
 
 
 def config_fields(run: Run) -> dict[str, Any]:
@@ -204,15 +204,6 @@ def _judgement(score: str, row: Mapping[str, Any], item: LabelledResult, model: 
         unsupported=tuple(map(str, result.get("unsupported_claims") or ())),
         judge=model,
     )
-
-
-def _cost(item: LabelledResult) -> dict[str, Any]:
-    """Give tokens and dollars where both are known; theirs would show an unknown cost as 0."""
-    usage = Usage.total(judgement.usage for judgement in item.judgements)
-    if not usage.replies or usage.untold:
-        return {}
-    dollars = {} if usage.usd is None else {"judge_cost_usd": usage.usd}
-    return {"cost": {"judge_tokens": usage.input_tokens + usage.output_tokens, **dollars}}
 
 
 def _shortened(text: str) -> str:

@@ -50,7 +50,8 @@ class Calls:
         if result.response is not None:
             self._add_response(result.response)
             if not result.kept:
-                self._add_amounts(result.response, result.elapsed_ms)
+                self._times.setdefault("client_ms", array("d")).append(result.elapsed_ms)
+            self._add_amounts(result.response, kept=result.kept)
 
     def _add_response(self, response: Response) -> None:
         self._counts["empty"] += not response.chunks
@@ -61,12 +62,12 @@ class Calls:
         self._coverage = response.coverage or self._coverage
         self._types.add(response)
 
-    def _add_amounts(self, response: Response, elapsed_ms: float) -> None:
-        self._times.setdefault("client_ms", array("d")).append(elapsed_ms)
-        for step, value in response.latency.items():
-            self._times.setdefault(step, array("d")).append(value)
-        for kind, value in response.cost.items():
-            self._costs.setdefault(kind, array("d")).append(value)
+    def _add_amounts(self, response: Response, *, kept: bool) -> None:
+        for told, totals in ((response.latency, self._times), (response.cost, self._costs)):
+            for name, value in told.items():
+                # an answer that was kept was judged in this run all the same
+                if not kept or name.startswith("judge_"):
+                    totals.setdefault(name, array("d")).append(value)
 
     def summary(self, *, retrieval_only: bool) -> Operations:
         """Summarise the calls.

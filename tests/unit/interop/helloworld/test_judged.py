@@ -16,7 +16,7 @@ from helloworld_files import make_chunk_row, make_row, write_golden, write_run
 from raggate.errors import FileError, RaggateError, UsageError
 from raggate.interop.helloworld import judged
 from raggate.interop.helloworld.command import helloworld
-from raggate.models.judging import Judgement, Usage
+from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
@@ -146,13 +146,13 @@ def test_of_two_lines_of_a_key_the_last_counts() -> None:
 
 def answered() -> LabelledResult:
     """Build an answer that raggate's judges have graded."""
-    usage = Usage(replies=1, input_tokens=90, output_tokens=10, usd=0.5)
+    cost = {"judge_tokens": 100.0, "judge_cost_usd": 0.5}
     texts = {"reasoning": "mostly", "supported": ("a",), "unsupported": ("b",)}
-    result = make_result("q1", response=make_response(make_chunk(text="y" * 250), answer="So."))
+    result = make_result("q1", response=make_response(make_chunk(text="y" * 250), answer="So.", cost=cost))
     return replace(
         make_labelled(result=result),
         judgements=(
-            Judgement(score="groundedness", value=3.5, usage=usage, **texts),
+            Judgement(score="groundedness", value=3.5, **texts),
             Judgement(score="correctness", value=None, reason="timeout"),
         ),
     )
@@ -206,18 +206,6 @@ def test_scores_survive_the_way_there_and_back(tmp_path: Path) -> None:
     assert (row["groundedness"], row["correctness"]) == (GROUNDED, CORRECT)
     config = json.loads((tmp_path / "back" / "config.json").read_text())
     assert (config["judge_model"], config["judge_prompt_version"]) == ("Qwen2.5-3B-Instruct-Q4_K_M", "v1.0")
-
-
-def test_a_cost_that_is_not_known_is_not_0() -> None:
-    """Where a server told no tokens the row has no cost, and where there is no price it has no dollars."""
-    item = answered()
-    for usage, cost in (
-        (Usage(replies=1, untold=1, usd=None), None),
-        (Usage(replies=1, input_tokens=5, usd=None), {"judge_tokens": 5}),
-    ):
-        judgement = replace(item.judgements[0], usage=usage)
-        row = judged.score_fields(replace(item, judgements=(judgement,)), ROW)
-        assert row.get("cost") == cost
 
 
 def test_what_was_judged_goes_there_and_back(tmp_path: Path) -> None:

@@ -127,6 +127,14 @@ def test_a_kept_answer_is_no_call() -> None:
     assert summary.cost["usd"]["n"] == 1
 
 
+def test_judging_a_kept_answer_counts() -> None:
+    """An answer that was kept is judged in this run: the time and the tokens of that are of this run."""
+    kept = replace(answered(latency={"judge_ms": 9.0}, cost={"judge_tokens": 2.0}), kept=True)
+    summary = operations([kept])
+    assert summary.latency == {"judge_ms": {"p50": 9.0, "p95": 9.0}}
+    assert summary.cost == {"judge_tokens": {"sum": 2.0, "mean": 2.0, "n": 1}}
+
+
 def test_latency_of_nothing() -> None:
     """Without an answer there is no latency."""
     assert operations([failed()]).latency == {}
