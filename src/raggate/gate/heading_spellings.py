@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from raggate.text.anchors import elements
+from raggate.text.titles import without_attributes
 
 
 def ends_alike(gold: str, heading: str) -> bool:
@@ -21,5 +22,5 @@ def written_otherwise(gold: str, heading: str) -> bool:
 
 
 def _slugs(path: str) -> list[str]:
-    """Give the letters and digits of each heading."""
-    return ["".join(filter(str.isalnum, heading.casefold())) for heading in elements(path)]
+    """Give the letters and digits of each heading, without its attributes."""
+    return ["".join(filter(str.isalnum, without_attributes(heading).casefold())) for heading in elements(path)]

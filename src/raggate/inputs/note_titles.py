@@ -15,9 +15,10 @@ from itertools import chain
 
 from raggate.inputs.headings import heading_paths
 from raggate.inputs.note_words import bare
+from raggate.text.anchors import elements
 from raggate.text.stream_safe import stream_safe
+from raggate.text.titles import without_attributes
 
-_ATTRIBUTES = re.compile(r"\{[#.:][^{}\n]*\}[ \t]*(?:#+[ \t]*)?$", re.MULTILINE)
 _HASHED_LINE = re.compile(r"^[ \t]*(?:(?:>|[-*+]|\d{1,9}[.)])[ \t]*)*(#{1,6})(.*)$", re.MULTILINE)
 _FRONT_TITLE = re.compile(r"\A---[ \t]*\n(?:.*\n){0,200}?title:[ \t]*(.+)")
 
@@ -37,7 +38,8 @@ class NoteTitles:
         written = _letters(heading_path)
         if not written or self._composed(written):
             return True
-        others = {_letters(bare(heading_path)), _letters(_ATTRIBUTES.sub("", heading_path))} - {written}
+        shown = "".join(map(without_attributes, elements(heading_path)))
+        others = {_letters(bare(heading_path)), _letters(shown)} - {written}
         return "" in others or any(map(self._composed, others))
 
     def names(self) -> Iterator[str]:
@@ -106,5 +108,5 @@ def _hashed(text: str) -> Iterator[tuple[str, ...]]:
         level = len(line[1])
         while stack and stack[-1][0] >= level:
             stack.pop()
-        stack.append((level, _ATTRIBUTES.sub("", line[2]).strip()))
+        stack.append((level, without_attributes(line[2])))
         yield tuple(title for _, title in stack)

@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 
 from raggate.text.stream_safe import stream_safe
+from raggate.text.titles import ATTRIBUTE_LIST
 from raggate.text.words import words as ascii_words
 
 SHINGLE = 3
@@ -48,7 +49,7 @@ _MARKUP: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"</?[A-Za-z][^<>\n]{0,200}>"), " "),
     (re.compile(r"^[ \t>]*(?:\d{1,9}[.)]|[-*+](?: \[[ xX]\])?)[ \t]+", re.MULTILINE), ""),
     (re.compile(r"^[ \t>]*(?:```|~~~)[^\n]*$", re.MULTILINE), ""),
-    (re.compile(r"\{[#.:][^{}\n]*\}"), " "),
+    (re.compile(ATTRIBUTE_LIST), " "),
 )
 
 # Python reads no number of thousands of digits; no character has one of eight

@@ -26,7 +26,10 @@ MAX_TITLE = 1_000
 # `{#id}`, `{ #id .class }`, `{: #id}`, `{#id key="value"}`: as PHP Markdown Extra, kramdown, Pandoc and goldmark have
 _VALUE = r"(?:\"[^\"{}]{0,200}\"|'[^'{}]{0,200}'|[^\s{}\"']{1,200})"
 _ATTRIBUTE = rf"(?:[#.][^\s{{}}\"']{{1,200}}|[A-Za-z_:][\w:.-]{{0,99}}={_VALUE})"
-_ATTRIBUTES = re.compile(rf"[ \t]*\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE}){{0,19}}[ \t]*\}}$")
+ATTRIBUTE_LIST = rf"\{{:?[ \t]*{_ATTRIBUTE}(?:[ \t]+{_ATTRIBUTE}){{0,19}}[ \t]*\}}"
+"""An id, classes and attributes in braces, as a pattern; linear wherever it is looked for."""
+
+_ATTRIBUTES = re.compile(rf"[ \t]*{ATTRIBUTE_LIST}$")
 _CLOSING = re.compile(r"[ \t]#+$")
 _MARKUP = re.compile(r"[*_`~\\<&\[!]")
 _WIKI_LINK = re.compile(r"\[\[(?:[^\[\]|]{0,500}\|)?([^\[\]|]{1,500})\]\]")

@@ -18,6 +18,7 @@ GOLD = "# Log > ## Monday > ### Actions"
         ("Log / Monday / Actions", False, True),
         ("# Notes > ## Log > ### Monday > #### Actions", True, True),
         ("# log > ## mon-day: > ### actions!", True, True),
+        ("# Log { #log } > ## Monday {#monday} > ### Actions {: .wide }", True, True),
         ("### Actions", True, False),
         ("## Tuesday > ### Actions", False, False),
         ("# Log > ## Tuesday > ### Actions", False, False),

@@ -30,6 +30,8 @@ intro
 
 #Tight
 
+## Run `it` twice { #run-it .wide }
+
 ## A > B
 
 ## 🙂
@@ -53,6 +55,9 @@ KNOWN = {
     "slug": "#dont-panic",
     "link as text": "## Guide to pipes",
     "link as written": "## [Guide](https://example.org) to [[Plumbing|pipes]]",
+    "attributes as MkDocs has them, not told": "# Tight > ## Run `it` twice",
+    "attributes as MkDocs has them, told": "# Tight > ## Run it twice { #run-it .wide }",
+    "attributes of all headings": "# The Boiler Room { #boiler } > ## Größe {: #big }",
     "closing marks": "## Größe ##",
     "other Unicode form": "Gro\u0308ße",
     "without accents": "Grosse",

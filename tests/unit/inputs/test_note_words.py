@@ -81,6 +81,12 @@ def test_share() -> None:
     assert ENOUGH == 0.25
 
 
+def test_attribute_lists_are_no_words() -> None:
+    """Ids and classes in braces, with a space before them or not, are no words of a note."""
+    note = "# Brew { #brew .wide }\n\nBoil the water{: #boil } and wait{.slow} for six minutes before you pour it."
+    assert NoteWords(note, ()).share("Brew Boil the water and wait for six minutes before you pour it.") == 1
+
+
 def test_a_note_beyond_measure_is_not_judged() -> None:
     """A note longer than the limit is not indexed, and says so."""
     assert NoteWords("a" * MAX_NOTE_CHARACTERS, ()).checkable
