@@ -78,8 +78,8 @@ class Gate(SettingsModel):
     """Metrics that the statistical test looks at, as one mean per question; none of them judged. A question to which
     none applies counts by abstention_accuracy."""
     min_cases: Annotated[int, Field(ge=1)] = 10
-    """A metric that applies to fewer questions of the baseline is shown as a count and only warns, unless all gated
-    ones do."""
+    """A metric that applies to fewer questions of the baseline is shown as a count and only warns. It is red if the
+    metrics of `composite` apply to fewer too, or if it lost two questions or more and none is right any more."""
     tolerance: Tolerance = DEFAULT_TOLERANCE
     """How far a gated metric's mean may get worse (absolute). For groundedness and correctness, which judges score from
     0 to 5, it is 0.5 unless `metrics` says otherwise."""

@@ -22,6 +22,8 @@ from raggate.gate.evidence import (
 from raggate.gate.row_status import classify_row
 from raggate.gate.waivers import excused, for_metric
 from raggate.models.comparison import Comparison
+from raggate.models.judging_quality import highest
+from raggate.models.metric_names import family
 from raggate.models.scorecard import EPSILON, OVERALL
 from raggate.models.verdict import CompositeEvidence, CompositeTest, GatedMetric, Reason, Unproven
 from raggate.models.waiver import WaiverStatus
@@ -82,6 +84,7 @@ def with_evidence(
     """
     gated = _gated(rows)
     few = small_metrics({_metric(row): _size(row, comparison) for row in gated}, gate)
+    few -= {_metric(row) for row in gated if _lost_whole(row)}
 
     def chances() -> Mapping[Metric, float]:
         names: dict[str, list[str]] = {}
@@ -133,12 +136,15 @@ def unproven(
 
 
 def small_metrics(sizes: Mapping[Metric, int], gate: Gate) -> frozenset[Metric]:
-    """Name the gated metrics, by mode, that apply to too few questions to be judged alone.
+    """Return the gated metrics, by mode, that apply to too few questions to be judged alone.
 
-    Where that is so of all of them none is named: a small suite has a gate too.
+    If the metrics of the composite do too, there are none: a small suite has a gate. Only they tell how large a suite
+    is, because `heading_dominance_rate` and some grades cover questions without an answer too.
     """
     small = frozenset(key for key, size in sizes.items() if size < gate.min_cases)
-    return frozenset() if len(small) == len(sizes) else small
+    families = {family(name) for name in gate.composite}
+    tested = {(mode, name) for mode, name in sizes if family(name) in families}
+    return frozenset() if tested <= small else small
 
 
 def _gated(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
@@ -147,6 +153,13 @@ def _gated(rows: Sequence[GatedMetric]) -> list[GatedMetric]:
 
 def _metric(row: GatedMetric) -> Metric:
     return row.delta.mode, row.delta.metric
+
+
+def _lost_whole(row: GatedMetric) -> bool:
+    """Return whether every question of a metric is wrong now, and at least two were not."""
+    current = row.delta.current
+    worst = 0.0 if current.direction == "higher" else highest(row.delta.metric)
+    return (row.delta.regressed or 0) > 1 and current.value is not None and abs(current.value - worst) <= EPSILON
 
 
 def _exceeds(row: GatedMetric) -> bool:

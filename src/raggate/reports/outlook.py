@@ -73,8 +73,8 @@ def _seen(mode: ModeOutlook, *, several: bool) -> Iterator[Sentence]:
     if mode.small:
         small = enumerated([f"{name} ({count})" for name, count in mode.small])
         yield Sentence(
-            f"{where}of fewer questions than gate.min_cases, so a loss warns unless a test of the metric "
-            f"itself shows it: {small}",
+            f"{where}of fewer questions than gate.min_cases, so a loss warns unless the metric's own test "
+            f"shows it, or no question is right any more: {small}",
             "few-questions",
         )
 

@@ -25,7 +25,10 @@ from builders import (
 )
 from raggate.config.gate_settings import Gate
 from raggate.config.waiver_settings import Waiver
+from raggate.gate import policies
 from raggate.gate.compare import compare
+from raggate.gate.policies import composites, small_metrics, unproven
+from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.gate.waivers import excused, waiver_statuses
 from raggate.models.baseline import Baseline
@@ -194,11 +197,32 @@ def test_a_metric_beside_the_composite_cannot_collapse(policy: Policy) -> None:
     assert decided.reasons[0].message.endswith(own) == (policy == "evidence")
 
 
-@each_row(("lost", "reasons"), [(2, []), (9, ["worse"])])
-def test_a_small_metric_cannot_be_lost_whole(lost: int, reasons: list[str]) -> None:
-    """Of nine questions two lost are a warning; all of them are red, though they are few of the whole suite."""
-    sides = [answered([1] * 500, [False] * n + [True] * (9 - n)) for n in (0, lost)]
+@each_row(
+    ("answerable", "before", "after", "reasons"),
+    [
+        (500, 9, 7, []),
+        (500, 9, 0, ["worse"]),
+        (8, 2, 0, ["worse"]),
+        (20, 2, 0, ["worse"]),
+        (100, 2, 0, ["worse"]),
+        (100, 2, 1, []),
+        (100, 1, 0, []),
+    ],
+)
+def test_a_small_metric_cannot_be_lost_whole(answerable: int, before: int, after: int, reasons: list[str]) -> None:
+    """A metric of few questions warns, but two or more abstentions of which none is left are red in any suite."""
+    total = max(4, before)
+    sides = [answered([1] * answerable, [True] * right + [False] * (total - right)) for right in (before, after)]
     assert codes(judged(*sides, Gate()))[0] == reasons
+
+
+def test_a_small_rate_cannot_become_a_certainty() -> None:
+    """Of a metric where lower is better, the worst value is 1: two of three folders missed warn, three are red."""
+    outcomes = []
+    for missed in (2, 3):
+        sides = [make_run(*make_ranked_run(*[1] * 40).results, *scoped(count)) for count in (0, missed)]
+        outcomes.append(judged(*sides, Gate()).outcome)
+    assert outcomes == ["pass", "regression"]
 
 
 @each_row(
@@ -210,9 +234,70 @@ def test_metric_that_is_judged(policy: Policy, settings: dict[str, Any]) -> None
     assert codes(judged(SURE, LAPSED, Gate(policy=policy, **settings)))[0] == ["worse"]
 
 
-def test_small_suites_have_a_gate() -> None:
-    """Where all gated metrics are of few questions, they are judged as they are."""
-    assert codes(verdict([1] * 9, [None] + [1] * 8))[0] == ["worse"]
+@each_row(
+    ("answerable", "unanswerable", "after"),
+    [
+        (2, 8, [None]),
+        (8, 0, [None] * 2),
+        (8, 2, [None] * 2),
+        (9, 0, [None]),
+        (9, 1, [None]),
+        (9, 3, [2] * 3),
+        (9, 40, [None]),
+    ],
+)
+def test_small_suites_have_a_gate(answerable: int, unanswerable: int, after: Sequence[int | None]) -> None:
+    """Up to nine questions with an answer are judged as they are, however many without one stand beside them."""
+    ranks = ([1] * answerable, [*after, *[1] * (answerable - len(after))])
+    decided = judged(*(answered(found, [True] * unanswerable) for found in ranks), Gate())
+    assert (decided.outcome, codes(decided)[0]) == ("regression", ["worse"])
+
+
+def test_a_small_suite_is_one_at_any_cutoff() -> None:
+    """The size of a suite is read from hit@1 too, if the cut-offs of the composite are not scored."""
+    sizes = {("hybrid", "hit_at_1"): 8, ("hybrid", "heading_dominance_rate"): 10}
+    assert small_metrics(sizes, Gate()) == frozenset()
+    assert small_metrics({**sizes, ("hybrid", "hit_at_3"): 10}, Gate()) == {("hybrid", "hit_at_1")}
+
+
+NEAR_ALPHA = (0.049, 0.050, 0.051, 0.099)
+
+
+@each_row(("p", "warns"), [*zip(NEAR_ALPHA, (False, True, True, True), strict=True)])
+def test_what_the_own_test_of_a_metric_must_reach(p: float, *, warns: bool) -> None:
+    """A metric of few questions, or without evidence, is red if its own test gives p below 0.05."""
+    metric = ("hybrid", "scope_miss_rate")
+    for policy, few, unsupported in (("either", {metric}, set()), ("evidence", set(), {"hybrid"})):
+        excuses, proven = unproven({metric}, policy, few, unsupported, lambda: {metric: p})
+        assert ([*excuses], [*proven]) == (([metric], []) if warns else ([], [metric]))
+
+
+@each_row(("p", "red"), [*zip(NEAR_ALPHA, (True, False, False, False), strict=True)])
+def test_what_the_test_of_all_questions_must_reach(p: float, *, red: bool) -> None:
+    """A drop of 10 points is red by itself if p is below 0.05, and only perhaps worse from there on."""
+    (test,) = composites(compared(*map(tuple, TWO)), Gate(), ())
+    shown = replace(test, adjusted=p)
+    assert policies.red(shown, Gate()) == red
+    assert [reason.code for reason in policies.suspicions([shown], frozenset())] == ["perhaps-worse"]
+
+
+@each_row(("p", "codes"), [*zip(NEAR_ALPHA, (["slightly-worse"], [], [], []), strict=True)])
+def test_a_small_drop_is_named_if_it_is_certain(p: float, codes: list[str]) -> None:
+    """A drop of two points at most is told as a slight one only if p is below 0.05."""
+    (test,) = composites(compared(*map(tuple, TWO)), Gate(), ())
+    slight = replace(test, adjusted=p, drop=0.02)
+    assert not policies.red(slight, Gate())
+    assert [reason.code for reason in policies.suspicions([slight], frozenset())] == codes
+
+
+@each_row(("p", "warns"), [(0.099, False), (0.100, True), (0.101, True)])
+def test_what_supports_a_tolerance_that_is_exceeded(p: float, *, warns: bool) -> None:
+    """Under `evidence` a tolerance that is exceeded is red if the test of all questions gives p below 0.10."""
+    comparison = compared(*map(tuple, THREE))
+    (test,) = composites(comparison, Gate(policy="evidence"), ())
+    rows = [classify_row(delta, Gate(policy="evidence")) for delta in comparison.deltas]
+    decided = policies.with_evidence(rows, comparison, Gate(policy="evidence"), [replace(test, adjusted=p)])
+    assert {row.unproven for row in decided if row.gated and row.status == "worse"} == {"no evidence" if warns else ""}
 
 
 def test_few_questions_count_in_the_composite() -> None:
@@ -220,6 +305,17 @@ def test_few_questions_count_in_the_composite() -> None:
     decided = judged(SURE, answered([1] * 40, [False] * 4 + [True] * 5), Gate())
     assert (decided.outcome, codes(decided)[0]) == ("regression", ["composite-worse"])
     assert decided.fell == {("hybrid", f"trick{n}"): ("abstention_accuracy",) for n in range(4)}
+
+
+def scoped(missed: int) -> list[LabelledResult]:
+    """Build three questions that tell which folders were searched, of which so many looked in another folder."""
+    items = []
+    for n in range(3):
+        folder = "personal/Other" if n < missed else "personal/Work"
+        response = make_response(make_chunk(rel_path="Work/a.md"), selected_folders=(folder,))
+        case = make_case(f"scoped{n}", gold_supports=(make_support("Work/a.md"),))
+        items.append(make_labelled(case, make_result(case.id, response=response)))
+    return items
 
 
 def selecting(folders: tuple[str, ...] | None) -> list[LabelledResult]:

@@ -38,8 +38,8 @@ def test_everything() -> None:
         "with 50 questions a drop under 12 points can pass unseen",
         "warning: the tolerance of 4 gated metrics is finer than that, and chance alone can exceed it: "
         "hit_at_1, hit_at_3, hit_at_5, …",
-        "warning: of fewer questions than gate.min_cases, so a loss warns unless a test of the metric itself shows it: "
-        "abstention_accuracy (4) and recall_all_at_10 (6)",
+        "warning: of fewer questions than gate.min_cases, so a loss warns unless the metric's own test shows it, "
+        "or no question is right any more: abstention_accuracy (4) and recall_all_at_10 (6)",
         "6 gated metrics, the finest tolerance 0.05: red on neutral changes, which rank every fifth question anew: "
         "`either` 22%, `evidence` 9%, `threshold` 22%",
         "red on changes that lose every twentieth question besides: `either` 66%, `evidence` 50%, `threshold` 65%",
