@@ -94,6 +94,18 @@ def test_readme_shows_what_init_writes() -> None:
     assert filled(text.partition("\n")[2]) == next(iter(examples().values()))
 
 
+def test_readme_requires_the_check_that_init_makes() -> None:
+    """Each name that the README says to require is that of the one job in init's workflow, or says what makes it."""
+    loaded = yaml.load(WORKFLOWS[-1].read_text(), yaml.CSafeLoader)
+    (job,) = loaded["jobs"].values()
+    assert all("check-run" not in step.get("with", {}) for step in job["steps"])
+    section = PAGES[0].read_text().partition("### Require the check\n")[2].partition("\n### ")[0]
+    steps, *_ = section.partition("\nWith `check-run: raggate`")
+    named = set(re.findall(r"`([A-Z][^`]*)`", steps))
+    assert {name.partition(" (")[0] for name in named} == {job["name"]}
+    assert "`raggate`" not in steps
+
+
 def test_a_gate_names_its_branches_and_runs_again_when_they_change() -> None:
     """Every workflow that gates pull requests names their base, is run again when it changes, and skips no job."""
     gates = 0
