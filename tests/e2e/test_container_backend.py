@@ -21,7 +21,6 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 import yaml
 from msgspec.structs import replace
@@ -37,6 +36,7 @@ from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, container, images
 from raggate.service.backends.engine import STEP_VARIABLE, sweep
 from raggate.service.index_growth import Expected
+from raggate.text.http_client import httpx
 
 pytestmark = [pytest.mark.docker, pytest.mark.go, pytest.mark.timeout(120)]
 

@@ -13,10 +13,9 @@ from itertools import count
 from typing import Any
 from urllib.parse import unquote
 
-import httpx
-
 from fakes.github.objects import FILE, ObjectStore, Person
 from raggate.github.rest.gitea import Gitea as GiteaClient
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import loads
 
 SOMEBODY = Person("ada", "ada@example.org", "2026-01-01T00:00:00Z", 1767225600)

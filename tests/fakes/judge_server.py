@@ -12,9 +12,8 @@ from dataclasses import dataclass, field
 from typing import Any, Self
 from unittest import mock
 
-import httpx
-
 from fakes.served import Handler, Served
+from raggate.text.http_client import httpx
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,10 +7,10 @@ import secrets
 from collections.abc import Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 
 from gitea.server import Forge, Gitea, running
+from raggate.text.http_client import httpx
 
 BUILT = Path(__file__).parents[2] / ".venv"
 

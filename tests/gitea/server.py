@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import httpx
-
 from raggate.github.rest.gitea import Gitea as GiteaClient
+from raggate.text.http_client import httpx
 
 SETTINGS = """\
 I_AM_BEING_UNSAFE_RUNNING_AS_ROOT = true

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import httpx
 import pytest
 
 from gitea.server import Forge
@@ -22,6 +21,7 @@ from integration.test_gitea import (  # the claims, with this directory's fixtur
 )
 from raggate.github.runner import event
 from raggate.github.runner.artifact_upload import ArtifactService, upload
+from raggate.text.http_client import httpx
 
 pytestmark = [pytest.mark.gitea, pytest.mark.timeout(600)]
 __all__ = [

@@ -15,7 +15,6 @@ import uuid
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-import httpx
 import pytest
 from hypothesis import given, strategies as st
 from msgspec.structs import replace
@@ -30,6 +29,7 @@ from raggate.service.adapters.ask import AskAdapter
 from raggate.service.backends import command, processes
 from raggate.service.index_growth import Expected
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 
 FAKE = Path(__file__).parents[1] / "fakes" / "process_api.py"
 ENV = {
@@ -598,7 +598,7 @@ PARENT = """
                   vaults={name: Path(path) for name, path in given["vaults"].items()})
     print("begin", flush=True)
     with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
-        import httpx
+        from raggate.text.http_client import httpx
         while True:
             try:
                 httpx.get(api.base_url + "/api/health", trust_env=False, verify=False)

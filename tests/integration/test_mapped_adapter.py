@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import httpx
 import pytest
 
 from builders import make_case, make_support
@@ -23,6 +22,7 @@ from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import questions_of
 from raggate.text.certificates import checked_by
 from raggate.text.escape import log_line
+from raggate.text.http_client import httpx
 from tables import each_row
 
 NOTES = [

@@ -10,7 +10,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from threading import Thread
 
-import httpx
 import pytest
 
 from project import Project, make_project
@@ -19,6 +18,7 @@ from raggate.errors import UsageError
 from raggate.github.rest.client import GitHub
 from raggate.github.runner import step_inputs
 from raggate.text.certificates import authorities
+from raggate.text.http_client import httpx
 
 CERTIFICATE = Path(__file__).parents[1] / "data" / "loopback.pem"
 PUBLIC = ssl.DER_cert_to_PEM_cert(

@@ -12,7 +12,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 from openapi_core import OpenAPI
 
@@ -33,6 +32,7 @@ from fakes.github_api import (
     status,
 )
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 from tables import each_row
 
 EVENTS = Path(__file__).parents[1] / "fakes" / "github" / "events"

@@ -72,7 +72,9 @@ IMPURE_FILES = {
     "labels/intervals.py",
     "gate/simulated_changes.py",
 }
-IMPURE = {"os", "subprocess", "socket", "time", "random", "httpx", "docker", "click", "pathlib", "datetime"}
+IMPURE = {"os", "subprocess", "socket", "time", "random", "docker", "click", "pathlib", "datetime"}
+HTTP_CLIENT = "text/http_client"
+"""The one module that imports the HTTP client library: see decision 42."""
 SINKS = (
     "cli/",
     "action/",
@@ -242,7 +244,14 @@ def test_pure_modules_do_no_io() -> None:
     """What scores, compares, decides and renders has no I/O, no clock and no randomness."""
     pure = [name for name in MODULES if name.startswith(PURE) and name not in IMPURE_FILES]
     reached = {name: {target.split(".")[0] for target in imports(name)} & IMPURE for name in pure}
+    reached |= {name: {HTTP_CLIENT} for name in pure if HTTP_CLIENT in own(name)}
     assert {name: libraries for name, libraries in reached.items() if libraries} == {}
+
+
+def test_one_module_imports_the_http_client_library() -> None:
+    """Another HTTP client library goes in by one line: no other module names httpx or what lies below it."""
+    names = re.compile(r"^\s*(?:import|from) +(?:httpx|httpcore)2?\b", re.MULTILINE)
+    assert [name for name in MODULES if names.search(source(name))] == [f"{HTTP_CLIENT}.py"]
 
 
 def test_there_are_no_import_cycles() -> None:

@@ -9,7 +9,6 @@ from contextlib import AsyncExitStack
 from types import TracebackType
 from typing import Self
 
-import httpx
 from msgspec import Struct, field
 
 from raggate.config.judge_settings import Judges
@@ -19,6 +18,7 @@ from raggate.judges.hidden_key import KeyScrubber
 from raggate.judges.providers import PROVIDERS
 from raggate.models.judging import JudgeModel, JudgeRequest, NotJudged, Reply, Usage
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import rounded, setting
 from raggate.text.quote import cut

@@ -7,7 +7,6 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 
-import httpx
 from msgspec import Struct, field
 from msgspec.structs import replace
 
@@ -28,6 +27,7 @@ from raggate.service.index_growth import Expected
 from raggate.text import redact, yamlio
 from raggate.text.files import read_file
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.quote import without_userinfo
 
 

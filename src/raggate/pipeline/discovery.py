@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-import httpx
 from msgspec import Struct, field
 from msgspec.structs import replace
 from pydantic import TypeAdapter, ValidationError
@@ -32,6 +31,7 @@ from raggate.service.discovery.shapes import Shape
 from raggate.service.transport import Wire
 from raggate.text import deadlines, jsonio
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, quoted
 

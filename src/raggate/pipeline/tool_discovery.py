@@ -10,7 +10,6 @@ from collections.abc import Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-import httpx
 from msgspec import Struct, field
 
 from raggate.config.ask_settings import Ask
@@ -29,6 +28,7 @@ from raggate.service.mcp.session import Session
 from raggate.service.mcp.waiting import WaitingTransport
 from raggate.service.misses import Missed
 from raggate.text import deadlines, redact
+from raggate.text.http_client import httpx
 from raggate.text.nearest import suggestion
 from raggate.text.numbers import setting
 from raggate.text.quote import cut, enumerated, quoted

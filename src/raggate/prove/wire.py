@@ -15,13 +15,13 @@ from hashlib import sha256
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Literal
 
-import httpx
 from msgspec import Struct, field
 
 from raggate.models.service import ProcessExit, Started
 from raggate.prove.lots import struck
 from raggate.text.certificates import checked_by
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.numbers import percent
 
 Damage = Literal["status", "busy", "half", "reset", "late"]

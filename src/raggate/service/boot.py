@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
-import httpx
 from msgspec import Struct
 
 from raggate.config.service_settings import Api, Readiness
@@ -21,6 +20,7 @@ from raggate.service.clock import MACHINE_CLOCK, Clock
 from raggate.service.index_growth import Expected, Growth
 from raggate.service.transport import Exchange, Wire
 from raggate.text.certificates import TRUST, checked_by, distrusted
+from raggate.text.http_client import httpx
 from raggate.text.numbers import counted, fixed, setting
 from raggate.text.quote import cut
 

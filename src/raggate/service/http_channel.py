@@ -8,8 +8,6 @@ from functools import partial
 from typing import Protocol
 from urllib.parse import urlencode
 
-import httpx
-
 from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
 from raggate.models.run import Response
@@ -21,6 +19,7 @@ from raggate.service.http_connection import Request
 from raggate.service.http_connections import Connections
 from raggate.service.misses import Miss, miss
 from raggate.text import jsonio
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut
 
 _MAX_TARGETS = 10_000

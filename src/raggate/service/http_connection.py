@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from typing import cast
 
 import h11
-import httpx
 from msgspec import Struct
 
 from raggate.config.ask_settings import Ask
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 
 Headers = Sequence[tuple[bytes, bytes]]
 """Names and values, in the order in which they are sent or came."""

@@ -6,11 +6,10 @@ import asyncio
 import socket
 import ssl
 
-import httpx
-
 from raggate.config.ask_settings import Ask
 from raggate.service.http_connection import Connection, Reply, Request
 from raggate.text.certificates import authorities
+from raggate.text.http_client import httpx
 
 _NEXT_ADDRESS_SECONDS = 0.25  # before a second address of a name is tried beside the first, as RFC 8305 has it
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import httpx
-
 from raggate.config.ask_settings import Ask
 from raggate.service.misses import Miss, lost, miss
+from raggate.text.http_client import httpx
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 

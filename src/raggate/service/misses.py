@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import httpx
 from msgspec import Struct
 
 from raggate.models.run import Failure, FailureKind
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut
 
 # how the HTTP library says that the other side hung up, as opposed to talking nonsense

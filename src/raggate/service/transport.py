@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-import httpx
 from msgspec import Struct
 
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut
 
 WITHIN = "raggate.within"

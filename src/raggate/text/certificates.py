@@ -20,7 +20,7 @@ def authorities() -> ssl.SSLContext:
     Raises:
         UsageError: naming the variable or file whose certificates cannot be read.
     """
-    import httpx
+    from raggate.text.http_client import httpx
 
     # the client reads the variables itself; here they are only named
     file = os.environ.get(FILE, "")

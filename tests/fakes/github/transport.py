@@ -17,9 +17,8 @@ from typing import Any
 from unittest import mock
 from urllib.parse import parse_qsl, urlsplit
 
-import httpx
-
 from fakes.github.calls import Request, Response
+from raggate.text.http_client import httpx
 
 Answer = Callable[[Request], tuple[Response, str]]
 """Gives the answer and what to drop of it: nothing, "half" or "all"."""

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given, strategies as st
 
 from raggate.config import schema
 from raggate.errors import CannotTell, UsageError
 from raggate.pipeline.discovery import Wanted, discover
+from raggate.text.http_client import httpx
 from raggate.text.yaml_writing import block
 from tables import each_row
 from tries import tried

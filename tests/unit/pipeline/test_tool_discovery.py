@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from raggate.errors import CannotTell, UsageError
@@ -18,6 +17,7 @@ from raggate.pipeline.chunk_mapping import Wanted
 from raggate.pipeline.discovery import discover
 from raggate.pipeline.tool_discovery import discover_started
 from raggate.service.discovery.headers import headers_of
+from raggate.text.http_client import httpx
 from tables import each_row
 
 URL = "http://api.example:8000"

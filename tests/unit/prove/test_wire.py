@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-import httpx
-
 from fakes.ask_api import FakeAskApi, Reply, ask_body
 from raggate.config.ask_settings import Ask
 from raggate.models.golden import Case
@@ -17,6 +15,7 @@ from raggate.prove.wire import FAULTS, Damage, Proxy, WireFault, proxy
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.over_http import OverHttp
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 from tables import each_row
 
 QUESTIONS = [(Case(id=f"c{number}", question=f"q{number}", answerable=True), "hybrid") for number in range(20)]

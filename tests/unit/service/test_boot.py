@@ -10,7 +10,6 @@ from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import pytest
 from msgspec.structs import replace
 
@@ -20,6 +19,7 @@ from raggate.models.service import IndexState, ProcessExit, Workspace
 from raggate.service import boot
 from raggate.service.clock import Clock
 from raggate.service.index_growth import Expected
+from raggate.text.http_client import httpx
 
 DONE = IndexState(healthy=True, indexing=False, documents=5, chunks=9)
 

@@ -15,7 +15,6 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import pytest
 from hypothesis import given, strategies as st
 
@@ -26,6 +25,7 @@ from raggate.service.http_connections import Connections
 from raggate.service.mcp import replies
 from raggate.service.misses import Miss
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 from tables import each_row
 from tries import tried
 

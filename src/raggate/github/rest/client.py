@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-import httpx
-
 from raggate.errors import UsageError
 from raggate.github.rest.exchange import Answer, Request
 from raggate.github.rest.failures import reply_message
 from raggate.github.rest.retry import RetryingClient
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps, loads
 from raggate.text.quote import cut, quoted
 

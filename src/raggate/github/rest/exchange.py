@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
 
-import httpx
 from msgspec import Struct
 
 from raggate import __version__
@@ -16,6 +15,7 @@ from raggate.errors import UsageError
 from raggate.github.rest.failures import GitHubError
 from raggate.text.certificates import authorities
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.numbers import fixed
 from raggate.text.quote import cut, quoted
 

@@ -12,13 +12,13 @@ import re
 import time
 from collections.abc import Callable, Mapping
 
-import httpx
 from msgspec import Struct, field
 from msgspec.structs import replace
 
 from raggate.github.rest.exchange import Answer, Connection, Request
 from raggate.github.rest.failures import GitHubError, advice, graphql_failure, permission, reply_message
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import fields, loads
 from raggate.text.numbers import often, setting
 from raggate.text.quote import cut

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any, Self
 from urllib.parse import quote, urlsplit
 
-import httpx
 from msgspec import Struct
 
 from raggate import __version__
 from raggate.errors import CannotTell
 from raggate.text.certificates import authorities
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps, fields, loads
 from raggate.text.quote import cut, quoted
 

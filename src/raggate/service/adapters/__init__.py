@@ -6,8 +6,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
-import httpx
-
 from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
@@ -18,6 +16,7 @@ from raggate.service.adapters.kebab import KebabAdapter
 from raggate.service.adapters.mapped import MappedAdapter
 from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import AskResult, OnResult
+from raggate.text.http_client import httpx
 
 
 class Adapter(Protocol):

@@ -7,8 +7,6 @@ from collections.abc import Sequence
 from hashlib import sha256
 from typing import Any
 
-import httpx
-
 from raggate.config.ask_settings import Ask
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
@@ -21,6 +19,7 @@ from raggate.service.answer_limits import MAX_ENTRIES, MAX_FOLDERS, MAX_STEP_MS
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
 from raggate.text.field_paths import ABSENT
+from raggate.text.http_client import httpx
 
 MAX_COVERAGE = 100
 

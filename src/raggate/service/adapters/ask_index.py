@@ -6,10 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-import httpx
-
 from raggate.service.adapters.json_fields import refuse
 from raggate.text import jsonio
+from raggate.text.http_client import httpx
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 

@@ -13,7 +13,6 @@ from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from functools import partial
 from pathlib import Path
 
-import httpx
 from msgspec import Struct, field
 
 from raggate.config.ask_settings import Ask
@@ -30,6 +29,7 @@ from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
 from raggate.text.quote import cut

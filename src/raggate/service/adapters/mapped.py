@@ -6,7 +6,6 @@ from collections.abc import Generator, Mapping, Sequence
 from typing import Any
 from urllib.parse import urlencode
 
-import httpx
 from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
@@ -26,6 +25,7 @@ from raggate.service.adapters.mapped_request import filled_json, filled_path, fi
 from raggate.service.adapters.mapped_response import holds, prefixes, read
 from raggate.service.http_channel import Dialogue
 from raggate.text import jsonio
+from raggate.text.http_client import httpx
 from raggate.text.quote import quoted
 
 MAX_URL = 32_000

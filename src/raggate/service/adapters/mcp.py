@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from functools import partial
 
-import httpx
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -38,6 +37,7 @@ from raggate.service.mcp.terms import Disagreed
 from raggate.service.mcp.waiting import WaitingTransport
 from raggate.service.misses import Miss, Missed, miss
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut, quoted
 
 

@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Protocol
 
-import httpx
 from msgspec.structs import replace
 
 from raggate.config.ask_settings import Ask
@@ -20,6 +19,7 @@ from raggate.service.adapters.ask_index import fetch, status_text
 from raggate.service.ask import AskResult, OnResult
 from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut
 from raggate.text.struct_fields import as_dict
 

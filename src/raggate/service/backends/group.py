@@ -9,7 +9,6 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -25,6 +24,7 @@ from raggate.service.backends.processes import Log
 from raggate.service.backends.surroundings import Own
 from raggate.text.certificates import checked_by
 from raggate.text.guarded import Guarded
+from raggate.text.http_client import httpx
 from raggate.text.numbers import setting
 from raggate.text.quote import cut
 

@@ -10,8 +10,6 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
-import httpx
-
 from raggate.config.ask_settings import Ask
 from raggate.service import http_replies
 from raggate.service.mcp import messages, replies
@@ -21,6 +19,7 @@ from raggate.service.misses import Missed, miss
 from raggate.service.server_events import Events
 from raggate.service.transport import WITHIN
 from raggate.text import jsonio
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut, quoted
 
 MAX_ASKED_BACK = 100

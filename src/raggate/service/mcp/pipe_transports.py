@@ -5,11 +5,10 @@ from __future__ import annotations
 import asyncio
 from concurrent.futures import Future
 
-import httpx
-
 from raggate.service.mcp.messages import Message, is_answered
 from raggate.service.mcp.pipes import Pipes
 from raggate.text import jsonio
+from raggate.text.http_client import httpx
 
 
 class PipeTransport(httpx.BaseTransport):

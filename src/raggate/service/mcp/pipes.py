@@ -13,12 +13,11 @@ from collections.abc import Callable
 from concurrent.futures import Future, InvalidStateError
 from typing import IO, Any
 
-import httpx
-
 from raggate.service.mcp import messages
 from raggate.service.mcp.messages import Message
 from raggate.service.misses import Missed, miss
 from raggate.text import jsonio
+from raggate.text.http_client import httpx
 from raggate.text.quote import cut
 
 MAX_UNSENT = 1_000

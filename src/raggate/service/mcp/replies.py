@@ -5,18 +5,18 @@ from __future__ import annotations
 from operator import attrgetter
 from typing import Any
 
-import httpx
-
 from raggate.config.ask_settings import Ask
 from raggate.models.service import Started
 from raggate.service import http_replies
 from raggate.service.misses import Miss
 from raggate.text.certificates import checked_by
+from raggate.text.http_client import httpx
 
 MAX_ERROR_BYTES = 64 << 10
 """Of an error body; what is longer costs the connection."""
 
-# the library keeps what it has read beyond an answer for the next one on the connection, and has no name for it
+# The library keeps what it has read beyond an answer for the next one on the connection, and has no public name for it.
+# Where the name is gone, no connection is used twice.
 _BEHIND = attrgetter("_httpcore_stream._stream._connection._h11_state.trailing_data")
 
 
@@ -45,13 +45,13 @@ async def read(reply: httpx.Response, limit: int) -> tuple[bytes, bool]:
 
 
 async def close(reply: httpx.Response) -> int:
-    """Be done with a reply. Gives the number of bytes that came behind its end; its connection is closed for them."""
+    """Be done with a reply. Returns the number of bytes that came behind its end; its connection is closed for them."""
     more = _leftover(reply)
-    if more:
+    if more != 0 and "network_stream" in reply.extensions:
         # kept open, the connection would give them as the answer to the next question
         await reply.extensions["network_stream"].aclose()
     await reply.aclose()
-    return more
+    return more or 0
 
 
 async def refusal(reply: httpx.Response) -> Miss:
@@ -83,10 +83,10 @@ def _encoding(reply: httpx.Response) -> str | None:
     return encoding
 
 
-def _leftover(reply: httpx.Response) -> int:
-    """Count the bytes that came with a whole answer and are behind its end; 0 where the library does not tell."""
+def _leftover(reply: httpx.Response) -> int | None:
+    """Count the bytes that came with a whole answer and are behind its end; None if the library does not say."""
     try:
         behind, _ = _BEHIND(reply.stream)
     except AttributeError:
-        return 0
+        return None
     return len(behind)

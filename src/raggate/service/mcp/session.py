@@ -5,14 +5,13 @@ from __future__ import annotations
 import asyncio
 import contextlib
 
-import httpx
-
 from raggate.service import trace_context
 from raggate.service.mcp import messages
 from raggate.service.mcp.exchange import Exchange, Expired
 from raggate.service.mcp.messages import Message, RpcError
 from raggate.service.mcp.terms import STATELESS, Terms, agreed, discovered, proposal
 from raggate.service.misses import Missed, miss
+from raggate.text.http_client import httpx
 
 MAX_PAGES = 100
 """Of a list of tools."""

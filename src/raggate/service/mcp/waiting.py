@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import httpx
-
 from raggate.service.transport import WITHIN
+from raggate.text.http_client import httpx
 
 
 class WaitingTransport(httpx.AsyncBaseTransport):

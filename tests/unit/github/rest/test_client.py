@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
 
 from raggate.errors import UsageError
@@ -15,6 +14,7 @@ from raggate.github.rest import client as module
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.failures import GitHubError, permission
 from raggate.text.escape import plain
+from raggate.text.http_client import httpx
 from tables import each_row
 
 API = "https://api.example.org"

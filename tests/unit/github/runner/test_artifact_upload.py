@@ -8,12 +8,12 @@ import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import httpx
 import pytest
 
 from raggate.errors import CannotTell
 from raggate.github.runner import artifact_upload
 from raggate.github.runner.artifact_upload import ArtifactService, is_needed, upload
+from raggate.text.http_client import httpx
 from raggate.text.jsonio import loads
 from tables import each_row
 

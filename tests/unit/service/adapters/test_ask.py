@@ -8,7 +8,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-import httpx
 import orjson
 import pytest
 from hypothesis import given, strategies as st
@@ -21,6 +20,7 @@ from raggate.models.service import IndexState
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.adapters.ask_index import MAX_STATE_BYTES, UNHEALTHY
 from raggate.text.escape import log_line
+from raggate.text.http_client import httpx
 from tables import each_row
 
 ROOT = Path(__file__).parents[4]

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import Any
 
-import httpx
 import pytest
 
 from builders import make_case
@@ -22,6 +21,7 @@ from raggate.models.service import IndexState
 from raggate.service.adapters.mcp import McpAdapter
 from raggate.service.mcp import replies
 from raggate.service.transport import Wire
+from raggate.text.http_client import httpx
 from tables import each_row
 
 READY = Readiness()

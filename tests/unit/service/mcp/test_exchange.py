@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socketserver
+import threading
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
-import httpx
 import pytest
+from msgspec import Struct
 
 from raggate.config.ask_settings import Ask
+from raggate.service.mcp import replies
 from raggate.service.mcp.exchange import Exchange
 from raggate.service.mcp.session import MAX_PAGES, Session
 from raggate.service.mcp.terms import STATELESS, Terms
 from raggate.service.misses import Missed
+from raggate.text.http_client import httpx
 from tables import each_row
 
 STREAM = {"content-type": "text/event-stream"}
@@ -347,3 +353,66 @@ def test_a_call_belongs_to_a_trace(*, stateless: bool) -> None:
     assert metas["tools/call"]["traceparent"] == "00-a-b-01"
     assert (len(metas["tools/call"]) > 1) == stateless
     assert all("traceparent" not in meta for method, meta in metas.items() if method != "tools/call")
+
+
+TWO_ANSWERS = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nokHTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nfalse"
+ONE_ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ntrue"
+
+
+class Served(Struct):
+    """A server that somebody else has started."""
+
+    base_url: str
+    log_file: Path | None = None
+
+    def died(self) -> None:
+        """Never: it is not ours."""
+
+    def log_tail(self) -> tuple[str, ...]:
+        """Return nothing: there is no log."""
+        return ()
+
+
+class Unasked(socketserver.BaseRequestHandler):
+    """Sends its server's answers, one for each request of a connection, as long as there are any."""
+
+    def handle(self) -> None:
+        """Answer every request."""
+        self.server.connections += 1  # type: ignore[attr-defined]
+        while request := self.request.recv(1 << 16):
+            while not request.endswith(b"\r\n\r\n?"):
+                request += self.request.recv(1 << 16)
+            self.request.sendall(self.server.answers.pop(0))  # type: ignore[attr-defined]
+
+
+def exchanged(*answers: bytes) -> tuple[list[tuple[bytes, int]], int]:
+    """Ask once for each answer over connections that are kept. Returns bodies, bytes behind them, and connections."""
+    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Unasked) as server:
+        server.daemon_threads = True
+        server.answers, server.connections = [*answers], 0  # type: ignore[attr-defined]
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        url = f"http://127.0.0.1:{server.server_address[1]}"
+
+        async def ask() -> list[tuple[bytes, int]]:
+            replies_read = []
+            async with replies.transport_to(Served(url), 1) as transport:
+                for _ in answers:
+                    reply = await transport.handle_async_request(httpx.Request("POST", url, content=b"?"))
+                    body, _ = await replies.read(reply, LIMIT)
+                    replies_read.append((body, await replies.close(reply)))
+            return replies_read
+
+        read = asyncio.run(ask())
+        server.shutdown()
+        return read, server.connections  # type: ignore[attr-defined]
+
+
+def test_bytes_behind_a_reply_answer_no_question() -> None:
+    """Bytes behind a reply are counted, by a private name of the HTTP library, and cost the connection."""
+    assert exchanged(ONE_ANSWER, TWO_ANSWERS, ONE_ANSWER) == ([(b"true", 0), (b"ok", 43), (b"true", 0)], 2)
+
+
+def test_a_library_that_hides_such_bytes_costs_every_connection(monkeypatch: pytest.MonkeyPatch) -> None:
+    """If the HTTP library no longer has that name, no connection is used twice."""
+    monkeypatch.setattr(replies, "_BEHIND", attrgetter("renamed"))
+    assert exchanged(ONE_ANSWER, TWO_ANSWERS, ONE_ANSWER) == ([(b"true", 0), (b"ok", 0), (b"true", 0)], 3)

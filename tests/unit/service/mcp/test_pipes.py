@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-import httpx
 import pytest
 from hypothesis import given, strategies as st
 
@@ -15,6 +14,7 @@ from played_server import SECONDS, Played, played
 from raggate.service.mcp import messages
 from raggate.service.mcp.pipe_transports import PipeTransport
 from raggate.service.misses import Missed
+from raggate.text.http_client import httpx
 from tables import each_row
 from tries import tried
 
