@@ -181,7 +181,7 @@ def config_fields(run: Run) -> dict[str, Any]:
     model, prompts = ", ".join(name for name, _ in judges_of(run.fingerprint)), fields(identity.get("prompts"))
     # what raggate asks has no label; the hash of all its prompts stands for one
     digest = hashlib.sha256(json.dumps(prompts, sort_keys=True).encode()).hexdigest()
-    version = prompts.get("version") or digest[:_VERSION_LENGTH]
+    version = prompts.get("version") or (digest[:_VERSION_LENGTH] if prompts else None)
     temperature = identity.get("temperature")
     return {"judge_model": model or None, "judge_prompt_version": version, "judge_temperature": temperature}
 

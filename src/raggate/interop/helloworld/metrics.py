@@ -125,7 +125,9 @@ def _retrieval(rows: Sequence[Row], cases: Cases, *, stored: bool) -> dict[str, 
             continue
         scores = (stored and row.get("retrieval_metrics")) or retrieval_metrics(row, case)
         for name, mean in MEANS.items():
-            value = scores.get(name)
+            # a folder mode of null says that nobody knows whether folders were selected
+            unknown = name == "scope_miss" and (row.get("config") or {}).get("folder_mode", "") is None
+            value = None if unknown else scores.get(name)
             if value is not None and (case.answerable or name != "attribution_hit"):
                 values[mean].append(value)
     return {name: sum(numbers) / len(numbers) for name, numbers in values.items() if numbers}

@@ -70,6 +70,7 @@ _CHANGED_SETTINGS = {
     "judge_model": "Judge Model",
     "embedding_model": "Embedding Model",
 }
+_WEIGHTS = ("vector", "lexical")
 _CHANGED_METRICS = {
     "recall_at_k_avg": ("Recall@K", ".3f"),
     "mrr_avg": ("MRR", ".3f"),
@@ -108,11 +109,10 @@ def summary(files: RunFiles, *, description: str, eval_set: str, previous: RunFi
 
 
 def _configuration(config: Mapping[str, Any], eval_set: str) -> Iterator[str]:
-    weights = config.get("rerank_weights") or {}
     yield "### RAG Parameters\n"
     yield (
         f"- **K**: {_text(config.get('k'))}\n"
-        f"- **Rerank Weights**: Vector={_text(weights.get('vector'))}, Lexical={_text(weights.get('lexical'))}\n"
+        f"- **Rerank Weights**: {_weights(config.get('rerank_weights'))}\n"
         f"- **Folder Mode**: {_text(config.get('folder_mode'))}\n"
     )
     yield "### Models\n"
@@ -131,6 +131,10 @@ def _configuration(config: Mapping[str, Any], eval_set: str) -> Iterator[str]:
     version = config.get("dataset_version")
     commit = f"- **Eval Set Commit Hash**: {_code(str(version))}\n" if version else ""
     yield f"- **Eval Set**: {_code(eval_set)}\n{commit}"
+
+
+def _weights(weights: Mapping[str, Any] | None) -> str:
+    return "N/A" if not weights else ", ".join(f"{name.title()}={_text(weights.get(name))}" for name in _WEIGHTS)
 
 
 def _results(aggregates: Mapping[str, Any]) -> Iterator[str]:

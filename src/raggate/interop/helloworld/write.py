@@ -17,19 +17,19 @@ from raggate.text.files import write_file
 
 RUN_CONFIG: dict[str, Any] = {
     "k": 5,
-    "rerank_weights": {"vector": 0.7, "lexical": 0.3},
-    "folder_mode": "on_with_fallback",
+    "rerank_weights": None,
+    "folder_mode": None,
     "llm_model": None,
     "embedding_model": None,
     "judge_model": None,
     "judge_prompt_version": None,
-    "judge_temperature": 0.0,
+    "judge_temperature": None,
     "dataset_version": None,
     "index_build_version": None,
     "retriever_version": None,
     "answerer_version": None,
 }
-"""The keys of their run configuration in their order. Weights and folder mode are recorded there, and never sent."""
+"""The keys of their run configuration in their order; null is what a run does not tell."""
 
 _TEXTS = frozenset(
     ("question", "answer", "text", "reasoning", "unsupported_claims", "supported_claims", "context_chunks_truncated")
@@ -63,16 +63,20 @@ def config_hash(config: Mapping[str, Any]) -> str:
 
 
 def run_config(run: Run) -> dict[str, Any]:
-    """Give the `config.json` of a raggate run: the one it was imported with, else what raggate knows of the run.
+    """Return the `config.json` of a raggate run: the one it was imported with, else what raggate knows of the run.
 
-    The dataset is told by the hash of its content, where their scripts write the commit of the repository.
+    The dataset is told by the hash of its content, where their scripts write the commit of the repository. The folder
+    mode is on if the API names the folders that it selected: whether it falls back, no API tells.
     """
     judges = judged.config_fields(run)
     if isinstance(run.config, ImportedConfig) and run.config.system == "helloworld" and run.config.settings:
         return {**run.config.settings, **judges}
     dataset = {"dataset_version": run.golden.hash, _COMMIT: run.golden.hash}
     versions = {"index_build_version": run.fingerprint.get("index_version")}
-    return {**RUN_CONFIG, "k": run.fingerprint.get("k", RUN_CONFIG["k"]), **versions, **dataset, **judges}
+    responses = (item.result.response for item in run.results)
+    scoped = any(response.selected_folders is not None for response in responses if response is not None)
+    settings = {"k": run.fingerprint.get("k", RUN_CONFIG["k"]), "folder_mode": "on" if scoped else None}
+    return {**RUN_CONFIG, **settings, **versions, **dataset, **judges}
 
 
 def to_rows(

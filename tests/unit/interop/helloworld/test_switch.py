@@ -392,6 +392,36 @@ def test_output_run_directory(tmp_path: Path) -> None:
     assert whole[0]["retrieved_chunks"][0]["text"] == "y" * 300
 
 
+def test_output_leaves_null_what_a_run_does_not_tell(tmp_path: Path) -> None:
+    """Item: weights, folder mode, judges and scope misses of a run that tells none of them are null or left out."""
+    item = make_labelled(make_case("q1"), make_result("q1", response=make_response(make_chunk(rel_path="other.md"))))
+    run = make_run(item, fingerprint={"k": 8})
+    config = write.run_config(run)
+    unknown = ("rerank_weights", "folder_mode", "judge_model", "judge_prompt_version", "judge_temperature")
+    assert [config[name] for name in unknown] == [None] * len(unknown)
+    nameless = {"k": 8, "judges": {"models": [{"model": "m"}], "prompts": {}}}
+    assert write.run_config(replace(run, fingerprint=nameless))["judge_prompt_version"] is None
+    rows = write.to_rows([item], config)
+    aggregates = helloworld_metrics.aggregate_metrics([item.result], rows, {"q1": item.case})
+    assert "scope_miss_rate" not in aggregates
+    assert aggregates["recall_at_k_avg"] == 0.0
+    files = reader.RunFiles(run_id="r", config=config, metrics={"aggregate_metrics": aggregates}, rows=tuple(rows))
+    text = summary(files, description="", eval_set="e")
+    assert "- **Rerank Weights**: N/A\n- **Folder Mode**: N/A\n" in text
+    write.write(tmp_path / "out", files, description="", eval_set="e")
+    assert reader.read(tmp_path / "out").config == config
+
+
+def test_output_folder_mode_is_on_if_the_api_tells_folders() -> None:
+    """Item: an API that names the folders it selected has folder selection on, and its scope misses count."""
+    response = make_response(make_chunk(rel_path="other.md"), selected_folders=("personal/a",))
+    item = make_labelled(make_case("q1"), make_result("q1", response=response))
+    config = write.run_config(make_run(item))
+    assert config["folder_mode"] == "on"
+    rows = write.to_rows([item], config)
+    assert helloworld_metrics.aggregate(rows, {"q1": item.case})["scope_miss_rate"] == 1.0
+
+
 def test_output_round_trip_of_an_old_run(tmp_path: Path) -> None:
     """Item: an old run that went through raggate comes out with its settings, its rows and its config hash."""
     run = imported(tmp_path)
