@@ -10,8 +10,8 @@ from itertools import pairwise
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from raggate.text.anchors import Elements, Same, elements, fold
-from raggate.text.titles import CLOSENESS
+from raggate.text.anchors import Elements, elements, fold, is_path
+from raggate.text.titles import closest
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -87,16 +87,13 @@ def line_of(text: str, heading_path: str | None) -> int:
         return 1
     wanted = elements(heading_path)
 
-    def line_as(same: Same) -> int | None:
-        lines = (line for _, line, path, _ in marks if len(path) == len(wanted) and all(map(same, wanted, path)))
-        return next(lines, None)
-
     front_matter = _FRONT_MATTER.match(text)
     skipped = front_matter.end() if front_matter else 0
     offset = len(lines_of(text[:skipped])) - 1
     environment: dict[str, Any] = {}
     marks = _headings(_block_parser().parse(text[skipped:], environment), environment, offset, "rendered")
-    return next((line + 1 for line in map(line_as, CLOSENESS) if line is not None), 1)
+    lines = closest(lambda same: [line for _, line, path, _ in marks if is_path(wanted, path, same)])
+    return lines[0] + 1 if lines else 1
 
 
 def front_matter_of(text: str) -> str:

@@ -10,8 +10,8 @@ from functools import cache, cached_property
 from itertools import combinations
 
 from raggate.inputs.headings import Section, sections
-from raggate.text.anchors import Same, covers, covers_as_written, elements, is_end_of, last_headings, written
-from raggate.text.titles import CLOSENESS, readings, same_letters
+from raggate.text.anchors import covers, covers_as_written, elements, is_end_of, last_headings, written
+from raggate.text.titles import Same, closest, readings, same_letters
 
 MOST_ALIKE = 100
 """Headings of a note that are compared with each other where they read the same."""
@@ -44,7 +44,7 @@ class SectionNames:
 
     def _named(self, path: str) -> tuple[Section, ...]:
         """Give the sections that a path names, without those below them."""
-        return next(filter(None, (self._equal(path, same) for same in CLOSENESS)), ())
+        return tuple(closest(lambda same: self._equal(path, same)))
 
     def _inside(self, path: str) -> tuple[Section, ...]:
         """Give the sections that a path names, which hold those below them, or else those below it by their letters."""
@@ -67,10 +67,9 @@ class SectionNames:
         Texts cite the last headings of a path alone, so several sections may be meant, and one of them is enough.
         """
         wanted = self.inside(gold)
-        ending = next(filter(None, (self._ending(cited, same) for same in CLOSENESS)), ())
-        closest = ending or self._named_above(cited)
-        return not closest or any(
-            outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted for inner in closest
+        meant = closest(lambda same: self._ending(cited, same)) or self._named_above(cited)
+        return not meant or any(
+            outer.begin <= inner.begin and inner.end <= outer.end for outer in wanted for inner in meant
         )
 
     def _ending(self, path: str, same: Same) -> tuple[Section, ...]:

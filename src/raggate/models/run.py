@@ -22,6 +22,10 @@ from raggate.text.shapes import Stored
 FailureKind = Literal["timeout", "connection", "status", "body", "schema", "aborted"]
 
 
+CUT = "..."
+"""The mark at the end of a text that a run directory keeps in part."""
+
+
 class Chunk(Stored, frozen=True):
     """One retrieved chunk as the API reported it. The position in the response is its rank; `rank` is its claim.
 

@@ -21,7 +21,7 @@ from raggate.models.golden import Case, Golden
 from raggate.models.judging import Judgement
 from raggate.models.judging_quality import highest
 from raggate.models.noun_packing import Noun
-from raggate.models.run import Chunk, LabelledResult, Labels, Leak, Result, Run
+from raggate.models.run import CUT, Chunk, LabelledResult, Labels, Leak, Result, Run
 from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
@@ -258,5 +258,5 @@ def shortened(chunk: Chunk) -> Chunk:
     whole = chunk.text_hash or sha256(chunk.text.encode("utf-8", "surrogatepass")).hexdigest()[:HASH_LENGTH]
     # `replace` takes three times as long, and every chunk of a run comes by here
     values = list(_CHUNK.values(chunk))
-    values[_TEXT], values[_TEXT_HASH] = chunk.text[:STORED_TEXT] + "...", whole
+    values[_TEXT], values[_TEXT_HASH] = chunk.text[:STORED_TEXT] + CUT, whole
     return _CHUNK.made(values)

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk
-from raggate.text.anchors import Same, covers, elements
+from raggate.text.anchors import covers, elements
+from raggate.text.titles import Same
 
 
 def judged_places(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same) -> tuple[int, ...]:

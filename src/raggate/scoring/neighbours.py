@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 
 from raggate.models.golden import Case, Support
 from raggate.models.run import Chunk
-from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
+from raggate.text.anchors import contains_snippet, covers, elements, fold
+from raggate.text.titles import Same
 from raggate.text.words import words
 
 JUDGED = 5

@@ -21,9 +21,9 @@ from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
 from raggate.scoring.slice_means import SliceMeans, Sums
-from raggate.text.anchors import Same, contains_snippet, covers, elements, fold
+from raggate.text.anchors import contains_snippet, covers, elements, fold
 from raggate.text.long_sequence import LongSequence
-from raggate.text.titles import rule
+from raggate.text.titles import Same, rule
 from raggate.text.words import words
 
 METRICS_VERSION = 1

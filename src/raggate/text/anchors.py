@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from functools import lru_cache
 from operator import eq
 
 from raggate.text.stream_safe import stream_safe
-from raggate.text.titles import same_title
+from raggate.text.titles import Same, same_title
 
 Elements = tuple[str, ...]
 
@@ -47,10 +47,6 @@ def as_read(place: str, heading_path: str | None) -> str:
     return " › ".join([place, *elements(heading_path or "")])
 
 
-Same = Callable[[str, str], bool]
-"""Whether two headings are one."""
-
-
 def covers(gold: str, retrieved: str, same: Same = same_title) -> bool:
     """Say whether the section at `retrieved` is the section at `gold` or lies inside it, as people read headings.
 
@@ -73,6 +69,11 @@ def last_headings(path: str) -> frozenset[str]:
     """Give the innermost heading of a path, and what that may be where nobody knows which `>` is a delimiter."""
     paths = map(elements, _with_spaced_marks(path))
     return frozenset(end for headings in paths if headings for end in (headings[-1], *_flat(headings)[-1:]))
+
+
+def is_path(wanted: Elements, path: Elements, same: Same) -> bool:
+    """Return whether two paths are of the same headings, one by one."""
+    return len(wanted) == len(path) and all(map(same, wanted, path))
 
 
 def is_end_of(gold: str, cited: str, same: Same) -> bool:

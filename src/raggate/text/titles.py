@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from operator import eq
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from raggate.text.stream_safe import stream_safe
 
@@ -39,6 +39,9 @@ _HTML = frozenset(
 )
 _TAG = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)")
 
+Same = Callable[[str, str], bool]
+"""Whether two headings are one."""
+
 
 def same_title(first: str, second: str) -> bool:
     """Say whether two headings, without their level marks, read the same, each as it is written or as it is rendered.
@@ -58,13 +61,20 @@ def same_letters(first: str, second: str) -> bool:
     return _letters(first) == _letters(second)
 
 
-def rule(*, as_read: bool) -> Callable[[str, str], bool]:
+def rule(*, as_read: bool) -> Same:
     """Give the rule by which headings of a run are compared: as people read them, or letter by letter."""
     return same_title if as_read else eq
 
 
-CLOSENESS: tuple[Callable[[str, str], bool], ...] = (eq, same_bare, same_letters, same_title)
+CLOSENESS: tuple[Same, ...] = (eq, same_bare, same_letters, same_title)
 """When two headings are one, from the closest to the loosest: each holds wherever the one before it does."""
+
+_Found = TypeVar("_Found")
+
+
+def closest(found_by: Callable[[Same], Sequence[_Found]]) -> Sequence[_Found]:
+    """Return the finds of the closest rule that finds any; empty if none does."""
+    return next(filter(None, map(found_by, CLOSENESS)), ())
 
 
 @lru_cache(maxsize=8192)

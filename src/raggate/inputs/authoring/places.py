@@ -8,11 +8,11 @@ from raggate.errors import UsageError
 from raggate.inputs import headings
 from raggate.inputs.authoring.passages import Passage, heading_starts
 from raggate.models.golden import Golden, Support, Vault
-from raggate.models.run import Chunk
-from raggate.text.anchors import Elements, elements, fold, written
+from raggate.models.run import CUT, Chunk
+from raggate.text.anchors import Elements, elements, fold, is_path, written
 from raggate.text.nearest import nearest
 from raggate.text.quote import enumerated, quoted
-from raggate.text.titles import without_attributes
+from raggate.text.titles import closest, without_attributes
 
 _Note = tuple[str, str]
 
@@ -26,8 +26,9 @@ def of_chunk(chunk: Chunk, among: Iterable[Passage], vault: Vault) -> Passage | 
         vault: the notes.
     """
     note = [item for item in among if item.rel_path == chunk.rel_path and chunk.vault in {None, item.vault}]
-    named = [item for item in note if item.path == elements(chunk.heading_path)]
-    holding = [item for item in named or note if headings.holds(item.text, chunk.text)]
+    named = _under(chunk, note)
+    text = chunk.text.removesuffix(CUT) if chunk.text_hash else chunk.text
+    holding = [item for item in named or note if headings.holds(item.text, text)]
     choice = holding if len(holding) == 1 else named or _bare_headings(chunk, vault)
     return choice[0] if len(choice) == 1 else None
 
@@ -38,17 +39,22 @@ def whole_note(chunk: Chunk, vault: Vault) -> Passage | None:
     return Passage(*notes[0], (), 1, chunk.text) if len(notes) == 1 else None
 
 
+def _under(chunk: Chunk, among: Iterable[Passage]) -> list[Passage]:
+    """Return the passages under the heading path of a chunk, by the closest way to compare headings that finds any."""
+    wanted, candidates = elements(chunk.heading_path), list(among)
+    return list(closest(lambda same: [item for item in candidates if is_path(wanted, item.path, same)]))
+
+
 def _bare_headings(chunk: Chunk, vault: Vault) -> list[Passage]:
     """Give the headings of a chunk's note that are its heading path, each as a passage without text."""
-    wanted = elements(chunk.heading_path)
     names = (chunk.vault,) if chunk.vault else tuple(vault.directories)
-    return [
+    bare = (
         Passage(name, chunk.rel_path, path, line + 1, "")
         for name in names
         if (name, chunk.rel_path) in vault.texts
         for line, path in heading_starts(vault.texts[name, chunk.rel_path], chunk.rel_path).items()
-        if path == wanted
-    ]
+    )
+    return _under(chunk, bare)
 
 
 def of_anchor(anchor: str, vault: Vault) -> Support:
@@ -112,14 +118,15 @@ def _only(heading: str, paths: Sequence[Elements], note: str) -> Elements:
     # `note.md#Costs` and `note.md## Costs` name the same
     wanted = elements(heading) or (fold(heading),)
     bare = elements(heading.removeprefix("#"))
-    ending = [path for path in paths if path[-len(wanted) :] == wanted or (bare and path[-len(bare) :] == bare)]
-    exact = [path for path in ending if path in {wanted, bare}]
+    names = [name for name in (wanted, bare) if name]
+    ending = closest(lambda same: [path for path in paths if any(is_path(it, path[-len(it) :], same) for it in names)])
+    exact = [path for path in ending if len(path) in map(len, names)]
     choice = exact if len(exact) == 1 else ending
     if len(choice) == 1:
         return choice[0]
     if choice:
-        names = enumerated([quoted(written(path)) for path in choice])
-        raise UsageError(f"--anchor: {quoted(note)} has several headings {quoted(heading)}: {names}")
+        several = enumerated([quoted(written(path)) for path in choice])
+        raise UsageError(f"--anchor: {quoted(note)} has several headings {quoted(heading)}: {several}")
     # an id or classes at the end of a heading are not what somebody misspelt
     titles = {without_attributes(title): title for path in paths for title in path[-1:]}
     close = nearest(heading.lstrip("# "), titles, cutoff=0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from builders import make_chunk, make_support
 from raggate.errors import UsageError
@@ -12,6 +13,7 @@ from raggate.inputs import anchor_check, golden
 from raggate.inputs.authoring.passages import Passage, WordSearch, passages
 from raggate.inputs.authoring.places import of_anchor, of_chunk
 from raggate.models.golden import Support, Vault
+from raggate.pipeline.result_rows import shortened
 from tables import each_row
 
 TRIP = "---\ntags: x\n---\nIn short.\n\n# Trip\n\n## Day one\nrain, all day\n\n## Day two\n\n### Costs\nforty francs\n"
@@ -76,6 +78,37 @@ def test_a_retrieved_chunk() -> None:
     assert found(heading_path="# Trip > ## Day two") == Passage("a", "t.md", ("Trip", "Day two"), 11, "")
     # two vaults have it, and the API does not say which
     assert found(rel_path="x/h.md", heading_path="# Home > ## Costs", text="rent") is None
+
+
+MKDOCS = vault(
+    a={
+        "m.md": "# Guide { #guide }\n\n## Run `make` *now* { #run .wide }\nIt builds all.\n\n## Undo\n"
+        + "Say `git restore` and then take a long look at the rest of the sentence. " * 4
+    }
+)
+
+
+@each_row(
+    "heading_path", ["# Guide > ## Run `make` *now*", "Guide > Run make now", "# Guide { #guide } > ## run make now"]
+)
+def test_a_chunk_under_a_heading_as_it_reads(heading_path: str) -> None:
+    """A chunk is known by a heading that reads like the note's, with or without markup and ids."""
+    chunk = make_chunk(rel_path="m.md", heading_path=heading_path, text="reworded")
+    place = of_chunk(chunk, passages(MKDOCS), MKDOCS)
+    assert place is not None
+    assert place.text == "It builds all."
+    assert of_anchor(f"m.md#{heading_path}", MKDOCS).heading_path == place.heading_path
+
+
+def test_a_chunk_by_a_text_that_was_cut() -> None:
+    """A chunk with another heading is known by its text, also if the run directory keeps only the start of it."""
+    undo = passages(MKDOCS)[-1]
+    whole = make_chunk(rel_path="m.md", heading_path="Elsewhere", text=undo.text)
+    stored = shortened(whole)
+    assert stored.text != whole.text
+    assert of_chunk(stored, passages(MKDOCS), MKDOCS) == undo
+    # without a hash of the whole, dots are the text's own
+    assert of_chunk(replace(stored, text_hash=None), passages(MKDOCS), MKDOCS) is None
 
 
 @each_row(
