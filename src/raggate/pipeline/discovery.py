@@ -119,8 +119,11 @@ class _Discovery(Struct):
         document = self._document()
         if path in ("", "/", _NATIVE) and self._speaks_native():
             return {"api": {"url": self._base}, "ask": {"adapter": "ask"}}
-        if unnamed and document is None and self._greets(tool_discovery.USUAL_PATH):
-            return self._tool(tool_discovery.USUAL_PATH)
+        usual = tool_discovery.USUAL_PATH
+        # many servers are mounted behind a slash, and redirect there
+        for place in (usual, f"{usual}/") if unnamed and document is None else ():
+            if self._greets(place):
+                return self._tool(place)
         try:
             request, reading, shape = self._answered(self._candidates(document, path))
         except UsageError:

@@ -21,6 +21,7 @@ from raggate.service.adapters.mapped_request import filled_json
 from raggate.service.backends import command
 from raggate.service.discovery import mcp_tools
 from raggate.service.discovery.mcp_tools import Tool
+from raggate.service.discovery.replies import REDIRECTED
 from raggate.service.mcp.exchange import Exchange
 from raggate.service.mcp.messages import Message
 from raggate.service.mcp.pipe_transports import PipeTransport
@@ -110,7 +111,9 @@ async def _settings(client: httpx.Client, path: str, wanted: Wanted) -> dict[str
         tools = await session.tools()
     except (Missed, httpx.HTTPError) as error:
         reason = redact.redact_cut(cut(error) or type(error).__name__, wanted.secrets)
-        raise CannotTell(f"the MCP server lists no tools: {reason}", hint="Is it up, and does it speak MCP?") from None
+        redirected = isinstance(error, Missed) and 300 <= (error.miss.failure.status or 0) < 400
+        hint = REDIRECTED if redirected else "Is it up, and does it speak MCP?"
+        raise CannotTell(f"the MCP server lists no tools: {reason}", hint=hint) from None
     settings = await _Tools(wanted, session, tools).settings()
     await session.close()
     return settings
@@ -184,7 +187,7 @@ class _Tools(Struct):
             for way, root, shape in [*named, *shapes][:1]:
                 response = {"chunks": chunks_of(shape, root, self._wanted)}
                 return {"tool": tool.name, "arguments": dict(tool.arguments), **way, "response": response}
-            answer = cut(str(result.get("structuredContent") or result.get("content")), limit=120)
+            answer = mcp_tools.in_words(result)
         except (Missed, httpx.HTTPError) as error:
             answer = cut(error) or type(error).__name__
         asked = f"{tool.name} ({', '.join(tool.arguments)})"

@@ -80,6 +80,7 @@ def discovered(server: Server, url: str = f"{URL}/mcp", **wanted: Any) -> dict[s
     [
         ("/mcp", f"{URL}/mcp", {}),
         ("/mcp", URL, {}),
+        ("/mcp/", URL, {"path": "/mcp/"}),
         ("/tools/mcp/", f"{URL}/tools/mcp/", {"path": "/tools/mcp/"}),
         ("/notes", f"{URL}/notes", {"path": "/notes"}),
     ],
@@ -169,6 +170,21 @@ def in_words(_: dict[str, Any]) -> dict[str, Any]:
     return {"content": [{"type": "text", "text": "I found two notes."}]}
 
 
+def as_repr(_: dict[str, Any]) -> dict[str, Any]:
+    """Answer with Python's own text of a list, as a tool whose return type is `str` does."""
+    return {"content": [{"type": "text", "text": repr(HITS)}], "structuredContent": {"result": repr(HITS)}}
+
+
+def without_hits(_: dict[str, Any]) -> dict[str, Any]:
+    """Answer with JSON in which there is no chunk."""
+    return {"content": [{"type": "text", "text": '{"hits": []}'}]}
+
+
+def without_text(_: dict[str, Any]) -> dict[str, Any]:
+    """Answer with structured content in which there is no chunk, and no text."""
+    return {"content": [], "structuredContent": {"hits": []}}
+
+
 @each_row(
     ("server", "wanted", "said"),
     [
@@ -185,7 +201,10 @@ def in_words(_: dict[str, Any]) -> dict[str, Any]:
             {},
             "search_notes (query, limit): the tool 'search_notes' says that it failed: the index",
         ),
-        (Server(answer=in_words), {}, "I found two notes."),
+        (Server(answer=in_words), {}, "its text is no JSON, it begins with I found two notes."),
+        (Server(answer=as_repr), {}, "its text is no JSON, it begins with [{'file': 'Keys.md', 'text': 'a key'}, {"),
+        (Server(answer=without_hits), {}, 'search_notes (query, limit): {"hits": []}'),
+        (Server(answer=without_text), {}, "search_notes (query, limit): {'hits': []}"),
     ],
 )
 def test_what_is_missing_is_said(server: Server, wanted: dict[str, Any], said: str) -> None:
@@ -213,6 +232,17 @@ def test_nothing_is_listed() -> None:
     """A server that does not answer there tells nothing."""
     with pytest.raises(CannotTell, match="the MCP server lists no tools"):
         discovered(Server(path="/other"))
+
+
+def test_a_server_behind_a_slash() -> None:
+    """A redirect from `/mcp` to `/mcp/` is not followed: the message has the address, and says to give it."""
+
+    def redirect(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(307, headers={"location": f"{URL}/mcp/"})
+
+    with pytest.raises(CannotTell, match=f"redirects to {URL}/mcp/") as caught:
+        discover(Wanted(url=f"{URL}/mcp", question="key"), httpx.MockTransport(redirect))
+    assert caught.value.hint == "Redirects are not followed: give the address that they lead to."
 
 
 @pytest.fixture

@@ -16,6 +16,8 @@ from raggate.service.discovery.json_schemas import MAX_PROPERTIES, filled, is_na
 from raggate.service.discovery.names import ENDPOINTS, WRITES, words_in
 from raggate.service.mcp.messages import Message
 from raggate.service.mcp.results import root_of
+from raggate.text import jsonio
+from raggate.text.quote import cut
 
 _WRITES = WRITES | {"build", "execute", "move", "post", "put", "set"}
 NO_QUESTION = "takes no question, or something else that nobody knows here"
@@ -107,6 +109,18 @@ def readings(result: Message, tool: str, notes: Collection[str]) -> Iterator[tup
             yield way, root_of(result, tool, text="text" in way, blocks=blocks)
         except ValueError:
             continue
+
+
+def in_words(result: Message) -> str:
+    """Return the beginning of a result that cannot be read, for a message."""
+    texts = [block["text"] for block in map(mapping, listed(result.get("content"))) if type(block.get("text")) is str]
+    if not texts:
+        return cut(result.get("structuredContent") or result.get("content"), limit=120)
+    try:
+        jsonio.loads(texts[0])
+    except ValueError:
+        return f"its text is no JSON, it begins with {cut(texts[0], limit=120)}"
+    return cut(texts[0], limit=120)
 
 
 def _ways(result: Message, notes: Collection[str]) -> Iterator[dict[str, Any]]:

@@ -22,6 +22,8 @@ STREAMS = (
 
 _EXCERPT = 120
 
+REDIRECTED = "Redirects are not followed: give the address that they lead to."
+
 
 class Reply(Struct, frozen=True, kw_only=True):
     """An answer.
@@ -88,7 +90,7 @@ def hint(replies: Sequence[Reply]) -> str:
     if statuses & {401, 403} and 200 not in statuses:
         return "The API wants a key: `--header 'Authorization: Bearer {env.API_KEY}'` sends one from the environment."
     if any(300 <= status < 400 for status in statuses) and 200 not in statuses:
-        return "Redirects are not followed: name the address that they lead to."
+        return REDIRECTED
     if 202 in statuses and 200 not in statuses:
         return "An answer that comes later is not fetched: put a service in front of it that waits (docs/adapters.md)."
     if min(statuses - {404, 405}, default=0) >= 500:
