@@ -77,7 +77,8 @@ def _hit(chunk: Chunk, rank: int, mode: str, indexed: dict[str, Any]) -> dict[st
     titles = [title.lstrip("#").strip() for title in chunk.heading_path.split(" > ")]
     titles = [title for title in titles if title]
     return {
-        "rank": rank,
+        # gaps and ties are the API's own: kebab scores by the rank that a hit claims
+        "rank": rank if chunk.rank is None or chunk.rank < 1 else chunk.rank,
         "chunk_id": chunk.chunk_id,
         "doc_id": chunk.document,
         "doc_path": chunk.rel_path,

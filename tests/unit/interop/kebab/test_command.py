@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -207,6 +208,40 @@ def test_export(folder: Path) -> None:
     assert run("aggregate", "back/run_1").stdout == run("aggregate", "a").stdout
     with pytest.raises(UsageError, match="is not empty"):
         run("export", "in", "--out", "back/run_1")
+
+
+def seeded_rows(seed: int) -> list[dict[str, Any]]:
+    """Make rows of the three queries whose hits have gaps, ties and another order than their ranks."""
+    lots = Random(seed)  # noqa: S311 - nobody guesses a test
+    expected = [(f"c{n}", f"d{n}") for n in (1, 2, 3)]
+    rows = []
+    for number in (1, 2, 3):
+        named = lots.sample([*expected, *((f"x{n}", f"y{n}") for n in range(8))], lots.randint(0, 9))
+        hits = [hit(lots.randint(1, 12), *names) for names in named]
+        rows.append(row(f"q{number}", *hits, error="down" if not hits and lots.random() < 0.5 else None))
+    return rows
+
+
+def test_an_export_scores_as_the_run_that_was_imported(folder: Path) -> None:
+    """Fifty runs with gaps and ties among their ranks have kebab's numbers before and after."""
+    for seed in range(50):
+        (folder / "a" / "per_query.jsonl").write_bytes(jsonl(seeded_rows(seed)))
+        run("import", "a", "--out", f"in{seed}", "--k", "12")
+        run("export", f"in{seed}", "--out", f"back{seed}")
+        assert run("aggregate", f"back{seed}").stdout == run("aggregate", "a").stdout, seed
+
+
+def test_an_import_counts_the_rows_that_an_export_scores_otherwise(folder: Path) -> None:
+    """A query that failed after its search, one without a row, and a row of no query are each told."""
+    first, second, _ = three_queries()[0]
+    (folder / "a" / "per_query.jsonl").write_bytes(jsonl([first, {**second, "error": "no answer"}, row("q9")]))
+    done = run("import", "a", "--out", "in")
+    for told in ("1 row left out", "1 case without a row", "1 query failed after its search: its hits stay behind"):
+        assert told in done.stderr
+    run("export", "in", "--out", "back")
+    rows = [json.loads(line) for line in Path("back/per_query.jsonl").read_text().splitlines()]
+    counts = [(item["query_id"], len(item["hits_top_k"]), item["error"] is None) for item in rows]
+    assert counts == [("q1", 1, True), ("q2", 0, False), ("q3", 0, False)]
 
 
 def test_export_of_several_modes(folder: Path) -> None:
