@@ -340,12 +340,15 @@ def test_a_budget_of_calls_counts_retries() -> None:
     assert (spending.calls, spending.retries, spending.refused) == (4, 2, 1)
 
 
-def test_usage_that_is_not_told_is_counted_as_such() -> None:
-    """A server that tells no tokens leaves the cost unknown, and not at nothing."""
-    with over_connections(lambda _: Answer(text="x", usage=None)) as server:
-        (outcome,), spending = send(requests_to(server, price=TokenPrice(input=1, output=1)))
-    assert isinstance(outcome, Reply)
-    assert (spending.untold, spending.usd) == (1, None)
+@each_row("usage", [None, (0, 0)])
+def test_usage_that_is_not_told_is_counted_as_such(usage: tuple[int, int] | None) -> None:
+    """A server that reports no tokens, or 0, leaves the cost unknown, and uses up the budget of tokens."""
+    with over_connections(lambda _: Answer(text="x", usage=usage)) as server:
+        requests = requests_to(server, 3, price=TokenPrice(input=1, output=1))
+        most = upper_bound(requests[0]).tokens
+        outcomes, spending = send(requests, concurrency=1, budget={"tokens": 2 * most})
+    assert [isinstance(outcome, Reply) for outcome in outcomes] == [True, True, False]
+    assert (spending.untold, spending.usd, spending.tokens) == (2, None, 2 * most)
 
 
 def test_anthropic_is_spoken_to_in_its_own_way() -> None:

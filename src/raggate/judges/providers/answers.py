@@ -22,5 +22,5 @@ def text_of(value: object) -> str:
 
 
 def tokens_of(value: object) -> int | None:
-    """Give a count of tokens that a server tells; None for what is none."""
-    return value if type(value) is int and 0 <= value <= MOST_TOKENS else None
+    """Return a count of tokens that a server reports; None for anything else, also 0: no prompt or reply has none."""
+    return value if type(value) is int and 0 < value <= MOST_TOKENS else None
