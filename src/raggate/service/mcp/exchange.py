@@ -10,6 +10,8 @@ from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing, suppress
 from typing import Any
 
+from msgspec import Struct
+
 from raggate.config.ask_settings import Ask
 from raggate.service import http_replies
 from raggate.service.mcp import messages, replies
@@ -30,6 +32,14 @@ _STREAM = "text/event-stream"
 
 class Expired(Missed):
     """The server does not know the session any more."""
+
+
+class Answer(Struct, frozen=True):
+    """The result of a request, the session that the server named with it, if any, and the bytes it came in."""
+
+    result: Message
+    session: str
+    size: int
 
 
 class Exchange:
@@ -53,8 +63,13 @@ class Exchange:
         self._extensions = replies.extensions(settings)
         self._numbers = itertools.count(1)
 
-    async def ask(self, terms: Terms, method: str, params: Message) -> tuple[Message, str]:
-        """Send a request and give its result, and the session that the server named with it, if any.
+    @property
+    def max_bytes(self) -> int:
+        """The most bytes of one answer."""
+        return self._settings.max_body_bytes
+
+    async def ask(self, terms: Terms, method: str, params: Message) -> Answer:
+        """Send a request and return its result.
 
         Raises:
             Expired: when the session of these terms is not known any more.
@@ -69,14 +84,14 @@ class Exchange:
         try:
             if reply.status_code != 200:
                 raise await _refusal(reply, terms)
-            result = await self._result(reply, terms, number)
+            result, size = await self._result(reply, terms, number)
         finally:
             more = await replies.close(reply)
         # a stream is left at the reply, and may have more to say
         if more and _kind(reply) != _STREAM:
             raise Missed(miss("body", f"{more} bytes came after the answer, which nobody asked for", status=200))
         try:
-            return messages.result_of(result), reply.headers.get(SESSION, "")
+            return Answer(messages.result_of(result), reply.headers.get(SESSION, ""), size)
         except ValueError as error:
             raise _broken(f"{method}: {error}") from None
 
@@ -114,8 +129,8 @@ class Exchange:
         request = httpx.Request("POST", self._url, headers=headers, content=content, extensions=self._extensions)
         return await self._transport.handle_async_request(request)
 
-    async def _result(self, reply: httpx.Response, terms: Terms, number: int) -> Message:
-        """Give the reply to a request out of the body that came for it."""
+    async def _result(self, reply: httpx.Response, terms: Terms, number: int) -> tuple[Message, int]:
+        """Return the reply to a request out of the body that came for it, and its bytes."""
         if (compressed := replies.encoded(reply)) is not None:
             raise Missed(compressed)
         asked_back = itertools.count(1)
@@ -127,7 +142,7 @@ class Exchange:
                     raise _broken(f"expected a JSON-RPC message, found {error}") from None
                 if (message := _reply_among(came, number)) is not None:
                     # how long a stream goes on after it would count as the tool's time, so its connection is given up
-                    return message
+                    return message, len(raw)
                 for other in came:
                     await self._answer(terms, other, asked_back)
         raise Missed(miss("connection", "the server ended its answer without a result", status=200, again=True))

@@ -7,7 +7,7 @@ import contextlib
 
 from raggate.service import trace_context
 from raggate.service.mcp import messages
-from raggate.service.mcp.exchange import Exchange, Expired
+from raggate.service.mcp.exchange import Answer, Exchange, Expired
 from raggate.service.mcp.messages import Message, RpcError
 from raggate.service.mcp.terms import STATELESS, Terms, agreed, discovered, proposal
 from raggate.service.misses import Missed, miss
@@ -39,14 +39,20 @@ class Session:
         """Call a tool, as a part of a trace where there is one, and give the result."""
         # MCP keeps this key of `_meta` for W3C Trace Context
         meta = {"_meta": {trace_context.HEADER: traceparent}} if traceparent else {}
-        return await self._ask("tools/call", {"name": tool, "arguments": arguments, **meta})
+        return (await self._ask("tools/call", {"name": tool, "arguments": arguments, **meta})).result
 
     async def tools(self) -> list[Message]:
-        """Give the tools that there are."""
+        """Return the tools of the server: however many pages they have, together they are no larger than one answer."""
         tools: list[Message] = []
         cursor: Message = {}
+        size = 0
         for _ in range(MAX_PAGES):
-            page = await self._ask("tools/list", cursor)
+            answer = await self._ask("tools/list", cursor)
+            size += answer.size
+            if size > self._exchange.max_bytes:
+                most = self._exchange.max_bytes
+                raise Missed(miss("body", f"tools/list: the pages have more than {most} bytes (ask.max_body_bytes)"))
+            page = answer.result
             listed = page.get("tools")
             if not isinstance(listed, list):
                 raise Missed(miss("schema", "tools/list: expected the list tools in the result"))
@@ -64,13 +70,13 @@ class Session:
                 async with asyncio.timeout(_GOODBYE_SECONDS):
                     await self._exchange.end(self._terms, _GOODBYE_SECONDS)
 
-    async def _ask(self, method: str, params: Message) -> Message:
+    async def _ask(self, method: str, params: Message) -> Answer:
         terms = await self.open()
         try:
-            return (await self._exchange.ask(terms, method, params))[0]
+            return await self._exchange.ask(terms, method, params)
         except Expired:
             terms = await self._renewed(terms)
-            return (await self._exchange.ask(terms, method, params))[0]
+            return await self._exchange.ask(terms, method, params)
 
     async def _renewed(self, expired: Terms) -> Terms:
         """Begin a new session, once for all who were told that the old one has expired."""
@@ -81,7 +87,8 @@ class Session:
 
     async def _greet(self) -> Terms:
         try:
-            terms = agreed(*await self._exchange.ask(Terms(), "initialize", proposal()))
+            answer = await self._exchange.ask(Terms(), "initialize", proposal())
+            terms = agreed(answer.result, answer.session)
         except Missed as refused:
             # a gateway refuses what lacks the headers of the newest version, and need not say so in JSON
             if isinstance(refused, RpcError) or refused.miss.failure.status == _BAD_REQUEST:
@@ -93,7 +100,7 @@ class Session:
     async def _discover(self, refused: Missed) -> Terms:
         """Agree with a server that knows no handshake, which is how every newer one answers it."""
         try:
-            result, _ = await self._exchange.ask(Terms(STATELESS), "server/discover", {})
+            answer = await self._exchange.ask(Terms(STATELESS), "server/discover", {})
         except Missed:
             raise Missed(miss("status", f"initialize: {refused}", status=refused.miss.failure.status)) from None
-        return discovered(result)
+        return discovered(answer.result)

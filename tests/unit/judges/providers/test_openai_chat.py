@@ -89,7 +89,7 @@ def test_a_reply_that_was_cut_off_says_so() -> None:
 
 
 def test_counts_that_are_no_counts_are_not_told() -> None:
-    """Tokens that are missing, 0, negative or text are unknown, so that the call counts as the most it can have taken."""
+    """Tokens that are missing, 0, negative or text are unknown, and never counted as 0."""
     zero = {"prompt_tokens": 0, "completion_tokens": 0}
     for usage in ({}, None, zero, {"prompt_tokens": -1, "completion_tokens": "3"}, {"prompt_tokens": True}):
         body = json.dumps({"choices": [{"message": {"content": "x"}}], "usage": usage}).encode()

@@ -26,7 +26,7 @@ from tables import each_row
 
 STREAM = {"content-type": "text/event-stream"}
 JSON = {"content-type": "application/json"}
-LIMIT = 4096
+LIMIT = 1 << 14
 MINE = "MINE"
 """In a scripted body: the number of the request."""
 
@@ -337,6 +337,21 @@ def test_a_list_of_tools_may_have_pages_but_not_for_ever() -> None:
     assert in_session(Scripted(script(3)), Session.tools) == [{"name": "t0"}, {"name": "t1"}, {"name": "t2"}]
     with pytest.raises(Missed, match=rf"more than {MAX_PAGES} pages"):
         in_session(Scripted(script(1000)), Session.tools)
+
+
+def test_the_pages_of_a_list_are_together_no_larger_than_one_answer() -> None:
+    """Pages that each fit are given up once their sum is beyond `max_body_bytes`, before more of them are read."""
+
+    def answer(message: dict[str, Any], _: httpx.Request) -> httpx.Response | None:
+        if message.get("method") != "tools/list":
+            return None
+        page = {"tools": [{"name": "t", "description": "x" * (LIMIT // 2)}], "nextCursor": "more"}
+        return said({"id": message["id"], "result": page})
+
+    server = Scripted(answer)
+    with pytest.raises(Missed, match=rf"tools/list: the pages have more than {LIMIT} bytes \(ask\.max_body_bytes\)"):
+        in_session(server, Session.tools)
+    assert server.methods().count("tools/list") == 2
 
 
 @each_row("stateless", [False, True])
