@@ -21,7 +21,7 @@ from raggate.inputs.git import Checkout
 from raggate.inputs.git_objects import Entry, Store, find, is_id, object_id
 from raggate.text import disk
 from raggate.text.files import below
-from raggate.text.quote import cut, quoted
+from raggate.text.quote import quoted
 
 _MOST_LINK_BYTES = 4096
 _POINTER = b"version https://git-lfs.github.com/spec/v1\n"
@@ -200,7 +200,7 @@ class Commit(Struct, frozen=True, dict=True):
         """List a directory and see that it is not too much before anything of it is read."""
         where, limits, entries, total = self.place(path), self.objects.limits, dict[str, Entry](), 0
         for name, entry in self.objects.walk(tree.id):
-            refuse_name(name)
+            _refuse_name(name)
             entries[name] = entry
             total += entry.size
             if len(entries) > limits.files:
@@ -266,7 +266,7 @@ class Commit(Struct, frozen=True, dict=True):
             )
 
 
-def refuse_name(name: str) -> None:
+def _refuse_name(name: str) -> None:
     """Refuse a path of a commit that would not be written out as what it is.
 
     Raises:
@@ -275,8 +275,6 @@ def refuse_name(name: str) -> None:
     # git has none of these but the backslash, which is a separator to some
     if {"", ".", ".."} & set(name.split("/")) or "\0" in name or "\\" in name:
         raise UsageError(f"{name}: this name of a file in the commit cannot be used")
-    if name.count("/") > working_files.MOST_LEVELS:
-        raise UsageError(f"{cut(name)}: folders lie more than {working_files.MOST_LEVELS} deep inside one another")
 
 
 def _joined(path: str, name: str) -> str:

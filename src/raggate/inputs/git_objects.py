@@ -5,14 +5,23 @@ from __future__ import annotations
 import hashlib
 import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Literal, Protocol
 
 from msgspec import Struct
 
+from raggate.errors import UsageError
+from raggate.text.quote import cut
+
 Kind = Literal["file", "link", "module", "tree"]
 
 _ID = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
+MOST_LEVELS = 200
+"""How deep folders may lie inside one another where files are looked for."""
+
+MOST_PATH_CHARACTERS = 128 << 20
+"""Characters of all paths below one directory together, those of its folders too."""
+
 LINK = "120000"
 """The mode that git gives a symbolic link."""
 
@@ -108,6 +117,48 @@ def find(objects: Store, tree_id: str, path: str) -> Entry | None:
             return None
         entry = inner
     return entry
+
+
+def walk(
+    tree_id: str, listed: Callable[[str], tuple[Mapping[str, Entry], bool]], *, most: int
+) -> Iterator[tuple[str, Entry]]:
+    """Everything below a tree but directories, with its path below the tree.
+
+    Only the paths of the folders that lead to an entry are in memory with it.
+
+    Args:
+        tree_id: the tree.
+        listed: gives what stands directly in a tree and False, or everything below it and True.
+        most: the entries that are looked at, directories among them.
+
+    Raises:
+        UsageError: for more entries or longer paths than are looked at, and for folders too deep inside one another.
+    """
+
+    def level(prefix: str, tree: str) -> tuple[str, Iterator[tuple[str, Entry]], bool]:
+        entries, whole = listed(tree)
+        return prefix, iter(entries.items()), whole
+
+    levels, count, room = [level("", tree_id)], 0, MOST_PATH_CHARACTERS
+    while levels:
+        prefix, entries, whole = levels[-1]
+        for name, entry in entries:
+            path, is_tree = prefix + name, entry.kind == "tree"
+            count += 1
+            room -= len(path)
+            if count > most:
+                raise UsageError(f"a directory of the commit contains more than {most} files and directories")
+            if room < 0:
+                raise UsageError(f"the paths of a directory have more than {MOST_PATH_CHARACTERS} characters in all")
+            if path.count("/") + is_tree > MOST_LEVELS:
+                raise UsageError(f"{cut(path)}: folders lie more than {MOST_LEVELS} deep inside one another")
+            if not is_tree:
+                yield path, entry
+            elif not whole:
+                levels.append(level(f"{path}/", entry.id))
+                break
+        else:
+            levels.pop()
 
 
 def is_id(value: object) -> bool:

@@ -12,7 +12,7 @@ from typing import Literal, Self
 
 from raggate.errors import UsageError
 from raggate.inputs import git
-from raggate.inputs.git_objects import Entry, Limits, Store, is_id, object_id, parse_tree
+from raggate.inputs.git_objects import Entry, Limits, Store, is_id, object_id, parse_tree, walk
 
 LIMITS = Limits(files=1_000_000, directory_bytes=8 << 30, file_bytes=512 << 20)
 """What is read of a repository on this machine."""
@@ -86,19 +86,7 @@ class LocalObjects:
 
     def walk(self, tree_id: str) -> Iterator[tuple[str, Entry]]:
         """Give everything below a tree but directories; see `Store`."""
-        waiting, count = [("", tree_id)], 0
-        while waiting:
-            prefix, current = waiting.pop()
-            for name, entry in self.tree(current).items():
-                count += 1
-                if count > LIMITS.files:
-                    raise UsageError(
-                        f"a directory of the commit contains more than {LIMITS.files} files and directories"
-                    )
-                if entry.kind == "tree":
-                    waiting.append((f"{prefix}{name}/", entry.id))
-                else:
-                    yield f"{prefix}{name}", entry
+        return walk(tree_id, lambda tree: (self.tree(tree), False), most=LIMITS.files)
 
     def blob(self, entry: Entry, *, limit: int) -> bytes:
         """Give the content of a file or a link; see `Store`."""

@@ -145,13 +145,23 @@ def has_configuration(where: InputSource) -> bool:
         return _has(source, where.config_name)
 
 
-def load_change(where: InputSource, accept: Accept, commit: sources.Source | None = None) -> Inputs:
+def load_change(
+    where: InputSource, accept: Accept, commit: sources.Source | None = None, *, trusted: Vault | None = None
+) -> Inputs:
     """Read what a change has in place of the trusted inputs: on disk, following no link out of it, or in its commit.
 
+    Args:
+        where: where the inputs are read from.
+        accept: gives the configuration that counts.
+        commit: the change as it is committed; None for what is on disk.
+        trusted: the trusted notes, beside which those of the change are bounded; None for no bound.
+
     Raises:
+        CannotTell: as `vault.load`.
         UsageError: for the first of them that is missing or wrong.
     """
-    return _read_all(commit or sources.WorkTree(where.root, confined=True, folder=where.folder), where, accept)
+    source = commit or sources.WorkTree(where.root, confined=True, folder=where.folder)
+    return _read_all(source, where, accept, beside=trusted)
 
 
 def files_that_judge(where: InputSource, settings: Config) -> tuple[str, ...]:
@@ -187,9 +197,10 @@ def with_notes(inputs: Inputs, source: sources.Source) -> Inputs:
     """Add the notes of a commit to what was read of it without them.
 
     Raises:
+        CannotTell: as `vault.load`, beside the notes that the inputs have.
         UsageError: where they cannot be used, or the questions do not fit them.
     """
-    return replace(inputs, vault=_notes(source, inputs.config, inputs.golden))
+    return replace(inputs, vault=_notes(source, inputs.config, inputs.golden, inputs.vault))
 
 
 NO_CONFIG = "Name the configuration with --config, or write a first one with `raggate init`."
@@ -200,10 +211,16 @@ _NOT_YET = (
 _NO_GOLDEN = "Key 'golden' names the golden set; `raggate golden add QUESTION` writes its first line."
 
 
-def _read_all(source: sources.Source, where: InputSource, accept: Accept, first_run_at: str | None = None) -> Inputs:
+def _read_all(
+    source: sources.Source,
+    where: InputSource,
+    accept: Accept,
+    first_run_at: str | None = None,
+    beside: Vault | None = None,
+) -> Inputs:
     settings = _settings(source, where, accept)
     cases = _golden(source, where, settings)
-    notes = _notes(source, settings, cases)
+    notes = _notes(source, settings, cases, beside)
     check_must_pass_asked(cases, settings.ask.modes)
     return Inputs(
         config=settings,
@@ -225,9 +242,9 @@ def _settings(source: sources.Source, where: InputSource, accept: Accept) -> Con
     return accept(schema.load(_read(source, where.config_name, hint), name), name)
 
 
-def _notes(source: sources.Source, settings: Config, cases: Golden) -> Vault:
+def _notes(source: sources.Source, settings: Config, cases: Golden, beside: Vault | None) -> Vault:
     """Read the notes, in which every support of the questions must stand."""
-    notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()})
+    notes = vault.load({vault: _directory(source, vault, path) for vault, path in settings.vault.items()}, beside)
     seconds = beside_notes(notes.size, len(cases.cases))
     late = f"{cases.name}: its questions could not be compared with the notes within {fixed(seconds, 0)} s"
     with within(seconds, UsageError(late, hint="Some note, or the golden set, is made to take long.")):

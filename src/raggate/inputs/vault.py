@@ -7,31 +7,43 @@ import os
 import posixpath
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from sys import getsizeof
 
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
+from raggate.inputs.git_objects import MOST_LEVELS
 from raggate.inputs.headings import line_of
-from raggate.inputs.working_files import MOST_LEVELS
 from raggate.models.golden import Malformed, Support, Vault
 from raggate.models.verdict import SourceLine
 
 MAX_NOTE_BYTES = 16 << 20
+MOST_NEW_BYTES = 256 << 20
+"""Bytes of memory that the notes of a change may take beyond those of its base."""
+
 SKIPPED_DIRECTORIES = frozenset((".obsidian",))
 SHOWN_MALFORMED = 5
 """Notes that are not UTF-8 and named one by one while a run goes on."""
 
 
-def load(directories: dict[str, Path]) -> Vault:
+def load(directories: dict[str, Path], beside: Vault | None = None) -> Vault:
     """Read all notes (`*.md`) of the vaults.
 
+    Args:
+        directories: of each vault.
+        beside: the notes that these would replace, which bound how much memory they may take; None for no bound.
+
     Raises:
+        CannotTell: for notes that take `MOST_NEW_BYTES` more of it.
         UsageError: when there is no note at all, for a note that is too large or no file, and for a link out of its
             vault.
     """
     texts: dict[tuple[str, str], str] = {}
     notes: dict[str, str] = {}
     malformed: dict[tuple[str, str], Malformed] = {}
+    room = None if beside is None else MOST_NEW_BYTES + sum(map(getsizeof, beside.texts.values()))
     for name, rel_path, content in _contents(directories):
-        texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        text = texts[name, rel_path] = content.decode("utf-8-sig", errors="replace").replace("\r\n", "\n")
+        if room is not None and (room := room - getsizeof(text)) < 0:
+            raise CannotTell(f"its notes take {MOST_NEW_BYTES >> 20} MiB more memory than those of the base")
         notes[f"{name}/{rel_path}"] = _hash(content)
         if (place := _malformed(content)) is not None:
             malformed[name, rel_path] = place

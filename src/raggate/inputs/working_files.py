@@ -15,9 +15,6 @@ from raggate.inputs.git_objects import Entry, object_id
 MOST_FILES = 20_000
 """The most that are looked at where git does not list them."""
 
-MOST_LEVELS = 200
-"""How deep folders may lie inside one another where files are looked for."""
-
 _UNLOOKED = frozenset((".git", ".raggate"))
 
 

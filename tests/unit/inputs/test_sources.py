@@ -6,13 +6,14 @@ import errno
 import os
 import shutil
 import subprocess
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from raggate.errors import UsageError
-from raggate.inputs import sources
+from raggate.inputs import git_objects, sources
 from raggate.models.provenance import Checkout
 
 Git = Callable[..., str]
@@ -399,6 +400,32 @@ def test_folders_of_a_commit_without_end(git: Git, tmp_path: Path) -> None:
     (tmp_path / "notes" / ("d/" * 201)).mkdir(parents=True)
     (tmp_path / "notes" / ("d/" * 201) / "b.md").write_text("# B")
     with sources.at(tmp_path, commit(git, tmp_path)) as source, pytest.raises(UsageError, match="more than 200 deep"):
+        source.directory("notes")
+
+
+def test_empty_folders_of_a_commit_without_end(git: Git, tmp_path: Path) -> None:
+    """A chain of folders with siblings and no file in them, a few kilobytes of commit, is not followed to its end."""
+    empty = below = git("mktree")
+    for _ in range(202):
+        siblings = "".join(f"040000 tree {empty}\ta{number}{'x' * 240}\n" for number in range(9))
+        below = git("mktree", stdin=f"{siblings}040000 tree {below}\td{'x' * 240}\n")
+    chain = git("commit-tree", git("mktree", stdin=f"040000 tree {below}\tnotes\n"), "-m", "x")
+    with sources.at(tmp_path, chain) as source:
+        tracemalloc.start()
+        with pytest.raises(UsageError, match="more than 200 deep"):
+            source.directory("notes")
+        assert tracemalloc.get_traced_memory()[1] < 16 << 20
+        tracemalloc.stop()
+
+
+def test_paths_of_a_commit_without_end(git: Git, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Folders of a commit whose paths are very long together are not followed to their end."""
+    monkeypatch.setattr(git_objects, "MOST_PATH_CHARACTERS", 50)
+    first = commit(git, tmp_path, notes__a_md="# A", notes__deep__b_md="# B")
+    with sources.at(tmp_path, first) as source:
+        assert len([*source.directory("notes").rglob("*.md")]) == 2
+    second = commit(git, tmp_path, **{f"notes__deep__{number}": "" for number in range(8)})
+    with sources.at(tmp_path, second) as source, pytest.raises(UsageError, match="more than 50 characters in all"):
         source.directory("notes")
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from builders import make_support
-from raggate.errors import UsageError
+from raggate.errors import CannotTell, UsageError
 from raggate.inputs import vault
 from raggate.models.golden import Support
 from raggate.models.verdict import SourceLine
@@ -99,6 +99,21 @@ def test_a_folder_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(os, "scandir", closed)
     assert refusal(tmp_path) == "vault 'work': folder private cannot be read: Permission denied"
+
+
+@pytest.mark.parametrize(("names", "refused"), [(4, False), (5, True)])
+def test_the_notes_of_a_change_are_bounded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, names: int, refused: bool
+) -> None:
+    """One note under many names takes so much memory beyond the notes that it would be beside, and no more."""
+    monkeypatch.setattr(vault, "MOST_NEW_BYTES", 3 << 20)
+    trusted = vault.load({"work": write(tmp_path / "base", {"a.md": b"x" * (1 << 20)})})
+    change = write(tmp_path / "change", {f"{name}.md": b"x" * ((1 << 20) - 100) for name in range(names)})
+    if refused:
+        with pytest.raises(CannotTell, match="its notes take 3 MiB more memory than those of the base"):
+            vault.load({"work": change}, trusted)
+    else:
+        assert len(vault.load({"work": change}, trusted).texts) == names
 
 
 @pytest.mark.parametrize(("levels", "refused"), [(200, False), (201, True)])
