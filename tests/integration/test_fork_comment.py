@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from fakes.github_api import FakeGitHub, Repository, Symlink
+from fakes.github_api import FakeGitHub, Repository, Symlink, primary_limit
+from fakes.truncated import cut_short
 from project import Project, make_project
 from raggate.errors import UsageError
 from raggate.gate import baseline
@@ -740,7 +741,7 @@ def test_text_of_private_notes_in_a_public_one_is_told(stage: Stage) -> None:
 
 
 def test_what_is_too_much_to_read_is_told_as_not_looked_at(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A fork with more new notes than are read keeps no other finding back, and the comment says what was not seen."""
+    """A fork with more new notes than are read keeps no other finding back, and is no pass: they were not seen."""
     monkeypatch.setattr(git_objects, "MOST_OF_A_STRANGER", 20)
     config = (stage.project.root / "raggate.yml").read_text()
     notes = {f"{VAULT}/Notes/new-{number}.md": f"# {number}\n" for number in range(30)}
@@ -749,9 +750,55 @@ def test_what_is_too_much_to_read_is_told_as_not_looked_at(stage: Stage, monkeyp
     assert told.review is not None
     preview = told.review.context.preview
     assert preview is not None
-    assert (preview.loosened, len(preview.vault), preview.breaks) == (("gate.tolerance",), 30, ())
-    (problem,) = preview.problems
+    assert (preview.loosened, preview.breaks) == (("gate.tolerance",), ())
+    (problem,) = preview.unseen
     assert problem.startswith("its notes were not looked at, neither for private text")
+    assert "more than 20 requests to GitHub" in problem
+    assert told.code == 3
+    page = comment.render(told.review, Publication())
+    assert "not looked at" in page
+    assert "gate.tolerance" in page
+
+
+def test_what_github_does_not_answer_is_no_pass(stage: Stage) -> None:
+    """A fork whose files could not be looked at, as the hour's requests were used up, is told as not seen."""
+    stage.change({f"{VAULT}/new.md": "# New\n"})
+    files, head = stage.measured(0), stage.head
+    # asked for the waivers first
+    stage.fake.fail_next(lambda call: call.path.endswith(head), *[primary_limit(4_000_000_000)] * 2)
+    told = stage.judge(files)
+    assert told.review is not None, told.failure
+    assert told.review.context.preview is not None
+    assert "rate limit" in " ".join(told.review.context.preview.unseen)
+    assert (told.code, told.review.verdict.outcome) == (3, "cannot tell")
+
+
+def test_a_note_whose_name_is_no_utf8_is_no_pass(stage: Stage) -> None:
+    """A fork's note that GitHub cannot name, and that would end every run after its merge, is told before."""
+    stage.change({f"{VAULT}/caf\udce9.md": "# B\n"})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.context.preview is not None
+    assert "expected the tree" in " ".join(told.review.context.preview.unseen)
+    assert told.code == 3
+
+
+def test_folders_without_end_take_a_few_requests(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fork's chain of folders, too much for one answer of GitHub, leaves requests for the comment that says so."""
+    cut_short(monkeypatch)
+    objects = stage.repository.objects
+    empty = below = objects.add_tree({})
+    for _ in range(600):
+        below = objects.add_tree({"a": ("040000", empty), "d": ("040000", below)})
+    top = objects.changed_tree(objects.commits[stage.base].tree, {f"{VAULT}/deep": ("040000", below)})
+    author = objects.commits[stage.base].author
+    stage.head = objects.add_commit(top, [stage.base], message="x", author=author).sha
+    stage.repository.pulls[7].head_sha = stage.head
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert len(stage.fake.requests) < git_objects.MOST_OF_A_STRANGER + 50
+    assert "more than 300 requests to GitHub" in comment.render(told.review, Publication())
+    assert told.code == 3
 
 
 def test_what_the_pull_request_does_to_the_gate_is_previewed(stage: Stage) -> None:

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from fakes import github_api
 from fakes.github.calls import Call, Response
 from fakes.github_api import DROP, FakeGitHub, Repository, Submodule, Symlink, status
+from fakes.truncated import cut_short
 from flavours import EITHER
 from raggate.errors import UsageError
 from raggate.github.rest import git_objects
@@ -303,19 +304,8 @@ class TestTruncated:
 
     @pytest.fixture(autouse=True)
     def cut(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Let recursive answers be cut where there are directories, as GitHub does after 100,000 entries."""
-        whole = github_api.OPERATIONS["git/get-tree"]
-
-        def answer(call: Call) -> Response:
-            # the whole is not even put together: it may be without end
-            recursive = call.request.query.pop("recursive", None) is not None
-            response = whole(call)
-            if recursive and any(entry["type"] == "tree" for entry in response.body["tree"]):
-                body = {**response.body, "tree": response.body["tree"][:2], "truncated": True}
-                return replace(response, body=body)
-            return response
-
-        monkeypatch.setitem(github_api.OPERATIONS, "git/get-tree", answer)
+        """Let recursive answers be cut."""
+        cut_short(monkeypatch)
 
     def test_level_by_level(self, opened: Open) -> None:
         """A cut answer is made up for, level by level."""

@@ -12,7 +12,7 @@ from raggate.models.verdict import Preview, Reason, Verdict
 
 
 def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) -> Verdict:
-    """Add what the preview of a change found; a pass after which nothing could be measured any more is none.
+    """Add what the preview of a change found; a pass that would break the gate, or was not seen, is none.
 
     Args:
         decided: the verdict on the API, by the trusted files alone.
@@ -24,6 +24,9 @@ def foreseen(decided: Verdict, preview: Preview | None, comparison: Comparison) 
     breaks = [
         Reason("breaks-gate", f"merging this change would break the gate for everyone: {problem}")
         for problem in preview.breaks
+    ]
+    breaks += [
+        Reason("preview", f"this change could not be looked at in full: {problem}") for problem in preview.unseen
     ]
     if preview.retired:
         message = "merging this change takes this suite off the list: nothing asks its questions any more"

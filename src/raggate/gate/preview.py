@@ -73,10 +73,10 @@ def changes(
 
 
 def failed(error: RaggateError) -> Preview:
-    """Say why there is no preview: the change's files cannot be used, or they could not be looked at or measured."""
+    """The preview of a change whose files cannot be used, or could not be looked at, with the reason."""
     if isinstance(error, UsageError):
         return Preview(breaks=(error.message,))
-    return Preview(problems=(error.message,))
+    return Preview(unseen=(error.message,))
 
 
 def golden_changes(before: Golden, now: Golden) -> GoldenChanges:

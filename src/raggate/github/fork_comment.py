@@ -15,12 +15,11 @@ from msgspec.structs import replace
 
 from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
-from raggate.gate import compare, preview, waivers
+from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
 from raggate.github.left_runs import LeftRuns, artifact_of
-from raggate.github.note_ids import note_ids
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifact_zip, artifacts, pulls
 from raggate.github.rest.git_objects import Objects
@@ -286,7 +285,7 @@ def _reviewed(
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
         if review.run.selection is not None:
             return review
-        return previewing.with_preview(review, lambda: _preview(objects, fork, change, base, inputs))
+        return previewing.with_preview(review, lambda: _preview(fork, change, base, inputs))
 
 
 def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
@@ -329,7 +328,7 @@ def _not_compared(settings: schema.Config) -> LatencyCheck | None:
     )
 
 
-def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
+def _preview(fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:
     """Say what the pull request would make of configuration, questions, notes and baseline."""
     if fork.matched and change.identity(fork.config_file.name) is None:
         return Preview(retired=True)
@@ -342,8 +341,4 @@ def _preview(objects: Objects, fork: ForkRun, change: Commit, base: InputSource,
             return preview.changes(inputs, with_notes(after, change), directions, fork.systems)
     except CannotTell as error:
         changes = preview.changes(inputs, after, directions, fork.systems)
-        before, now = (
-            note_ids(objects, str(commit), {name: f"{fork.prefix}{path}" for name, path in vault.items()})
-            for commit, vault in ((inputs.against, inputs.config.vault), (change.commit, after.config.vault))
-        )
-        return replace(changes, vault=compare.note_changes(before, now), problems=(f"{_UNREAD}: {error.message}",))
+        return replace(changes, unseen=(f"{_UNREAD}: {error.message}",))

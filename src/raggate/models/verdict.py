@@ -214,8 +214,9 @@ class Preview(Stored, frozen=True, kw_only=True):
         rows: the change's golden set and vault measured too: metrics over all its cases, beside those that counted.
             `unmet`: level, name and first example of each invariant that does not hold there, and did where it counted.
         breaks: why its files cannot be used: once it is merged, nothing is measured any more.
+        unseen: what of its files could not be looked at, and why.
         retired: whether it takes the suite off the list that the step asks.
-        problems: what of it could not be looked at or measured.
+        problems: what of it could not be measured.
     """
 
     settings: tuple[tuple[str, str, str], ...] = ()
@@ -237,6 +238,7 @@ class Preview(Stored, frozen=True, kw_only=True):
     rows: tuple[Delta, ...] = ()
     unmet: tuple[tuple[str, str, str], ...] = ()
     breaks: tuple[str, ...] = ()
+    unseen: tuple[str, ...] = ()
     retired: bool = False
     problems: tuple[str, ...] = ()
 

@@ -136,6 +136,7 @@ def _preview(preview: Preview) -> dict[str, Any]:
         "outdated": [_line(reason) for reason in preview.outdated],
         "unmet": [[_line(part) for part in entry] for entry in preview.unmet],
         "breaks": [_line(problem) for problem in preview.breaks],
+        "unseen": [_line(problem) for problem in preview.unseen],
         "problems": [_line(problem) for problem in preview.problems],
     }
 

@@ -164,7 +164,9 @@ def _tree(call: Call, sha: str, *, recursive: bool) -> dict[str, Any]:
     kinds = {TREE: "tree", SUBMODULE: "commit"}
     entries = []
     for path, (mode, one) in objects.walk(sha, into=recursive).items():
-        entry = {"path": path, "mode": mode, "type": kinds.get(mode, "blob"), "sha": one, "url": call.api_url}
+        # as GitHub has a name that is not UTF-8
+        name = path.encode(errors="surrogateescape").decode(errors="replace")
+        entry = {"path": name, "mode": mode, "type": kinds.get(mode, "blob"), "sha": one, "url": call.api_url}
         entries.append({**entry, "size": len(objects.blobs[one])} if one in objects.blobs else entry)
     return call.filled("git-tree", {"sha": sha, "tree": entries, "truncated": False})
 

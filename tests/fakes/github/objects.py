@@ -55,9 +55,12 @@ class ObjectStore:
 
     def add_tree(self, entries: Mapping[str, Entry]) -> str:
         """Store one directory, in git's order: as if the name of a directory ended in a slash."""
-        ordered = sorted(entries.items(), key=lambda item: (item[0] + "/" * (item[1][0] == TREE)).encode())
+        ordered = sorted(
+            entries.items(), key=lambda item: (item[0] + "/" * (item[1][0] == TREE)).encode(errors="surrogateescape")
+        )
         content = b"".join(
-            f"{mode.removeprefix('0')} {name}\0".encode() + bytes.fromhex(sha) for name, (mode, sha) in ordered
+            f"{mode.removeprefix('0')} {name}\0".encode(errors="surrogateescape") + bytes.fromhex(sha)
+            for name, (mode, sha) in ordered
         )
         sha = object_id("tree", content)
         self.trees[sha] = dict(ordered)

@@ -31,6 +31,17 @@ def test_a_pass_that_would_break_the_gate_is_none() -> None:
     assert [reason.code for reason in found.reasons] == ["breaks-gate"]
 
 
+def test_a_pass_that_was_not_seen_is_none() -> None:
+    """A change whose files could not be looked at cannot pass: exit 3, and the first sentence says why."""
+    found = foreseen(verdict(), Preview(unseen=("GitHub did not answer",)), make_comparison())
+    assert (found.outcome, found.exit_code, [reason.code for reason in found.reasons]) == (
+        "cannot tell",
+        3,
+        ["preview"],
+    )
+    assert "but this change could not be looked at in full: GitHub did not answer" in found.headline
+
+
 def test_a_suite_off_the_list_is_no_pass() -> None:
     """A change after which nothing asks the suite's questions cannot pass, and is not told that others break too."""
     found = foreseen(verdict(), Preview(retired=True), make_comparison())
@@ -61,7 +72,7 @@ def test_any_other_verdict_stays(outcome: VerdictKind, code: int) -> None:
     ],
 )
 def test_what_leaves_the_gate_working_is_a_warning(preview: Preview, code: str) -> None:
-    """What could not be looked at, and what makes the gate weaker, are warnings of a pass that says so."""
+    """What could not be measured, and what makes the gate weaker, are warnings of a pass that says so."""
     found = foreseen(verdict(), preview, make_comparison())
     assert (found.outcome, found.exit_code) == ("pass", 0)
     assert [reason.code for reason in found.warnings] == [code]

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from copy import copy
+from functools import cached_property
+from typing import Any, Protocol
 
 from raggate.errors import CannotTell, UsageError
 from raggate.github.rest.client import RAW
 from raggate.github.rest.failures import GitHubError, unexpected
 from raggate.github.rest.repository import Repository
-from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content
+from raggate.inputs.git_objects import Entry, Limits, is_id, is_mode, object_id, tree_content, walk
 from raggate.text.jsonio import fields
 from raggate.text.quote import cut
 
@@ -20,10 +22,10 @@ MOST_BLOB_BYTES = 100 << 20
 """What the API gives of one blob."""
 
 MOST_OF_A_STRANGER = 300
-"""Contents that are read of what a stranger commits: a server answers few requests an hour, to all jobs together."""
+"""Requests for what a stranger commits: a server answers a thousand an hour, to all jobs of a repository together."""
 
 MOST_BYTES_OF_A_STRANGER = 256 << 20
-"""Bytes of these."""
+"""Bytes of the files among these."""
 
 _KEPT_BYTES = 64 << 20
 _HINT = "Fetch the commit before this step, for example by `fetch-depth: 0` of actions/checkout."
@@ -41,13 +43,22 @@ class Objects:
     limits = Limits(files=20_000, directory_bytes=512 << 20, file_bytes=MOST_BLOB_BYTES)
 
     def __init__(self, repository: Repository) -> None:
-        self._github = repository.github
+        self._github: _Server = repository.github
         self._base = f"{repository.path}/git"
         self._commits: dict[str, str] = {}
         self._trees: dict[str, dict[str, Entry]] = {}
         self._blobs: dict[str, bytes] = {}
         self._room = _KEPT_BYTES
-        self.rationed = RationedObjects(self)
+
+    @cached_property
+    def rationed(self) -> Objects:
+        """The same objects for what a stranger commits: what is known already, and so many further requests and bytes.
+
+        A method raises CannotTell too, once these are used up.
+        """
+        rationed = copy(self)
+        rationed._github = _Rationed(self._github)
+        return rationed
 
     def tree_of(self, commit: str) -> str:
         """Give the id of a commit's tree. This is also where a token that may not read the repository is told so."""
@@ -77,22 +88,17 @@ class Objects:
         """Give everything below a tree but directories, with its path below the tree.
 
         Raises:
-            UsageError: for more than `MOST_ENTRIES` entries.
+            UsageError: for more than `MOST_ENTRIES` entries, and as `git_objects.walk`.
         """
-        waiting, count = [("", tree_id)], 0
-        while waiting:
-            prefix, directory = waiting.pop()
-            entries, truncated = self._listed(directory, recursive=True)
-            if truncated:
-                # too much for one answer: level by level
-                entries = self.tree(directory)
-                waiting += [(f"{prefix}{name}/", entry.id) for name, entry in entries.items() if entry.kind == "tree"]
-            else:
-                self._verify_all(directory, entries)
-            count += len(entries)
-            if count > MOST_ENTRIES:
-                raise UsageError(f"a directory of the commit contains more than {MOST_ENTRIES} files and directories")
-            yield from ((prefix + name, entry) for name, entry in entries.items() if entry.kind != "tree")
+        return walk(tree_id, self._below, most=MOST_ENTRIES)
+
+    def _below(self, tree_id: str) -> tuple[Mapping[str, Entry], bool]:
+        """Everything below a tree and True, or what stands directly in it and False: too much for one answer."""
+        entries, truncated = self._listed(tree_id, recursive=True)
+        if truncated:
+            return self.tree(tree_id), False
+        self._verify_all(tree_id, entries)
+        return entries, True
 
     def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:
         """Give the content of a file or a link."""
@@ -106,10 +112,6 @@ class Objects:
             self._room -= len(content)
             self._blobs[entry.id] = content
         return content
-
-    def keeps(self, entry: Entry) -> bool:
-        """Say whether a content was read before, and is still known."""
-        return entry.id in self._blobs
 
     def _listed(self, tree_id: str, *, recursive: bool) -> tuple[dict[str, Entry], bool]:
         content = fields(self._github.get(f"{self._base}/trees/{tree_id}", recursive="1" if recursive else None))
@@ -162,25 +164,38 @@ class Objects:
         return unexpected(expected, where=cut(self._base), hint=hint)
 
 
-class RationedObjects:
-    """The same objects, of which only so many contents are read, and so many bytes.
+class _Server(Protocol):
+    """What is asked for objects."""
 
-    A method raises as it does without a ration, and `blob` CannotTell where that is used up.
-    """
+    def get(self, path: str, **params: str | int | None) -> Any:
+        """Read a JSON value."""
 
-    def __init__(self, objects: Objects) -> None:
-        self._objects = objects
-        self.limits, self.tree_of, self.tree, self.walk = objects.limits, objects.tree_of, objects.tree, objects.walk
-        self._files, self._bytes = MOST_OF_A_STRANGER, MOST_BYTES_OF_A_STRANGER
+    def download(self, path: str, *, limit: int, accept: str) -> bytes:
+        """Read bytes, at most `limit`."""
 
-    def blob(self, entry: Entry, *, limit: int = MOST_BLOB_BYTES) -> bytes:
-        """Give the content of a file or a link."""
-        if not self._objects.keeps(entry):
-            self._files -= 1
-            self._bytes -= entry.size
-        if self._files < 0 or self._bytes < 0:
+
+class _Rationed:
+    """A server that is asked only so often, and for so many bytes; then CannotTell is raised."""
+
+    def __init__(self, server: _Server) -> None:
+        self._server = server
+        self._requests, self._bytes = MOST_OF_A_STRANGER, MOST_BYTES_OF_A_STRANGER
+
+    def get(self, path: str, **params: str | int | None) -> Any:
+        self._take(requests=1)
+        return self._server.get(path, **params)
+
+    def download(self, path: str, *, limit: int, accept: str) -> bytes:
+        self._take(requests=1)
+        content = self._server.download(path, limit=limit, accept=accept)
+        self._take(size=len(content))
+        return content
+
+    def _take(self, *, requests: int = 0, size: int = 0) -> None:
+        self._requests -= requests
+        self._bytes -= size
+        if self._requests < 0 or self._bytes < 0:
             raise CannotTell(
-                f"it has more files that are not in the checkout than are read here: {MOST_OF_A_STRANGER}, "
-                f"or {MOST_BYTES_OF_A_STRANGER >> 20} MiB"
+                f"reading what is not in the checkout takes more than {MOST_OF_A_STRANGER} requests to GitHub, or more "
+                f"than {MOST_BYTES_OF_A_STRANGER >> 20} MiB"
             )
-        return self._objects.blob(entry, limit=limit)

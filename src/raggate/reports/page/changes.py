@@ -25,7 +25,7 @@ def groups(review: Review) -> Iterator[tuple[str, list[str]]]:
 
 
 def _if_merged(preview: Preview) -> Iterator[str]:
-    yield from (f"⛔ {problem}" for problem in preview.breaks)
+    yield from (f"⛔ {problem}" for problem in (*preview.breaks, *preview.unseen))
     yield from (f"⚠️ {problem}" for problem in preview.problems)
     for key, before, now in sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened):
         loosens = " (loosens the gate)" if key in preview.loosened else ""

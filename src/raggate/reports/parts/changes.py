@@ -78,7 +78,8 @@ def if_merged(review: Review) -> Section:
         return Section(name="if merged", rank=3, variants=())
     # sorted is stable: settings keep their order otherwise
     settings = sorted(preview.settings, key=lambda setting: _mark(setting[0], preview)[0])
-    problems = [f"- ⛔ {inert(problem, limit=500, middle=True)}" for problem in preview.breaks[:10]]
+    red = (*preview.breaks, *preview.unseen)
+    problems = [f"- ⛔ {inert(problem, limit=500, middle=True)}" for problem in red[:10]]
     problems += [f"- ⚠️ {inert(problem, limit=500, middle=True)}" for problem in preview.problems[:10]]
     parts = [
         "### If merged\n\n<sub>How this pull request changes the gate itself. None of it counted here.</sub>",
@@ -93,7 +94,7 @@ def if_merged(review: Review) -> Section:
         _advisory(preview, several=review.scorecard.several_modes),
     ]
     short = [*parts[:2], _group("Configuration", _settings(settings, preview, most=5, width=60))]
-    number = len(preview.breaks) + len(preview.problems)
+    number = len(red) + len(preview.problems)
     counts = [counted(number, "problem")] if number else []
     counts += _counts(preview.settings, preview.golden, preview.vault)
     counts += [f"{len(preview.loosened)} loosened"] if preview.loosened else []

@@ -29,9 +29,9 @@ MARKS = {
 
 
 def breaks_alone(review: Review) -> bool:
-    """Say whether nothing but what merging would end is why a change does not pass."""
+    """Whether a change fails to pass for nothing but what merging it would end, or might."""
     codes = {reason.code for reason in review.verdict.reasons}
-    return bool(codes) and codes <= {"breaks-gate", "retires-suite"}
+    return bool(codes) and codes <= {"breaks-gate", "preview", "retires-suite"}
 
 
 def undecided(review: Review) -> bool:
