@@ -86,22 +86,20 @@ def by_second_answers(
         today = replace(baseline, scorecard=then)
         if shared and not recheck.red_without(shared, now, today, first, ways, gate, decide):
             return _undecided(first, outcome, f"{message}, and what is left without these would not be red")
-        confirmed = replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
-        again = replace(again, sentences=(*again.sentences, *recheck.shared(failing & set(left), left)))
-        return _without(set(asked.asked) - set(left), left, confirmed, again)
+        told = replace(first, reasons=(*first.reasons, Reason("confirmed", message)), recheck=outcome)
+        return _confirmed(told, set(asked.asked) - set(left), left)
     doubt = noise_allowance.doubt(_taken_back(first, comparison, gate, before, after, left), baseline)
     if doubt or again.outcome != "pass":
         return _undecided(first, outcome, f"{message}; that is no pass{f', as {doubt}' if doubt else ''}")
     return _passed(first, outcome, message)
 
 
-def _without(back: AbstractSet[Key], left: Collection[Key], confirmed: Verdict, again: Verdict) -> Verdict:
-    """Let a confirmed regression say no more than what is confirmed: `back` came back, and `left` is lost."""
+def _confirmed(first: Verdict, back: AbstractSet[Key], left: Collection[Key]) -> Verdict:
+    """Return the regression with its own sentences and rows: `back` came back, and `left` is lost."""
     came = len({case for _, case in back} - {case for _, case in left})
     less = f", but for {counted(came, 'question')} that came back as good as before" if came else ""
-    sentences = again.sentences if back and again.outcome == "regression" else confirmed.sentences
-    sentences = (*sentences, f"Confirmed by asking again{less}.")
-    return replace(confirmed, sentences=sentences, cleared=confirmed.cleared | back)
+    sentences = (*first.sentences, f"Confirmed by asking again{less}.")
+    return replace(first, sentences=sentences, cleared=first.cleared | back)
 
 
 def _undecided(first: Verdict, outcome: RecheckOutcome, cause: str) -> Verdict:

@@ -28,12 +28,12 @@ from raggate.errors import UsageError
 from raggate.gate import baseline, promote, replacements
 from raggate.gate.comparability import obstacles
 from raggate.gate.evaluation import evaluate_run
-from raggate.gate.ratchet import Promotion, advance, creeping
+from raggate.gate.ratchet import Promotion, advance, creeping, sinks
 from raggate.gate.row_status import classify_row
 from raggate.gate.verdict import decide
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.comparison import Comparison, GoldenChanges
-from raggate.models.promotion import BaselineCandidate
+from raggate.models.promotion import BaselineCandidate, MetricChange
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.verdict import Review
@@ -107,6 +107,32 @@ def test_other_questions_do_not_hide_small_drops() -> None:
     entry = RatchetEntry(best=0.8, drops=0.0, since="2026-01-01")
     after = onto(entry, (0.8, 0.8), (0.77, 1.0))
     assert (after.best, after.drops, after.since, after.moved) == (0.8, pytest.approx(0.03), "2026-01-01", None)
+
+
+@each_row(
+    ("behind", "drops", "lost", "sunk"),
+    [
+        (0.049, 0.0, 0.0, False),
+        (0.050, 0.0, 0.0, False),
+        (0.051, 0.0, 0.0, True),
+        (0.099, 0.0, 0.0, True),
+        (0.010, 0.049, 0.0, False),
+        (0.010, 0.050, 0.0, False),
+        (0.010, 0.051, 0.0, True),
+        (0.010, 0.041, 0.010, True),
+        (0.010, 0.040, 0.010, False),
+    ],
+)
+def test_a_mean_sinks_below_the_best_value(behind: float, drops: float, lost: float, *, sunk: bool) -> None:
+    """A mean that falls sinks if it is more than the tolerance behind the best, or if drops add up to more."""
+    for metric, direction, sign in (("hit_at_5", "higher", 1), ("wrong_rate", "lower", -1)):
+        now, before = (make_metric(value, 20, direction=direction) for value in (0.5, 0.5 + sign * 0.01))
+        shared = make_delta(0.5 + sign * lost, 0.5, direction=direction, metric=metric)
+        entry = RatchetEntry(best=0.5 + sign * behind, drops=drops, since="2026-01-01")
+        comparison = make_comparison(baseline=make_baseline(accepted={"hybrid": {metric: entry}}))
+        row = MetricChange(before=before, after=now, change=shared, shared=True)
+        assert sinks(row, comparison, GATE) == sunk
+        assert not sinks(replace(row, before=now, change=make_delta(0.5, 0.5, metric=metric)), comparison, GATE)
 
 
 def test_large_drop_among_other_questions() -> None:

@@ -16,6 +16,14 @@ from raggate.models.comparison import Delta
 from tables import each_row
 
 
+def _floor(value: float) -> Gate:
+    return Gate(metrics={"hit_at_5": Rule(tolerance=0.5, floor=value)})
+
+
+def _ceiling(value: float) -> Gate:
+    return Gate(metrics={"wrong_rate": Rule(tolerance=0.5, ceiling=value)})
+
+
 @each_row(
     ("delta", "gate", "status"),
     [
@@ -33,6 +41,14 @@ from tables import each_row
         pytest.param(rate(0.2, 0.1), PLAIN, "better", id="rate-falls"),
         pytest.param(make_delta(0.8, 0.74), FLOOR, "below floor", id="below-floor"),
         pytest.param(make_delta(0.8, 0.75), FLOOR, "within", id="exactly-at-floor"),
+        pytest.param(make_delta(0.8, 0.75 - 9e-10), FLOOR, "within", id="below-floor-by-float-noise"),
+        pytest.param(make_delta(0.8, 0.75 - 1.1e-9), FLOOR, "below floor", id="below-floor-by-more-than-1e-9"),
+        pytest.param(make_delta(0.8, 0.75 + 9e-10), FLOOR, "within", id="above-floor-by-float-noise"),
+        pytest.param(make_delta(0.8, 0.8), _floor(0.849), "below floor", id="0.049-below-floor"),
+        pytest.param(make_delta(0.8, 0.8), _floor(0.801), "below floor", id="0.001-below-floor"),
+        pytest.param(make_delta(0.8, 0.8), _floor(0.799), "same", id="0.001-above-floor"),
+        pytest.param(rate(0.1, 1e-9), _ceiling(0.0), "better", id="above-ceiling-by-exactly-1e-9"),
+        pytest.param(rate(0.1, 1.1e-9), _ceiling(0.0), "below floor", id="above-ceiling-by-more-than-1e-9"),
         pytest.param(make_delta(0.70, 0.74), FLOOR, "below floor", id="below-floor-though-better"),
         pytest.param(make_delta(None, 0.74), FLOOR, "below floor", id="floor-needs-no-baseline-value"),
         pytest.param(slice_delta(0.8, 0.74), FLOOR, "within", id="no-floor-for-slices"),
