@@ -8,10 +8,10 @@ from typing import Self
 
 from raggate.gate.causes.asked import first_ranks
 from raggate.gate.causes.folder_causes import KINDS, beyond
-from raggate.gate.causes.passages import note_of
+from raggate.gate.causes.note_places import Holders, vaults_named
 from raggate.models.case_packing import by_id
 from raggate.models.cause import FolderKind
-from raggate.models.golden import Case
+from raggate.models.golden import Case, Support
 from raggate.models.run import LabelledResult, Result, Run
 from raggate.models.scorecard import CaseScore
 from raggate.text.keyed_sequence import KeyedSequence
@@ -79,7 +79,7 @@ class Overview:
         self.by_heading: Counter[str] = Counter()
         self.has_heading: dict[str, bool] = {}
         self._before = before
-        self._listed: set[tuple[str, str]] = set()
+        self._listed: set[tuple[str, str | None]] = set()
 
     @classmethod
     def of(cls, run: Run, before: Before | None = None) -> Self:
@@ -100,9 +100,9 @@ class Overview:
         return overview
 
     @property
-    def gone(self) -> frozenset[str]:
+    def gone(self) -> Holders:
         """The notes of passages that the baseline's lists hold, and of which nothing came back in any answer."""
-        return frozenset(note for path, note in self._listed if path not in self.retrieved)
+        return vaults_named(place for place in self._listed if place[0] not in self.retrieved)
 
     def _add(self, result: Result, item: LabelledResult) -> None:
         self.counts.add(item)
@@ -133,4 +133,10 @@ class Overview:
         if old is not None and old.hash == case.hash:
             places = [index for index in first_ranks(old.entries) if index < len(case.gold_supports)]
             supports = [case.gold_supports[index] for index in places]
-            self._listed |= {(support.rel_path, note_of(support, case)) for support in supports if support.rel_path}
+            self._listed |= {(support.rel_path, _vault_of(support, case)) for support in supports if support.rel_path}
+
+
+def _vault_of(support: Support, case: Case) -> str | None:
+    """Return the vault of a support; None if the golden set leaves open which one it is."""
+    vaults = case.vaults_of(support)
+    return vaults[0] if len(vaults) == 1 else None

@@ -190,7 +190,8 @@ class CauseEvidence(Struct, frozen=True, kw_only=True):
         changes: notes added and changed since the baseline, with which of the two.
         lists: by mode.
         retrieved: by path, the headings under which any answer at all holds a chunk of the note.
-        gone: the notes of passages that the baseline's lists hold, and that no answer has a chunk of.
+        gone: the notes of passages that the baseline's lists hold, and that no answer has a chunk of: by path, the
+            vaults that the golden set names.
         recut: whether the index says that it holds other chunks of the same notes, or is of another version.
         documents: how many the index held in the baseline's run and holds now, of the same notes; None where the API
             does not say.
@@ -203,7 +204,7 @@ class CauseEvidence(Struct, frozen=True, kw_only=True):
     changes: Mapping[str, Literal["added", "changed", "removed"]] = field(default_factory=dict)
     lists: Mapping[str, ListEvidence] = field(default_factory=dict)
     retrieved: Mapping[str, Collection[str]] = field(default_factory=dict)
-    gone: Collection[str] = ()
+    gone: Mapping[str, Collection[str]] = field(default_factory=dict)
     recut: bool = False
     documents: tuple[int, int] | None = None
     folders: Mapping[str, tuple[Mapping[str, int], Mapping[str, int]]] = field(default_factory=dict)

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from raggate.gate.causes.asked import Asked, first_ranks
 from raggate.gate.causes.folder_causes import folder_cause, unsearched_folder, unselected_folder
 from raggate.gate.causes.note_causes import heading_cause, piece_cause, section_cause
-from raggate.gate.causes.note_places import vaults_by_path
+from raggate.gate.causes.note_places import count_notes, vaults_by_path
 from raggate.gate.causes.passages import Ranked, note_of, of_chunk, place, ranked, unmatched
 from raggate.gate.causes.score_causes import (
     answered_for_less,
@@ -133,9 +133,9 @@ def _not_there(asked: Asked, missing: Sequence[Support]) -> Cause | None:
     if folders is not None and folders.code == "folder-not-indexed":
         return folders
     documents, gone = evidence.documents, evidence.gone
-    stood = all(asked.stood(support) and note_of(support, case) in gone for support in missing)
+    stood = all(asked.stood(support) and support.rel_path in gone for support in missing)
     # so many notes as are gone, so many documents must be; a passage that others outrank needs no such explanation
-    if stood and documents is not None and documents[0] - documents[1] >= len(gone) and not outranked(asked):
+    if stood and documents is not None and documents[0] - documents[1] >= count_notes(gone) and not outranked(asked):
         return Cause(code="note-not-indexed", documents=documents)
     return folders
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from functools import lru_cache
 
 from raggate.models.fingerprint import notes_of
@@ -34,6 +34,19 @@ def _sorted_out(notes: frozenset[str]) -> tuple[Holders, Collection[str]]:
         vault, _, path = note.partition("/")
         vaults.setdefault(path, set()).add(vault)
     return vaults, frozenset().union(*vaults.values())
+
+
+def vaults_named(places: Iterable[tuple[str, str | None]]) -> Holders:
+    """Return the vaults that places name, by the path of their note."""
+    vaults: dict[str, set[str]] = {}
+    for path, vault in places:
+        vaults.setdefault(path, set()).update((vault,) if vault else ())
+    return vaults
+
+
+def count_notes(vaults: Mapping[str, Collection[str]]) -> int:
+    """Return how many notes are named; one that is named without its vault is no further note of its path."""
+    return sum(max(1, len(names)) for names in vaults.values())
 
 
 def possible(place: Chunk | Reference, known: Holders) -> tuple[str, ...]:

@@ -13,6 +13,7 @@ from msgspec import Struct
 from raggate.gate.causes.cause_wording import between, number, threshold_change, writer
 from raggate.gate.causes.folder_causes import first_is_skipped
 from raggate.gate.causes.index_change import IndexChange
+from raggate.gate.causes.note_places import count_notes, vaults_named
 from raggate.gate.causes.score_weights import PARTS
 from raggate.models.cause import Cause, CauseCode, CauseEvidence, ListEvidence
 from raggate.models.comparison import Flip
@@ -107,8 +108,8 @@ def _of_index(index: IndexChange, evidence: CauseEvidence, worse: Sequence[Flip]
 def _recut(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
     """Give the causes that another number of chunks explains: of no more notes than it differs by."""
     cut = [flip for flip in worse if flip.cause is not None and flip.cause.code in _CUT]
-    places = {(flip.support.vault, flip.support.rel_path) if flip.support else flip.case_id for flip in cut}
-    return _CUT if len(places) <= index.other_chunks else frozenset()
+    places = ((flip.support.rel_path, flip.support.vault) if flip.support else (flip.case_id, None) for flip in cut)
+    return _CUT if count_notes(vaults_named(places)) <= index.other_chunks else frozenset()
 
 
 def _missing(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]:
@@ -116,12 +117,12 @@ def _missing(index: IndexChange, worse: Sequence[Flip]) -> Collection[CauseCode]
     if index.lost < 0:
         return _CROWDED
     missed = [flip.support for flip in worse if flip.cause is not None and flip.cause.code in _NOT_INDEXED]
-    notes = {(support.vault, support.rel_path) for support in missed if support is not None}
-    return _NOT_INDEXED if len(notes) <= index.lost else frozenset()
+    notes = vaults_named((support.rel_path, support.vault) for support in missed if support is not None)
+    return _NOT_INDEXED if count_notes(notes) <= index.lost else frozenset()
 
 
 def _too_few(index: IndexChange, evidence: CauseEvidence) -> str:
-    gone = len(evidence.gone)
+    gone = count_notes(evidence.gone)
     return (
         f", which explains at most {index.lost} of the {gone} notes that are gone from all answers"
         if 0 < index.lost < gone

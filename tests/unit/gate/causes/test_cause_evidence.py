@@ -21,8 +21,10 @@ from builders import (
     make_scorecard,
     make_support,
 )
+from raggate.gate.causes.asked import Asked
 from raggate.gate.causes.cause_evidence import BestScores, cause_evidence, list_evidence
 from raggate.gate.causes.cause_wording import threshold_change
+from raggate.gate.causes.causes import find_cause
 from raggate.models.cause import Range
 from raggate.models.comparison import NoteChange
 from raggate.models.scorecard import CaseScore, ListEntry
@@ -239,7 +241,21 @@ def test_notes_that_are_gone_from_all_answers() -> None:
     again = make_labelled(case, make_result("q1", make_chunk("y", rel_path="c.md")))
     before = make_scorecard(replace(listed("a.md", "b.md", "c.md"), hash=case.hash))
     evidence = cause_evidence(make_run(item, repeats=(again,)), make_scorecard(make_case_score()), before, ())
-    assert evidence.gone == {"work/a.md"}
+    assert evidence.gone == {"a.md": {"work"}}
+
+
+def test_a_note_that_is_named_with_its_vault_and_without_is_one() -> None:
+    """Whether the golden set names the vault of a note or leaves it out, both name one note that is gone."""
+    cases = [make_case("q1", gold_supports=(make_support("a.md", vault="work"),)), make_case("q2", vaults=("work",))]
+    cases += [make_case("q3"), make_case("q4", gold_supports=(make_support("b.md"),))]
+    items = [make_labelled(case, make_result(case.id, make_chunk("x", rel_path="c.md"))) for case in cases]
+    lists = [replace(listed("a.md", number=number), hash=case.hash) for number, case in enumerate(cases, 1)]
+    before = make_scorecard(*lists, fingerprint={"vault": "v", "documents": 9})
+    now = make_scorecard(make_case_score(), fingerprint={"vault": "v", "documents": 7})
+    evidence = cause_evidence(make_run(*items), now, before, ())
+    assert evidence.gone == {"a.md": {"work"}, "b.md": set()}
+    asked = Asked(item=items[2], metric="hit_at_5", before=1, after=None, old=lists[2], evidence=evidence)
+    assert find_cause(asked).code == "note-not-indexed"
 
 
 @each_row(
@@ -253,7 +269,7 @@ def test_notes_that_are_gone_from_all_answers() -> None:
 def test_notes_that_are_not_known_to_be_gone(before: CaseScore, result: dict[str, Any]) -> None:
     """A question that failed, is another one, or has no list in the baseline, tells of no note that is gone."""
     run = make_run(make_labelled(make_case(hash=listed("a.md").hash), make_result("q1", **result)))
-    assert cause_evidence(run, make_scorecard(make_case_score()), make_scorecard(before), ()).gone == frozenset()
+    assert cause_evidence(run, make_scorecard(make_case_score()), make_scorecard(before), ()).gone == {}
 
 
 def test_folders_that_some_answer_goes_beyond() -> None:

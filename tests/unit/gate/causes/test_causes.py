@@ -435,16 +435,18 @@ class TestNotes:
     @each_row(
         ("documents", "gone", "code"),
         [
-            pytest.param((9, 7), {"a.md"}, "note-not-indexed", id="fewer-and-never-seen"),
-            pytest.param((9, 7), {"a.md", "b.md"}, "note-not-indexed", id="as-many-notes-as-documents"),
-            pytest.param((9, 7), {"a.md", "b.md", "c.md"}, "not-listed", id="more-notes-than-documents"),
-            pytest.param((9, 7), {"b.md"}, "not-listed", id="seen-in-another-answer"),
-            pytest.param((9, 9), {"a.md"}, "not-listed", id="as-many"),
-            pytest.param((7, 9), {"a.md"}, "not-listed", id="more"),
-            pytest.param(None, {"a.md"}, "not-listed", id="not-told"),
+            pytest.param((9, 7), {"a.md": ()}, "note-not-indexed", id="fewer-and-never-seen"),
+            pytest.param((9, 7), {"a.md": (), "b.md": ()}, "note-not-indexed", id="as-many-notes-as-documents"),
+            pytest.param((9, 7), {"a.md": (), "b.md": (), "c.md": ()}, "not-listed", id="more-notes-than-documents"),
+            pytest.param((9, 7), {"a.md": ("work", "home")}, "note-not-indexed", id="as-many-notes-of-one-path"),
+            pytest.param((9, 8), {"a.md": ("work", "home")}, "not-listed", id="more-notes-of-one-path"),
+            pytest.param((9, 7), {"b.md": ()}, "not-listed", id="seen-in-another-answer"),
+            pytest.param((9, 9), {"a.md": ()}, "not-listed", id="as-many"),
+            pytest.param((7, 9), {"a.md": ()}, "not-listed", id="more"),
+            pytest.param(None, {"a.md": ()}, "not-listed", id="not-told"),
         ],
     )
-    def test_not_in_the_index(self, documents: Any, gone: set[str], code: str) -> None:
+    def test_not_in_the_index(self, documents: Any, gone: dict[str, Any], code: str) -> None:
         """A note is missed in the index where no answer holds anything of it, and no fewer documents are gone."""
         cause = explained(answer({}, OTHERS[0]), GOLD, documents=documents, gone=gone)
         assert cause.code == code
@@ -454,14 +456,14 @@ class TestNotes:
 
     def test_a_passage_that_others_outrank_is_not_missed_in_the_index(self) -> None:
         """Where the passage's own score does not reach the list any more, no lost document is needed to explain it."""
-        lost = {"documents": (9, 7), "gone": {"a.md"}}
+        lost = {"documents": (9, 7), "gone": {"a.md": ()}}
         assert explained(answer({}, scored("x", 0.9)), GOLD, lists=STEADY, **lost).code == "demoted"
         assert explained(answer({}, scored("x", 0.3)), GOLD, lists=STEADY, **lost).code == "note-not-indexed"
 
     def test_a_passage_that_is_known_by_an_id_alone(self) -> None:
         """Of a passage without a path it is not known whether anything of its note came back."""
         case = {"gold_supports": (support("", None, chunk_id="gold"),)}
-        assert explained(answer(case, OTHERS[0]), GOLD, documents=(9, 7), gone=set()).code == "not-listed"
+        assert explained(answer(case, OTHERS[0]), GOLD, documents=(9, 7), gone={}).code == "not-listed"
 
     @each_row(
         ("headings", "recut", "code"),

@@ -435,14 +435,18 @@ class TestIndex:
         assert few.changes == (words,)
         named = "Most likely cause: the note's folder is not among those available (9 of 9 questions that make it red)."
         assert few.likely == named
-        same = [replace(flip, support=make_support("0.md")) for flip in self.NOTES]
+        vaults = ("work", None, None, *["work"] * 6)
+        same = [
+            replace(flip, support=make_support("0.md", vault=name))
+            for flip, name in zip(self.NOTES, vaults, strict=True)
+        ]
         one = diagnosis(same, now={"documents": 8})
         assert one is not None
         assert one.likely == f"Most likely cause: {words}; it fits all 9 questions that make it red."
 
     def test_what_too_few_documents_explain_at_most(self) -> None:
         """Where more notes are gone from all answers than documents from the index, that is said."""
-        found = diagnosis(broken("not-listed", "not-listed"), now={"documents": 8}, gone={"a.md", "b.md"})
+        found = diagnosis(broken("not-listed", "not-listed"), now={"documents": 8}, gone={"a.md": (), "b.md": ()})
         assert found is not None
         words = ", which explains at most 1 of the 2 notes that are gone from all answers"
         assert found.changes[0].endswith(words)
