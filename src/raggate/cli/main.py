@@ -51,7 +51,8 @@ def run_command(arguments: Sequence[str] | None) -> int:
 
     def command() -> int:
         try:
-            code = cli.main(args=words, prog_name="raggate", standalone_mode=False, obj=environment)
+            color = output.coloured(environment)
+            code = cli.main(args=words, prog_name="raggate", standalone_mode=False, obj=environment, color=color)
         except click.ClickException as error:
             shown = io.StringIO()
             error.show(shown)

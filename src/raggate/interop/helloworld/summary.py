@@ -138,7 +138,11 @@ def _weights(weights: Mapping[str, Any] | None) -> str:
 
 
 def _results(aggregates: Mapping[str, Any]) -> Iterator[str]:
-    values = {**aggregates, **(aggregates.get("operational_metrics") or {}), **(aggregates.get("latency") or {})}
+    rates = aggregates.get("operational_metrics") or {}
+    values = {**aggregates, **rates, **(aggregates.get("latency") or {})}
+    # EVAL.md counts empty answers as errors, and their script does not; both rates have one denominator
+    if all(_is_number(rates.get(name)) for name in ("error_rate", "empty_response_rate")):
+        values["error_rate"] = rates["error_rate"] + rates["empty_response_rate"]
     for title, lines in _SECTIONS:
         items = [
             f"- **{label}**: {_number(values[key], spec)}\n"

@@ -5,6 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+import click
+
+from raggate.interop.helloworld.compare import DIRECTIONS
+from raggate.models.scorecard import EPSILON, oriented
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, written
 
@@ -44,14 +48,18 @@ def score_table(files: RunFiles, theirs: Mapping[str, Any], values: Mapping[str,
 
 
 def comparison_lines(comparison: RunComparison) -> Iterator[str]:
-    """List what differs between two runs: settings, means, questions that flipped and questions of one side only."""
+    """Yield what differs between two runs: settings, means, questions that flipped and questions of one side only.
+
+    What got better is green, what got worse red.
+    """
     for key, (before, now) in comparison.config.items():
         yield log_line(f"setting {key}: {before} → {now}")
     for delta in comparison.deltas:
         yield _delta_line(delta)
-    for title, flips in (("regressions", comparison.regressions), ("improvements", comparison.improvements)):
+    lists = (("regressions", comparison.regressions, -1), ("improvements", comparison.improvements, 1))
+    for title, flips, better in lists:
         if flips:
-            yield f"{title}: {counted(len(flips), 'question')}"
+            yield _coloured(f"{title}: {counted(len(flips), 'question')}", better)
             yield from (_flip_line(flip) for flip in flips[:SHOWN_FLIPS])
     for title, cases in (("only in the baseline", comparison.vanished), ("only in the new run", comparison.added)):
         if cases:
@@ -63,7 +71,12 @@ def comparison_lines(comparison: RunComparison) -> Iterator[str]:
 def _delta_line(delta: MetricDelta) -> str:
     percent = "" if delta.delta_pct is None else f", {fixed(delta.delta_pct, 1, sign=True)}%"
     change = f"{written(delta.delta, sign=True)}{percent}"
-    return f"{delta.metric:32} {written(delta.baseline)} → {written(delta.new)} ({change})"
+    line = f"{delta.metric:32} {written(delta.baseline)} → {written(delta.new)} ({change})"
+    return _coloured(line, oriented(DIRECTIONS[delta.metric], delta.delta))
+
+
+def _coloured(line: str, better: float) -> str:
+    return click.style(line, fg="green" if better > 0 else "red") if abs(better) > EPSILON else line
 
 
 def _flip_line(flip: RowFlip) -> str:

@@ -134,6 +134,27 @@ def test_compare_gates(tmp_path: Path) -> None:
     assert run("compare", new, before)[0] == 0
 
 
+def test_compare_is_coloured(tmp_path: Path) -> None:
+    """On a terminal a mean that got better is green, one that got worse red, one that did not move neither."""
+    before = write_run(tmp_path, "a", rows=None, aggregates=FLAT)
+    moved = {"recall_at_k_avg": 0.6, "mrr_avg": 0.9, "scope_miss_rate": 0.1}
+    new = write_run(tmp_path, "b", rows=None, aggregates={**FLAT, **moved})
+    arguments = ["compare", str(before), str(new)]
+    done = CliRunner().invoke(helloworld, arguments, color=True, standalone_mode=False)
+    lines = {
+        line.removeprefix("\x1b[32m").removeprefix("\x1b[31m").split()[0]: line for line in done.stdout.splitlines()
+    }
+    starts = {
+        "recall_at_k_avg": "\x1b[31m",
+        "mrr_avg": "\x1b[32m",
+        "scope_miss_rate": "\x1b[32m",
+        "precision_at_k_avg": "p",
+    }
+    for metric, start in starts.items():
+        assert lines[metric].startswith(start), metric
+    assert "\x1b" not in CliRunner().invoke(helloworld, arguments, standalone_mode=False).stdout
+
+
 def test_compare_needs_equal_judges(tmp_path: Path) -> None:
     """Another judge model cannot be compared, exit 3, unless invariants are ignored; one side alone is a note."""
     before = write_run(tmp_path, "a", rows=None, aggregates=FLAT)

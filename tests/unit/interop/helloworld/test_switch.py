@@ -473,6 +473,16 @@ def test_output_summary(tmp_path: Path) -> None:
     assert "## Comparison" not in summary(files, description="", eval_set="e")
 
 
+def test_output_summary_counts_empty_answers_as_errors(tmp_path: Path) -> None:
+    """Item: the error rate of summary.md is of calls that failed, timed out or returned nothing, as in EVAL.md."""
+    rates = {"error_rate": 0.1, "timeout_rate": 0.0, "empty_response_rate": 0.05, "coverage_by_doc_type": {}}
+    files = reader.read(write_run(tmp_path, rows=None, aggregates={**FLAT, "operational_metrics": rates}))
+    text = summary(files, description="", eval_set="e")
+    assert "- **Error Rate**: 15.00%\n" in text
+    assert "- **Empty Response Rate**: 5.00%\n" in text
+    assert files.aggregates["operational_metrics"] == rates
+
+
 def test_output_summary_reads_well_as_a_file(tmp_path: Path) -> None:
     """Item: in summary.md names and numbers of the settings stand as they are written, not as entities."""
     config = {"judge_model": "openai:gpt-4.o", "judge_prompt_version": "v1.0", "llm_model": "a.b", "folder_mode": "on"}
