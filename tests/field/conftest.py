@@ -18,9 +18,13 @@ MINILM = ROOT / ".venv" / "minilm"
 TREC_RAG = ROOT / ".venv" / "trec-rag"
 
 
-def missing(what: str) -> None:
+_PYTHON = "Python 3.12 or newer (FIELD_PYTHON=python3.12)"
+_MAVEN = "Java 17 or newer and Maven"
+
+
+def missing(what: str, needs: str) -> None:
     """Skip the test for want of something that is installed, or fail it where nothing may be missing."""
-    why = f"{what} IS NOT INSTALLED, SO THIS ENGINE IS NOT GATED HERE: run make field"
+    why = f"{what} IS NOT INSTALLED, SO THIS ENGINE IS NOT GATED HERE: `make field` installs it if there is {needs}"
     if os.environ.get("RAGGATE_REQUIRE_FIELD") == "1":
         pytest.fail(f"{why} (RAGGATE_REQUIRE_FIELD=1)")
     pytest.skip(why)
@@ -31,7 +35,7 @@ def basic_memory() -> Path:
     """The directory of the program basic-memory."""
     programs = FIELD / "bin"
     if not (FIELD / "ready").exists():
-        missing("BASIC-MEMORY")
+        missing("BASIC-MEMORY", _PYTHON)
     return programs
 
 
@@ -39,15 +43,25 @@ def basic_memory() -> Path:
 def opensearch() -> Path:
     """The directory of the libraries of OpenSearch."""
     if not (JARS / "ready").exists():
-        missing("OPENSEARCH")
+        missing("OPENSEARCH", _MAVEN)
     return JARS
 
 
 @pytest.fixture(scope="session")
 def hybrid() -> dict[str, str]:
     """What the hybrid search needs, by the names in its README: Python, model, passages, and vectors so far."""
-    if not all((place / "ready").exists() for place in (FIELD, MINILM, TREC_RAG)):
-        missing("AN EMBEDDING MODEL, ITS RUNTIME OR THE PASSAGES OF TREC RAG")
+    return installed_hybrid()
+
+
+def installed_hybrid() -> dict[str, str]:
+    """Return what the hybrid search needs; skip the test if some of it is not installed."""
+    for place, what, needs in (
+        (FIELD, "THE RUNTIME OF THE EMBEDDING MODEL", _PYTHON),
+        (MINILM, "THE EMBEDDING MODEL", _MAVEN),
+        (TREC_RAG, "THE PASSAGES OF TREC RAG", "a package index"),
+    ):
+        if not (place / "ready").exists():
+            missing(what, needs)
     [jar], [archive] = MINILM.glob("*.jar"), TREC_RAG.glob("ir_axioms-*.tar.gz")
     return {
         "SEARCH_PYTHON": str(FIELD / "bin" / "python"),
