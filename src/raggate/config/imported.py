@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
+from raggate.config.about_settings import About
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import Invariants
 from raggate.config.schema import Config, default_baseline
@@ -28,6 +29,8 @@ class ImportedConfig(SettingsModel):
     """The system's own configuration, as its files hold it."""
     suite: Name = "default"
     """The suite whose baseline the run is held against."""
+    about: About = About()
+    """What the reports of the run tell beside its numbers."""
     score: Score = Score()
     """What is computed from the answers."""
     gate: Gate = Gate()

@@ -7,6 +7,7 @@ from typing import Annotated, Literal
 from pydantic import Field, ValidationError, model_validator
 
 from raggate.config import config_problems, early_stop_settings, judge_places, mcp_settings, probe_settings
+from raggate.config.about_settings import About
 from raggate.config.answer_settings import Answers
 from raggate.config.ask_settings import Ask
 from raggate.config.gate_settings import Gate
@@ -38,6 +39,8 @@ class Config(SettingsModel):
     """Version of this file's format."""
     suite: Name = "default"
     """Name of the suite; its baseline is baselines/<suite>.json."""
+    about: About = About()
+    """What the reports of a run tell beside its numbers."""
     golden: RelativePath = "golden/eval_set.jsonl"
     """The golden set, one case per line."""
     questions: QuestionChoice | None = None

@@ -66,6 +66,7 @@ LEVELS = {f"invariants.{name}": looser("error", "off") for name in Invariants.mo
 KEYS: dict[str, Looser | str] = {
     "version": "there is one",
     "out": "where the files of a run go, which nothing trusted is read from",
+    "about.*": "words that are shown, and by which nothing is measured",
     "trace": "a further file of a run, which nothing trusted is read from",
     **dict.fromkeys(("suite", "golden", "vault", "baseline"), OTHER),
     "questions.must_pass": looser(True, False),

@@ -82,7 +82,7 @@ def test_command() -> None:
 @each_row(
     ("text", "message"),
     [
-        pytest.param("zzzz: 1", "3: unknown key 'zzzz'; known here: version, suite, golden,", id="unknown, none near"),
+        pytest.param("zzzz: 1", "3: unknown key 'zzzz'; known here: version, suite, about,", id="unknown, none near"),
         pytest.param("goldn: x", "3: unknown key 'goldn'; did you mean 'golden'?", id="unknown at the top"),
         pytest.param(
             "gate: {tolernce: 1}", "3: unknown key 'gate.tolernce'; did you mean 'tolerance'?", id="unknown in a slice"

@@ -164,7 +164,7 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @helloworld.command()
 @click.argument("directory", metavar="RUN", type=RUN)
 @OUT
-@click.option("--description", default="", help="A description of the run, for summary.md.")
+@click.option("--description", help="A description of the run, for summary.md.  [default: about.description]")
 @click.option(
     "--previous",
     type=DIRECTORY,
@@ -206,7 +206,8 @@ def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExpo
     if settings["judge_cache"] is not None:
         judges = {"model": str(config["judge_model"]), "version": str(config["judge_prompt_version"])}
         write_file(settings["judge_cache"], judged.cache_file(rows, **judges))
-    writer.write(out, files, description=settings["description"], eval_set=run.golden.name, previous=previous)
+    description = settings["description"] or run.config.about.description
+    writer.write(out, files, description=description, eval_set=run.golden.name, previous=previous)
     failed = len(results) - len(rows)
     click.echo(log_line(f"wrote {out}: {counted(len(rows), 'row')}, {counted(failed, 'failed call')} without one"))
     return Answer(HelloworldExported(run_directory=out, rows=len(rows), failed=failed))

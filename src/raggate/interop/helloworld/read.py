@@ -36,7 +36,10 @@ STORED_TEXT = 200
 
 MAX_BYTES = 256 << 20
 DEFAULT_K = 5
-_SETTINGS = ("rerank_weights", "folder_mode", "llm_model", "embedding_model")
+_SETTINGS = (
+    *("rerank_weights", "folder_mode", "llm_model"),
+    *("embedding_model", "retriever_version", "answerer_version"),
+)
 """Settings of `config.json` that an imported run is told by, so that a comparison names those that differ."""
 
 MODE = "hybrid"

@@ -72,7 +72,9 @@ def run_config(run: Run) -> dict[str, Any]:
     if isinstance(run.config, ImportedConfig) and run.config.system == "helloworld" and run.config.settings:
         return {**run.config.settings, **judges}
     dataset = {"dataset_version": run.golden.hash, _COMMIT: run.golden.hash}
-    versions = {"index_build_version": run.fingerprint.get("index_version")}
+    told = ("embedding_model", "retriever_version", "answerer_version")
+    versions = {name: run.fingerprint.get(name) for name in told}
+    versions["index_build_version"] = run.fingerprint.get("index_version")
     responses = (item.result.response for item in run.results)
     scoped = any(response.selected_folders is not None for response in responses if response is not None)
     settings = {"k": run.fingerprint.get("k", RUN_CONFIG["k"]), "folder_mode": "on" if scoped else None}

@@ -62,11 +62,13 @@ def _row(item: LabelledResult, run: Run, mode: str) -> dict[str, Any]:
     }
     versions = {name: value if isinstance(value := recorded.get(name), str) else UNKNOWN for name in VERSIONS}
     time = _time(run.started)
+    embedding = run.fingerprint.get("embedding_model")
+    indexed = {"embedding_model": embedding if isinstance(embedding, str) else None, **versions, **time}
     return {
         "query_id": item.case.id,
         "query": item.case.question,
         "mode": mode,
-        "hits_top_k": [_hit(chunk, rank, mode, {**versions, **time}) for rank, chunk in enumerate(chunks, 1)],
+        "hits_top_k": [_hit(chunk, rank, mode, indexed) for rank, chunk in enumerate(chunks, 1)],
         "answer": _answer(response, run, mode, item) if response and response.answer is not None else None,
         "elapsed_ms": _count(item.result.elapsed_ms),
         "error": failure.message if failure else None,
@@ -94,7 +96,6 @@ def _hit(chunk: Chunk, rank: int, mode: str, indexed: dict[str, Any]) -> dict[st
             "lexical_rank": None,
             "vector_rank": None,
         },
-        "embedding_model": None,
         "score_kind": _KINDS[mode],
         **indexed,
     }

@@ -108,6 +108,7 @@ def _facts(review: Review) -> Iterator[tuple[str, str]]:
     if part is not None:
         asked = f"{len(part.asked)} of {counted(part.of, 'question')}"
     yield "Asked" if run.stopped is None else "To be asked", ", ".join([asked, *review.scorecard.slices])
+    yield from formatting.about(run).items()
     if comparison.baseline is not None:
         scored = comparison.baseline.scorecard.run_id or "unknown"
         source = f"{comparison.baseline.source} (run {scored}), {formatting.compared(comparison)}"

@@ -102,10 +102,11 @@ def provenance(review: Review, publication: Publication) -> Section:
     links = publication.links
     promotion = safe(formatting.promotion_note(review), limit=600, middle=True)
     operations = safe(formatting.operations_line(review.scorecard), limit=500, middle=True)
-    lines = [_baseline(review, links), _trusted(review, links), operations, promotion]
+    about = [safe(f"{name}: {text}", limit=500) for name, text in formatting.about(review.run).items()]
     run = "Workflow run that measured" if publication.relayed else "Workflow run with the full report"
-    lines.append(live_link(run, links.run if links is not None else None, links))
-    small = ("<br>\n".join(filter(None, chosen)) for chosen in (lines, (lines[0], lines[4])))
+    baseline, link = _baseline(review, links), live_link(run, links.run if links is not None else None, links)
+    lines = [*about, baseline, _trusted(review, links), operations, promotion, link]
+    small = ("<br>\n".join(filter(None, chosen)) for chosen in (lines, (baseline, link)))
     variants = tuple(f"<sub>{text}</sub>" if text else "" for text in small)
     return Section(name="where the numbers come from", rank=2, variants=variants)
 

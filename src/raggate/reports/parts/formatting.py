@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.models.comparison import Comparison, Delta, Flip
 from raggate.models.metric_names import UNJUDGED, family
+from raggate.models.run import Run
 from raggate.models.scorecard import EPSILON, OVERALL, MetricValue, Operations, Scorecard
 from raggate.models.verdict import GatedMetric, Reason, Review, of_parts
 from raggate.scoring.repeats import Repeated
@@ -204,6 +205,13 @@ def fallen_title(flips: Sequence[Flip]) -> str:
     return f"Questions that {', or '.join(kind for kind, some in kinds.items() if some)} ({how_many(flips)})"
 
 
+def about(run: Run) -> dict[str, str]:
+    """Return what a run tells of itself, by name: its description, and the versions that no API tells."""
+    versions = {name: run.fingerprint.get(key) for key, name in _VERSIONS.items()}
+    texts = {"About": run.config.about.description, **versions}
+    return {name: text for name, text in texts.items() if isinstance(text, str) and text}
+
+
 def operations_line(scorecard: Scorecard) -> str:
     """Write how the calls went in one line; nothing where that is not known."""
     operations = scorecard.operations
@@ -266,6 +274,11 @@ def _types_and_cost(operations: Operations) -> Iterator[str]:
         yield f"cost {written(usd['sum'])} USD"
 
 
+_VERSIONS = {
+    "embedding_model": "Embedding model",
+    "retriever_version": "Retriever version",
+    "answerer_version": "Answerer version",
+}
 _SHOWN_TYPES = 3
 _TOGETHER = ("composite-worse", "large-loss", "perhaps-worse", "slightly-worse")
 _ALONE = ("worse", "below-floor", "creep", "must-pass", "few-cases", "uncompared", "slice-worse", "question-worse")
