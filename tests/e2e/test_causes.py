@@ -97,7 +97,7 @@ FAULTS = [
         "a smaller chunk size",
         "Most likely cause: the same notes are cut into other chunks (718 → ",
         "snippet-gone",
-        "but without the gold snippet (another piece, or reworded)",
+        "(another piece, or reworded)",
         {"NOTES_CHUNK_MAX": "120"},
     ),
     Fault(

@@ -103,7 +103,7 @@ class Cause(Struct, frozen=True, kw_only=True):
         passage: the passage that is meant, where that is not the first that is expected.
         subject: the passage, note, folder or chunk it is about.
         other: what stands there instead: a heading, or a folder.
-        words: the API's own words: a message, or the reason to abstain.
+        words: the API's own words: a message, or the reason to abstain; or the gold snippet that is looked for.
         folders: the folders that were selected, or are available.
         rank: where the passage, or what is of its note, stands now.
         returned: how many chunks came back.

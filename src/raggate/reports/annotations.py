@@ -10,7 +10,7 @@ from raggate.config.schema import Config
 from raggate.models.comparison import Finding, Flip
 from raggate.models.publication import Links
 from raggate.models.verdict import Review
-from raggate.reports.parts import ranks
+from raggate.reports.parts import causes, ranks
 from raggate.reports.parts.reasons import greeted
 from raggate.text.escape import plain
 
@@ -107,8 +107,8 @@ def _question(flip: Flip, review: Review, prefix: str, changed: frozenset[str]) 
         f"{plain(flip.question)} {ranks.rank_change(flip)}{': ' + plain(flip.why) if flip.why else ''}.",
         f"Expected: {plain(flip.gold)}.",
     ]
-    if flip.displaced_by:
-        parts.append(f"In its place: {plain(flip.displaced_by)}.")
+    if risen := causes.instead(flip):
+        parts.append(f"In its place: {plain(risen)}.")
     path, line = _place(flip, review, changed)
     placed = f"{prefix}{path}" if path is not None else None
     if placed is not None and (len(placed) > PATH_CHARACTERS or plain(placed, limit=PATH_CHARACTERS) != placed):

@@ -250,7 +250,7 @@ def _flip(flip: Flip, review: Review, screen: Screen) -> None:
         ("asked", flip.question),
         ("expected", flip.gold),
         ("why", flip.why if absent else _bare(causes.remaining(flip))),
-        ("instead", flip.displaced_by or ""),
+        ("instead", causes.instead(flip)),
         ("trace", traces.address(review, flip.trace_id) or flip.trace_id or ""),
     )
     for label, text in parts:

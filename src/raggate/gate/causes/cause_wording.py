@@ -13,7 +13,7 @@ from raggate.text.quote import cut
 SHOWN_FOLDERS = 4
 
 _LACKS: dict[CauseCode, str] = {
-    "snippet-gone": "without the gold snippet (another piece, or reworded)",
+    "snippet-gone": "without the gold snippet{} (another piece, or reworded)",
     "text-missing": "without any text",
     "text-foreign": "with a text that is not in its note",
     "text-cut": "with a cut text, in which the gold snippet cannot be looked for",
@@ -23,7 +23,8 @@ _LACKS: dict[CauseCode, str] = {
 def sentence(cause: Cause) -> str:
     """Say a cause in one sentence, without a full stop."""
     if cause.code in _LACKS:
-        words = f"{cause.subject} is at rank {cause.rank}, but {_LACKS[cause.code]}"
+        lacks = _LACKS[cause.code].format(f" {cause.words}" if cause.words else "")
+        words = f"{cause.subject} is at rank {cause.rank}, but {lacks}"
     else:
         words = _SENTENCES[cause.code](cause)
     return f"{cause.passage}: {words}" if cause.passage else words

@@ -46,6 +46,9 @@ _SEEN: dict[CauseCode, str] = {
 """What became of questions, where what they are called together says that nothing shows."""
 
 
+_UNEXPLAINED: frozenset[CauseCode] = frozenset(("not-listed", "not-explained"))
+
+
 def diagnose(comparison: Comparison, decided: Verdict, fallen: Sequence[Flip]) -> Diagnosis | None:
     """Say why the questions got worse that make the verdict red; None where there are none, or nothing was compared.
 
@@ -135,7 +138,12 @@ def _likely_cause(causes: Sequence[tuple[str, Cause]], these: str) -> str:
     if 2 * number_of > total:
         seen = f": {_SEEN.get(code, GROUPS[code])}" if code != "not-explained" else ""
         return f"What caused it does not show{seen} ({number_of} of {total} {these})."
-    return "No single cause shows."
+    seen_of = Counter(GROUPS[cause.code] for _, cause in causes if cause.code not in _UNEXPLAINED)
+    most = max(seen_of.values(), default=0)
+    if most < 2:
+        return "No single cause shows."
+    leading = "; ".join(f"{words} ({count} of {total})" for words, count in seen_of.items() if count == most)
+    return f"The {these} have different causes. Most frequent: {leading}."
 
 
 def _risen(cause: Cause) -> Iterator[str]:

@@ -11,7 +11,11 @@ from raggate.models.cause import Cause, CauseCode
 from raggate.models.golden import Support
 from raggate.models.run import Chunk, LabelledResult
 from raggate.text.anchors import covers, is_end_of
+from raggate.text.quote import cut
 from raggate.text.titles import rule
+
+SHOWN_SNIPPET = 100
+"""Characters of a gold snippet that a cause shows."""
 
 
 def piece_cause(
@@ -35,7 +39,7 @@ def piece_cause(
                 return Cause(code="heading-ambiguous", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
             if support.snippets and own:
                 code = _without_snippet(item, position, chunk)
-                return Cause(code=code, subject=name.of_section(chunk), rank=rank)
+                return Cause(code=code, subject=name.of_section(chunk), words=_any_of(support.snippets), rank=rank)
             if position in labels.strange_headings:
                 return Cause(code="heading-differs", subject=name.of(chunk), other=chunk.heading_path, rank=rank)
             if position in labels.filed_elsewhere:
@@ -80,6 +84,12 @@ def section_cause(
 
 def _of_its_note(item: LabelledResult, support: Support, retrieved: Sequence[Ranked]) -> Iterator[Ranked]:
     return (place for place in of_path(support, retrieved) if item.case.may_be_in(place[2].vault, support))
+
+
+def _any_of(snippets: Sequence[str]) -> str:
+    """Return the first snippet in quotes, and how many others would do."""
+    more = f" or any of {len(snippets) - 1} more" if len(snippets) > 1 else ""
+    return f"“{cut(snippets[0], limit=SHOWN_SNIPPET)}”{more}"
 
 
 def _without_snippet(item: LabelledResult, position: int, chunk: Chunk) -> CauseCode:

@@ -13,7 +13,7 @@ from raggate.models.run import LabelledResult
 from raggate.models.scorecard import CaseScore, ListEntry
 from raggate.models.verdict import Review
 from raggate.reports.page.passages import Passages, heading
-from raggate.reports.parts import ranks, traces
+from raggate.reports.parts import causes, ranks, traces
 from raggate.scoring.first_answers import first_answers
 from raggate.text.escape import plain
 from raggate.text.jsonio import written
@@ -167,7 +167,7 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
         "values": [[_value(side, metric) for side in values] for metric in metrics],
         "ms": None if item.result.kept else round(item.result.elapsed_ms),
     }
-    texts = {"why": flip.why if flip else "", "instead": (flip.displaced_by or "") if flip else ""}
+    texts = {"why": flip.why if flip else "", "instead": causes.instead(flip) if flip else ""}
     detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}
     return {**detail, **_answer(item)}
 

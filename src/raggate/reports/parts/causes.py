@@ -71,6 +71,12 @@ def remaining(flip: Flip) -> str:
     return flip.why.removeprefix(group(flip)).lstrip(": ")
 
 
+def instead(flip: Flip) -> str:
+    """Return the passage in the place of the one that is expected; empty if both are named alike."""
+    risen = flip.displaced_by or ""
+    return "" if flip.gold == risen or flip.gold.startswith(f"{risen} (+") else risen
+
+
 def summary(review: Review) -> Section:
     """List what changed as a whole; how many questions have which cause is told where they are listed."""
     listed = changes(review)

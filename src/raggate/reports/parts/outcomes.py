@@ -15,7 +15,7 @@ from raggate.models.noun_packing import Noun
 from raggate.models.publication import RunFailure
 from raggate.models.run import LabelledResult
 from raggate.models.verdict import Reason, Review
-from raggate.reports.parts import formatting, ranks
+from raggate.reports.parts import causes, formatting, ranks
 from raggate.text.escape import plain
 from raggate.text.long_sequence import LongSequence, Packing
 
@@ -145,8 +145,8 @@ def about(flip: Flip) -> Iterator[str]:
     if flip.why:
         yield _line(flip.why)
     yield f"expected: {_line(flip.gold) if flip.support is not None else 'no answer'}"
-    if flip.displaced_by:
-        yield f"in its place: {_line(flip.displaced_by)}"
+    if risen := causes.instead(flip):
+        yield f"in its place: {_line(risen)}"
     if flip.trace_id:
         yield f"trace: {flip.trace_id}"
 

@@ -100,8 +100,8 @@ def item(flip: Flip, review: Review, links: Links | None) -> str:
     else:
         address = source_address(links, review.context.source_lines.get(flip.case_id))
         lines.append(f"expected: {link(safe(flip.gold), address, links)}")
-    if flip.displaced_by:
-        lines.append(f"in its place: {safe(flip.displaced_by)}")
+    if risen := causes.instead(flip):
+        lines.append(f"in its place: {safe(risen)}")
     if flip.trace_id:
         # raggate's own 32 hex digits, checked where a run is read; in a code span they are no commit, and can be copied
         address = traces.address(review, flip.trace_id).replace("&", "&amp;")

@@ -96,13 +96,19 @@ def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...
         ),
         pytest.param(
             answer(SNIPPET, OTHERS[0], make_chunk("x", text="Another piece.")),
-            "the section is at rank 2, but without the gold snippet (another piece, or reworded)",
+            "the section is at rank 2, but without the gold snippet “the sentence” (another piece, or reworded)",
             id="without-the-snippet",
         ),
         pytest.param(
             answer({"gold_supports": (support(heading_path=None, snippets=("the sentence",)),)}, make_chunk("x")),
-            "the note is at rank 1, but without the gold snippet (another piece, or reworded)",
+            "the note is at rank 1, but without the gold snippet “the sentence” (another piece, or reworded)",
             id="note-without-the-snippet",
+        ),
+        pytest.param(
+            answer({"gold_supports": (support(snippets=("s" * 101, "b", "c")),)}, make_chunk("x")),
+            f"the section is at rank 1, but without the gold snippet “{'s' * 99}…” or any of 2 more "
+            "(another piece, or reworded)",
+            id="without-a-long-snippet-of-several",
         ),
         pytest.param(
             answer(SNIPPET, make_chunk("x", heading_path="# B")),
@@ -126,7 +132,7 @@ def why(item: LabelledResult, metric: str = "hit_at_5", *, notes: tuple[str, ...
         ),
         pytest.param(
             answer(SNIPPET, make_chunk("x", text_hash="abc"), labels={"truncated": True}),
-            "the section is at rank 1, but without the gold snippet (another piece, or reworded)",
+            "the section is at rank 1, but without the gold snippet “the sentence” (another piece, or reworded)",
             id="cut-after-it-was-looked-at",
         ),
         pytest.param(
@@ -160,14 +166,14 @@ def test_what_is_said(item: LabelledResult, sentence: str) -> None:
             {**SNIPPET, "vaults": ("work",)},
             make_chunk(),
             "the section of a note of this path (the API does not say which vault: home or work) is at rank 1, "
-            "but without the gold snippet (another piece, or reworded)",
+            "but without the gold snippet “the sentence” (another piece, or reworded)",
             id="vault-not-told",
         ),
         pytest.param(
             SNIPPET,
             make_chunk(vault="home"),
             "the section of the note of vault home is at rank 1, but without the gold snippet "
-            "(another piece, or reworded)",
+            "“the sentence” (another piece, or reworded)",
             id="any-vault",
         ),
         pytest.param(

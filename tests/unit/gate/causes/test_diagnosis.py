@@ -217,6 +217,23 @@ def test_what_is_not_known_is_no_change(fields: dict[str, Any], changes: int) ->
             id="an-invariant-decides",
         ),
         pytest.param(("nothing-retrieved", "demoted"), {}, "No single cause shows.", id="half-and-half"),
+        pytest.param(
+            (*["snippet-gone"] * 3, "demoted", "demoted", "abstained"),
+            {},
+            "The questions that make it red have different causes. Most frequent: the section came back without the "
+            "gold snippet (3 of 6).",
+            id="half-have-one",
+        ),
+        pytest.param(
+            ("snippet-gone", "demoted", "snippet-gone", "demoted", "abstained"),
+            {},
+            "The questions that make it red have different causes. Most frequent: the section came back without the "
+            "gold snippet (2 of 5); the passage fell in the ranking (2 of 5).",
+            id="two-are-as-frequent",
+        ),
+        pytest.param(
+            ("not-listed", "not-listed", "abstained", "demoted"), {}, "No single cause shows.", id="half-unseen"
+        ),
         pytest.param(("demoted",), {}, "", id="one-question-says-it-itself"),
         pytest.param(
             ("demoted",),
