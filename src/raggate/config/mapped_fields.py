@@ -225,5 +225,7 @@ class ResponseFields(SettingsModel):
     """The folders that were searched, as `vault/path`. Missing or null means not reported."""
     available_folders: FieldPath | None = None
     """The folders that could have been."""
+    folder_reasoning: OnePath | None = None
+    """Why these folders were selected, which the page of a run shows."""
     coverage: dict[Name, OnePath] = {}  # noqa: RUF012 - pydantic copies it
     """Numbers or text about the index, such as `docs_processed` and `index_version`."""

@@ -142,6 +142,7 @@ def _texts(response: Response | None) -> Iterator[_Text]:
     yield _Text(response.answer or "")
     yield _Text(response.abstain_reason or "", part="abstain_reason")
     yield _Text(response.model or "", part="model")
+    yield _Text(response.folder_reasoning or "", part="folder_reasoning")
     for cited in response.references:
         for text in (cited.vault, cited.rel_path, cited.heading_path):
             yield _Text(text, part="references", place=cited)

@@ -67,12 +67,12 @@ class Reference(Stored, frozen=True):
 class Response(Stored, frozen=True):
     """What the API answered, whatever protocol it speaks.
 
-    `selected_folders` is None when the API does not tell. `latency` maps a step (`retrieval_ms`) to milliseconds.
-    `coverage` is the API's own account of its index; `answer` is None when no answer was asked for. `grounded` is the
-    API's own claim that the answer rests on the chunks, None when it makes none. `cost` maps what the question cost,
-    unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as it is told. `unasked` says that an answer was
-    generated although only retrieval was asked for; its text is not kept. `model` is the one that the API says
-    generated the answer, None where it tells none.
+    `selected_folders` is None when the API does not tell, and so is `folder_reasoning`, why it chose them. `latency`
+    maps a step (`retrieval_ms`) to milliseconds. `coverage` is the API's own account of its index; `answer` is None
+    when no answer was asked for. `grounded` is the API's own claim that the answer rests on the chunks, None when it
+    makes none. `cost` maps what the question cost, unit last (`judge_tokens`, `judge_cost_usd`), to how much, as far as
+    it is told. `unasked` says that an answer was generated although only retrieval was asked for; its text is not kept.
+    `model` is the one that the API says generated the answer, None where it tells none.
     """
 
     chunks: tuple[Chunk, ...]
@@ -88,6 +88,7 @@ class Response(Stored, frozen=True):
     cost: dict[str, float] = field(default_factory=dict)
     unasked: bool = False
     model: str | None = None
+    folder_reasoning: str | None = None
 
 
 class Failure(Stored, frozen=True):
@@ -135,6 +136,7 @@ LeakPart = Literal[
     "references",
     "selected_folders",
     "available_folders",
+    "folder_reasoning",
     "coverage",
     "latency",
     "cost",

@@ -57,6 +57,7 @@ def _of_place(place: str, item: Chunk | Reference) -> Iterator[tuple[str, str | 
 def _own(response: Response) -> Iterator[tuple[str, str | None, int]]:
     yield "the answer", response.answer, MAX_TEXT
     yield "the reason to abstain", response.abstain_reason, MAX_TEXT
+    yield "the reasoning of the folder selection", response.folder_reasoning, MAX_TEXT
     yield "the name of the model", response.model, MAX_NAME
     yield from _each("a selected folder", response.selected_folders or (), MAX_PATH)
     yield from _each("an available folder", response.available_folders or (), MAX_PATH)

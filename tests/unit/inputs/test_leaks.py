@@ -88,6 +88,7 @@ def test_why_the_api_abstains_is_looked_at() -> None:
         pytest.param("references", {"references": [cite(rel_path=f"{KEPT}.md")]}, id="path-of-a-cited-place"),
         pytest.param("selected_folders", {"selected_folders": ("work", f"work/{KEPT}")}, id="folder-that-was-searched"),
         pytest.param("available_folders", {"available_folders": (f"work/{KEPT}",)}, id="folder-that-there-is"),
+        pytest.param("folder_reasoning", {"folder_reasoning": KEPT}, id="reasoning"),
         pytest.param("coverage", {"coverage": {"index_version": KEPT}}, id="version"),
         pytest.param("coverage", {"coverage": {"stats": {KEPT: 1}}}, id="name-of-a-count"),
         pytest.param("latency", {"latency": {KEPT.replace(" ", "_"): 1.0}}, id="name-of-a-step"),

@@ -41,6 +41,7 @@ RESPONSE = Response(
     cost={"tokens": 3.0},
     unasked=True,
     model="m",
+    folder_reasoning="because",
 )
 RESULT = Result(
     case_id="q",

@@ -53,6 +53,7 @@ def stored_run(text: str = "Short text.", **fields: Any) -> Run:
         abstain_reason="no source",
         references=(Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0),),
         selected_folders=("work/docs",),
+        folder_reasoning="It is about docs.",
         latency={"retrieval_ms": 1.5},
         coverage={"docs_processed": 3},
     )

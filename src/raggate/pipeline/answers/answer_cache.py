@@ -297,9 +297,9 @@ def _alike(before: Result, now: Result) -> bool:
 
 
 def _content(response: Response) -> tuple[object, ...]:
-    """Give all of a response but amounts that vary by themselves: times, costs, scores, what it says of its index."""
+    """Give all of a response but amounts that vary by themselves: times, costs, scores, its reasoning, its index."""
     chunks = [replace(chunk, score_final=None, score_vector=None, score_lexical=None) for chunk in response.chunks]
-    return (*chunks, replace(response, chunks=(), latency={}, cost={}, coverage=None))
+    return (*chunks, replace(response, chunks=(), latency={}, cost={}, coverage=None, folder_reasoning=None))
 
 
 def _refuse_foreign(directory: Path) -> None:

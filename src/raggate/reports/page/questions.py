@@ -213,6 +213,9 @@ def _answer(item: LabelledResult) -> dict[str, object]:
         parts["answer"] = "\n".join(filter(None, lines)) + ("…" if len(response.answer) > LONGEST_ANSWER else "")
     if response.abstained:
         parts["abstained"] = plain(response.abstain_reason or "", limit=300) or True
+    if response.folder_reasoning:
+        folders = ", ".join(response.selected_folders or ()) or "no folder"
+        parts["folders"] = plain(f"{folders}: {response.folder_reasoning}", limit=LONGEST_ANSWER, middle=True)
     judged = [_judged(judgement.score, judgement.value) for judgement in item.judgements]
     return {**parts, **({"judged": judged} if judged else {})}
 

@@ -119,6 +119,7 @@ class AskAdapter:
         if abstained is not None and type(abstained) is not bool:
             refuse("abstained", "true or false", abstained)
         latency = _latency(debug)
+        reasoning = (_optional_mapping(debug, "folder_selection") or {}).get("reasoning")
         return Response(
             chunks=self._chunks(debug.get("retrieved_chunks", ABSENT), case),
             # an API that does not know ?retrieval_only answers all the same; that it did is kept, and no text
@@ -129,6 +130,8 @@ class AskAdapter:
             abstain_reason=optional_text(root, "abstain_reason") or None,
             selected_folders=_folders(debug, "selected_folders"),
             available_folders=_folders(debug, "available_folders"),
+            # no question fails for want of a reason
+            folder_reasoning=reasoning if isinstance(reasoning, str) and reasoning else None,
             latency=latency,
             coverage=_coverage(debug),
         )

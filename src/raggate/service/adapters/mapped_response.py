@@ -64,6 +64,7 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
         grounded=None if fields.grounded is None else holds(fields.grounded, root),
         selected_folders=_folders(fields.selected_folders, root),
         available_folders=_folders(fields.available_folders, root),
+        folder_reasoning=_optional_text(fields.folder_reasoning, Entry("", root)) or None,
         latency=latency,
         coverage=_coverage(root, fields.coverage) if fields.coverage else None,
         model=None if retrieval_only else _optional_text(fields.model, Entry("", root)) or None,

@@ -425,6 +425,20 @@ def test_a_label_may_be_of_a_note_as_a_whole() -> None:
     assert details["details"][0]["gold"] == [[details["details"][0]["gold"][0][0], "", []]]
 
 
+def test_the_reasoning_of_a_folder_selection_is_shown() -> None:
+    """An opened question names the folders that were searched and why; of an API that gives no reason it shows none."""
+    items = good()[:2]
+    response = items[0].result.response
+    assert response is not None
+    told = replace(response, selected_folders=("work/docs",), folder_reasoning="It is about <docs>.")
+    items[0] = replace(items[0], result=replace(items[0].result, response=told))
+    document = report.render(review_of(run_of(items), baseline_of(run_of(items))))
+    first, second = data_of(document, "details")["details"]
+    assert first["folders"] == "work/docs: It is about <docs>."
+    assert "folders" not in second
+    assert "Folders searched" in document
+
+
 def test_what_merging_would_break_stands_first() -> None:
     """What the change's own files would mean is told with what breaks the gate first, and that it did not count."""
     page = Elements(report.render(review("breaks-the-gate"))).visible

@@ -97,7 +97,11 @@ def test_parse_reads_everything_the_protocol_has() -> None:
         abstained=True,
         abstain_reason="no_relevant_context",
         debug={
-            "folder_selection": {"selected_folders": ["work/"], "available_folders": ["personal/", "work/"]},
+            "folder_selection": {
+                "selected_folders": ["work/"],
+                "available_folders": ["personal/", "work/"],
+                "reasoning": "Keys are at work.",
+            },
             "latency": {"retrieval_ms": 4, "total_ms": 5.5},
             "indexing_coverage": {"docs_processed": 3, "chunk_token_stats": {"min": 1}, "index_version": "c4"},
         },
@@ -122,9 +126,17 @@ def test_parse_reads_everything_the_protocol_has() -> None:
         abstain_reason="no_relevant_context",
         selected_folders=("work/",),
         available_folders=("personal/", "work/"),
+        folder_reasoning="Keys are at work.",
         latency={"retrieval_ms": 4.0, "total_ms": 5.5},
         coverage={"docs_processed": 3, "chunk_token_stats": {"min": 1}, "index_version": "c4"},
     )
+
+
+def test_a_reasoning_that_is_no_text_is_ignored() -> None:
+    """The reasoning of a folder selection is for people: one of another kind fails no question."""
+    body = answer(chunk(), debug={"folder_selection": {"selected_folders": ["work/"], "reasoning": ["a"]}})
+    response = adapter(retrieval_only=True).parse(body, CASE)
+    assert (response.selected_folders, response.folder_reasoning) == (("work/",), None)
 
 
 def test_parse_tolerates_what_the_protocol_leaves_out() -> None:

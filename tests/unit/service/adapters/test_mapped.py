@@ -301,18 +301,29 @@ def test_an_empty_answer_is_no_abstention_where_none_was_asked_for() -> None:
 
 def test_times_folders_and_coverage_are_read() -> None:
     """Times become milliseconds, negative ones and those of years vanish, and coverage keeps numbers and text."""
-    body = {"hits": [], "t": 2, "n": -1, "huge": 1e305, "f": [{"p": "work/a"}], "c": {"docs": 3, "v": 7}, "g": True}
+    body = {
+        "hits": [],
+        "t": 2,
+        "n": -1,
+        "huge": 1e305,
+        "f": [{"p": "work/a"}],
+        "c": {"docs": 3, "v": 7},
+        "g": True,
+        "why": "Near.",
+    }
     found = read(
         body,
         latency={"total_ms": {"path": "t", "unit": "s"}, "x_ms": {"path": "n", "unit": "ms"}}
         | {name: {"path": "huge", "unit": unit} for name, unit in (("y_ms", "ms"), ("z_ms", "s"))},
         selected_folders="f[*].p",
         available_folders="nothing",
+        folder_reasoning="why",
         coverage={"docs_processed": "c.docs", "index_version": "c.v", "other": "c.x"},
         grounded={"path": "g"},
     )
     assert found.latency == {"total_ms": 2000.0}
     assert (found.selected_folders, found.available_folders, found.grounded) == (("work/a",), None, True)
+    assert found.folder_reasoning == "Near."
     assert found.coverage == {"docs_processed": 3, "index_version": "7"}
 
 

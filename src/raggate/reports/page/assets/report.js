@@ -140,6 +140,7 @@
       facts.why ? ["Why", facts.why] : null, facts.instead ? ["In its place", facts.instead] : null,
       facts.failure ? ["The call failed", facts.failure] : null,
       facts.abstained ? ["Abstained", facts.abstained === true ? "no reason told" : facts.abstained] : null,
+      facts.folders ? ["Folders searched", facts.folders] : null,
     ].filter(Boolean);
     const text = el("dl", { class: "story small" }, paragraphs.map(([name, value]) => el("div", {}, el("dt", { class: "label" }, name), el("dd", {}, value))));
     return el("div", { class: "detail" }, text, expected(row, facts), values(facts), sides(row, facts), answer(facts));
