@@ -137,6 +137,29 @@ def test_the_policy_stops_what_would_get_in(page: Page, tmp_path: Path) -> None:
     assert page.evaluate(trusted) == "TypeError"
 
 
+def test_a_passage_with_another_id_under_its_heading_is_in_its_place(page: Page, tmp_path: Path) -> None:
+    """After a chunker change old passages have their heading, and one under the same heading did not go or come in."""
+
+    def asked(ids: str, headings: str) -> LabelledResult:
+        places = zip(ids, headings, strict=True)
+        chunks = [make_chunk(id_, heading_path=f"# {name}", text=f"text of {id_}") for id_, name in places]
+        case = make_case("q1", gold_supports=(make_support("a.md", "# A"),))
+        return label(case, make_result("q1", *chunks))
+
+    before = baseline_of(run_of([asked("abcdef", "ABCCXY")]))
+    opened(page, report.render(review_of(run_of([asked("lmnoep", "BACDXC")]), before)), tmp_path)
+    page.click("#browser ol.rows li button")
+    columns = [page.locator(f".side.{side} .passage").all() for side in ("old", "new")]
+    old, new = (
+        [[node.locator(".name").inner_text(), node.locator(":scope > :last-child").inner_text()] for node in column]
+        for column in columns
+    )
+    assert [place.partition(" › ")[2].removesuffix(" ✓ expected") for place, _ in old] == ["A", "B", "C", "C", "X", ""]
+    assert [standing for _, standing in old] == ["now 2", "now 1", "=", "now 6", "=", "gone"]
+    assert [standing for _, standing in new] == ["↑ was 2", "↓ was 1", "=", "came in", "=", "↓ was 4"]
+    assert page.locator(".joins path").count() == 5
+
+
 def test_notes_lead_to_the_forge(page: Page, tmp_path: Path) -> None:
     """The page of a job links notes at their commit, in a way that tells nobody where it was opened."""
     forge = f"https://forge.example/team/notes/blob/{'c' * 40}/"

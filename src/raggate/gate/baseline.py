@@ -33,7 +33,9 @@ SCORE_DECIMALS = 6
 """Decimals of the API's scores, of which there are thirty a case."""
 _Rank = Annotated[int, Field(strict=True, ge=1)]
 _Hash = Annotated[str, Field(pattern=r"^([0-9a-f]{8})?$")]
-_Entry = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...]]
+_Place = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...]]
+_PlaceUnderHeading = tuple[_Hash, _Hash, Number | None, Number | None, Number | None, tuple[Count, ...], _Hash]
+_Entry = Annotated[_PlaceUnderHeading | _Place, Field(union_mode="left_to_right")]
 _Day = Annotated[str, Field(pattern=r"^([0-9]{4}-[0-9]{2}-[0-9]{2})?$")]
 
 
@@ -336,4 +338,4 @@ def _entry_out(entry: ListEntry) -> list[Any]:
         rounded_or_none(score if score is not None and abs(score) <= MAX_VALUE else None, SCORE_DECIMALS)
         for score in (entry.final, entry.vector, entry.lexical)
     )
-    return [entry.note, entry.chunk, *scores, list(entry.supports)]
+    return [entry.note, entry.chunk, *scores, list(entry.supports), *filter(None, [entry.heading])]

@@ -56,9 +56,10 @@ class MetricValue(Stored, frozen=True, kw_only=True):
 
 
 class ListEntry(Stored, frozen=True):
-    """One place of a retrieved list without its text: short hashes of its note's path and its chunk's id, and scores.
+    """One place of a retrieved list without its text: short hashes, and scores.
 
-    A hash is empty, and a score None, where the API does not tell it. `supports` are the gold supports it matches.
+    The hashes are of its note's path, its chunk's id and its heading path. A hash is empty, and a score None, if the
+    API does not tell it. `supports` are the gold supports it matches.
     """
 
     note: str
@@ -67,6 +68,7 @@ class ListEntry(Stored, frozen=True):
     vector: float | None = None
     lexical: float | None = None
     supports: tuple[int, ...] = ()
+    heading: str = ""
 
 
 class CaseScore(Stored, frozen=True):

@@ -7,6 +7,7 @@ from zlib import crc32
 
 from raggate.models.run import LabelledResult
 from raggate.models.scorecard import ListEntry
+from raggate.text.anchors import elements
 
 
 def list_entries(item: LabelledResult, depth: int) -> tuple[ListEntry, ...]:
@@ -22,9 +23,16 @@ def list_entries(item: LabelledResult, depth: int) -> tuple[ListEntry, ...]:
             vector=chunk.score_vector,
             lexical=chunk.score_lexical,
             supports=item.labels.matches[position],
+            heading=heading_hash(chunk.heading_path),
         )
         for position, chunk in kept[:depth]
     )
+
+
+@lru_cache(maxsize=1 << 14)
+def heading_hash(path: str) -> str:
+    """Return eight hex digits of a heading path, whatever marks it is written with; none of an empty one."""
+    return short_hash(" > ".join(elements(path)))
 
 
 @lru_cache(maxsize=1 << 14)  # an index has fewer chunks than a run has places, and each is looked at several times

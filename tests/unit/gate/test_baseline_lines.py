@@ -27,9 +27,14 @@ VALUES = st.fixed_dictionaries({"hit_at_5": st.sampled_from((0.0, 1.0)), "wrong_
 def file_of(*values: dict[str, float | None]) -> bytes:
     """Write the baseline of some questions in two modes."""
     entry = ListEntry("13cf0af5", "a0f292d0", 1.0, None, 0.25, (0,))
+    under_heading = replace(entry, chunk="a0f292d1", heading="d3d99e8b")
     cases = [
         make_case_score(
-            f"q{n}", its, mode=("bm25", "hybrid")[n % 2], slices=(OVERALL, f"tag=v{n % 3}.0]"), entries=(entry,)
+            f"q{n}",
+            its,
+            mode=("bm25", "hybrid")[n % 2],
+            slices=(OVERALL, f"tag=v{n % 3}.0]"),
+            entries=(entry, under_heading),
         )
         for n, its in enumerate(values)
     ]

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result
 from raggate.models.scorecard import ListEntry
-from raggate.scoring.list_entries import list_entries, short_hash
+from raggate.scoring.list_entries import heading_hash, list_entries, short_hash
 from tables import each_row
 
 
 def test_entries_hold_hashes_scores_and_supports() -> None:
-    """Each place has the hashes of its note and chunk, the scores as told, and which gold supports it matches."""
+    """Each place has the hashes of note, chunk and heading, the scores as told, and which gold supports it matches."""
     chunk = make_chunk("c1", score_final=0.5, score_vector=0.25)
     item = make_labelled(make_case(), make_result("q1", chunk, make_chunk("c2", rel_path="b.md")))
     first, second = list_entries(item, 10)
-    assert first == ListEntry(short_hash("a.md"), short_hash("c1"), 0.5, 0.25, None, (0,))
+    assert first == ListEntry(short_hash("a.md"), short_hash("c1"), 0.5, 0.25, None, (0,), short_hash("A"))
     assert (second.note, second.supports) == (short_hash("b.md"), ())
 
 
@@ -27,6 +27,15 @@ def test_repeated_chunks_hold_no_place() -> None:
 def test_no_answer_has_no_entries() -> None:
     """A failed call has no list."""
     assert list_entries(make_labelled(make_case(), make_result("q1", failure=make_failure())), 10) == ()
+
+
+@each_row(
+    ("path", "read"),
+    [("# A > ## B", "A > B"), ("A > B", "A > B"), ("## A  >  # B", "A > B"), ("# A", "A"), ("", ""), ("#", "")],
+)
+def test_a_heading_is_hashed_as_it_is_read(path: str, read: str) -> None:
+    """Marks and white space of a heading path make no other place, and a passage without a heading has no hash."""
+    assert heading_hash(path) == short_hash(read)
 
 
 @each_row(("name", "digits"), [("", ""), ("123456789", "cbf43926"), ("é", "0e048d3e")])

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from array import array
 from bisect import insort
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from raggate.config.invariant_settings import Invariants, sentences
@@ -24,6 +25,9 @@ ALIKE = 0.8
 NAME = "lists_alike"
 SHOWN = 4
 _SCORE_DECIMALS = 6  # of a baseline's scores, by which ties are seen alike on both sides
+
+Name = Callable[[ListEntry], str]
+"""The name by which places of two lists are the same one; empty if there is none."""
 
 _Pair = tuple[str, Sequence[ListEntry], Sequence[ListEntry]]
 """A question by name, and its lists in the baseline and now."""
@@ -66,28 +70,33 @@ class _Lists:
         self.count = self.emptied = 0
         self._lengths = [0, 0]
         self._cut_off: set[int] = set()
-        chunks, numbered = _ChunkIds(), Renumbered()
+        numbered = Renumbered()
         for _, *lists in self._pairs():
             self.count += 1
             self.emptied += bool(lists[0]) and not lists[1]
             for side, entries in enumerate(lists):
                 self._lengths[side] += len(entries)
-                chunks.add(side, entries)
                 numbered.add(side, entries)
                 if self._depth is not None and len(entries) >= self._depth:
                     # lists are kept down to a rank: what is as long as that may have been longer
                     self._cut_off.add(len(entries))
-        self._key = "chunk" if chunks.shared and not numbered.anew else "note"
-        self._have_ids = chunks.on_both_sides
-        # most lists are what they were, and overlap wholly by whichever name
-        self._overlaps = array(
-            "d",
-            (
-                1.0 if a == b else rank_biased_overlap(_ranking(a, self._key), _ranking(b, self._key))
-                for _, a, b in self._pairs()
-            ),
-        )
+        self._anew, self._by_place = numbered.anew, 0
+        self._overlaps = array("d", (self._overlap(a, b) for _, a, b in self._pairs()))
         self._mean = sum(sorted(self._overlaps)) / self.count if self.count else 1.0
+
+    def _overlap(self, before: Sequence[ListEntry], now: Sequence[ListEntry]) -> float:
+        """Return how far two lists overlap: by chunks, or by places where most ids are new or mean other chunks."""
+        if before == now:
+            # most lists are what they were, and overlap wholly by whichever name
+            return 1.0
+        by_place = self._anew or _mostly_new(before, now)
+        # a side that tells no headings tells places by notes alone
+        headings = all(any(entry.heading for entry in side) for side in (before, now))
+        name: Name = (_section if headings else attrgetter("note")) if by_place else attrgetter("chunk")
+        overlap = rank_biased_overlap(_ranking(before, name), _ranking(now, name))
+        # lists without a place in common are others by whichever name
+        self._by_place += by_place and overlap > 0 and bool(_ids(before) and _ids(now))
+        return overlap
 
     def _pairs(self) -> Iterator[_Pair]:
         """Give the lists of those that were answered on both sides, equally far down."""
@@ -111,9 +120,8 @@ class _Lists:
     @property
     def overlap_in_words(self) -> str:
         """Say how far lists overlap on average."""
-        # where nothing comes back, none has another id
-        by_notes = ", by notes, as chunks have other ids" if self._key == "note" and self._have_ids else ""
-        return f"rank-biased overlap {fixed(self._mean, 2)} on average of {counted(self.count, 'list')}{by_notes}"
+        by_place = f", {self._by_place} of them by note and heading, as chunks have other ids" if self._by_place else ""
+        return f"rank-biased overlap {fixed(self._mean, 2)} on average of {counted(self.count, 'list')}{by_place}"
 
     @property
     def length_in_words(self) -> str:
@@ -142,29 +150,6 @@ class _Lists:
         return count, [*emptied.words, *others.words, *shorter.words][:SHOWN]
 
 
-class _ChunkIds:
-    """Whether both sides list chunks by id, and any of them on both; once one is, no more ids are kept.
-
-    Attributes:
-        shared: whether a chunk of one side is on the other.
-    """
-
-    def __init__(self) -> None:
-        self.shared = False
-        self._ids: tuple[set[str], set[str]] = (set(), set())
-
-    def add(self, side: int, entries: Sequence[ListEntry]) -> None:
-        """Take a list of the baseline, side 0, or of the run, side 1."""
-        if not self.shared:
-            self._ids[side].update(entry.chunk for entry in entries if entry.chunk)
-            self.shared = not self._ids[1 - side].isdisjoint(entry.chunk for entry in entries)
-
-    @property
-    def on_both_sides(self) -> bool:
-        """Whether each side has an id of a chunk."""
-        return all(self._ids)
-
-
 class _Fewest:
     """The words of those that come first by a key."""
 
@@ -190,12 +175,26 @@ def _answered(*cases: CaseScore) -> bool:
     return all(case.failure is None for case in cases)
 
 
-def _ranking(entries: Sequence[ListEntry], key: str) -> list[list[str]]:
-    """Give the places as groups of equal scores; a note counts where it stands first."""
+def _ids(entries: Sequence[ListEntry]) -> set[str]:
+    return {entry.chunk for entry in entries} - {""}
+
+
+def _mostly_new(before: Sequence[ListEntry], now: Sequence[ListEntry]) -> bool:
+    """Return whether most chunks of a list have ids that its past has not, or none has an id."""
+    ids = _ids(now)
+    return 2 * len(ids - _ids(before)) > len(ids) or not ids
+
+
+def _section(entry: ListEntry) -> str:
+    return f"{entry.note}/{entry.heading}" if entry.note else ""
+
+
+def _ranking(entries: Sequence[ListEntry], named: Name) -> list[list[str]]:
+    """Return the places as groups of equal scores; a name counts where it stands first."""
     groups: list[list[str]] = []
     seen: set[str] = set()
     for _, tied in groupby(enumerate(entries), key=_score):
-        names = [name for _, entry in tied if (name := getattr(entry, key)) and name not in seen]
+        names = [name for _, entry in tied if (name := named(entry)) and name not in seen]
         groups.append(list(dict.fromkeys(names)))
         seen |= set(names)
     return [group for group in groups if group]

@@ -11,7 +11,7 @@ from raggate.models.fingerprint import notes_of
 from raggate.models.run import Chunk, LabelledResult, Run
 from raggate.models.scorecard import ListEntry
 from raggate.reports.trace_file import STORED_TEXT
-from raggate.scoring.list_entries import short_hash
+from raggate.scoring.list_entries import heading_hash, short_hash
 from raggate.text.anchors import elements
 from raggate.text.escape import plain
 
@@ -58,16 +58,21 @@ class Passages:
         for note in notes_of(run.fingerprint):
             vault, _, path = note.partition("/")
             self._vaults[path].add(vault)
+        self._headings: dict[str, str] = {}
         self._by_hash = self._names(run.results if items is None else items)
 
     def _names(self, items: Iterable[LabelledResult]) -> dict[str, Chunk]:
-        """Give passages by the short hashes that a baseline keeps of them: of their ids, and of their notes."""
+        """Return passages by the short hashes that a baseline keeps of them: of their ids, headings and notes."""
         named = {short_hash(path): Chunk(chunk_id="", rel_path=path, heading_path="", text="") for path in self._vaults}
         for item in items:
+            expected = (support for support in item.case.gold_supports if support.rel_path and support.heading_path)
+            for support in expected:
+                self._headings.setdefault(heading_hash(support.heading_path or ""), support.heading_path or "")
             for chunk in item.result.chunks:
                 note = Chunk(chunk_id="", rel_path=chunk.rel_path, heading_path="", text="", vault=chunk.vault)
                 named.setdefault(short_hash(chunk.rel_path), note)
                 named[_key(short_hash(chunk.rel_path), short_hash(chunk.chunk_id))] = chunk
+                self._headings.setdefault(heading_hash(chunk.heading_path), chunk.heading_path)
         return named
 
     def of_chunk(self, chunk: Chunk) -> int:
@@ -85,11 +90,11 @@ class Passages:
         chunk = self._by_hash.get(_key(entry.note, entry.chunk)) if entry.chunk else None
         if chunk is not None:
             return self.of_chunk(chunk)
-        key = (entry.note, entry.chunk)
+        key = (entry.note, entry.chunk, entry.heading)
         if key not in self._numbers:
             note = self._by_hash.get(entry.note)
             number = -1 if note is None else self.of_note(note.vault, note.rel_path)
-            self._add(key, [number, "", None, False])
+            self._add(key, [number, heading(self._headings.get(entry.heading, "")), None, False])
         return self._numbers[key]
 
     def of_note(self, vault: str | None, path: str) -> int:

@@ -9,7 +9,16 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from builders import make_chunk, make_config, make_delta, make_metric, make_support
+from builders import (
+    make_case,
+    make_chunk,
+    make_config,
+    make_delta,
+    make_labelled,
+    make_metric,
+    make_result,
+    make_support,
+)
 from pages import Elements, data_of
 from raggate.gate.evaluation import evaluate_run
 from raggate.models.case_hash import with_hash
@@ -18,7 +27,7 @@ from raggate.models.selection import Selection
 from raggate.reports.page import changes, failure, metrics, questions, report, slices
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import header
-from raggate.scoring.list_entries import short_hash
+from raggate.scoring.list_entries import heading_hash, short_hash
 from raggate.scoring.score import score
 from raggate.text.escape import plain
 from reviews import (
@@ -327,6 +336,18 @@ class TestPassages:
         assert passages.notes[note[0]][0] == "work/n05.md"  # type: ignore[call-overload]
         assert note[1:] == ["", None, False]
         assert passages.passages[passages.of_entry(ListEntry(note="12345678", chunk="9"))] == [-1, "", None, False]
+
+    @each_row(
+        ("path", "shown"),
+        [("# A > ## B", "A › B"), ("A > B", "A › B"), ("# In gold", "In gold"), ("# Unknown", ""), ("", "")],
+    )
+    def test_an_old_passage_has_its_heading(self, path: str, shown: str) -> None:
+        """A passage that has another id now is named with its heading, if an answer or the golden set has it."""
+        case = make_case("q1", gold_supports=(make_support("a.md", "# In gold"),))
+        now = make_chunk("new", rel_path="a.md", heading_path="# A > ## B")
+        passages = Passages(run_of([make_labelled(case, make_result("q1", now))]))
+        entry = ListEntry(note=short_hash("a.md"), chunk=short_hash("old"), heading=heading_hash(path))
+        assert passages.passages[passages.of_entry(entry)][1:] == [shown, None, False]
 
 
 def test_plots_are_from_worse_to_better() -> None:

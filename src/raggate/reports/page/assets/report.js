@@ -173,8 +173,7 @@
     let rank = 0;
     const now = facts.new.map((entry) => ({ entry, rank: entry[5] ? null : ++rank }));
     const before = facts.old ? facts.old.map((entry, place) => ({ entry, rank: place + 1 })) : null;
-    const ranks = (entries) => new Map((entries || []).filter((one) => one.rank).map((one) => [one.entry[0], one.rank]).reverse());
-    const was = ranks(before), is = ranks(now);
+    const [was, is] = pairs(before || [], now.filter((one) => one.rank));
     const column = (title, entries, other, side) => el("div", { class: `side ${side}` },
       el("h4", {}, title), entries.length ? el("ol", { class: "plain" }, entries.map((one) => passage(one, facts, other, side, top))) : el("p", { class: "soft small" }, "Nothing came back."));
     const oldTitle = "Baseline", newTitle = compared ? "Now" : "Answer";
@@ -183,7 +182,21 @@
     const gutter = svg("svg", { class: "joins", "aria-hidden": "true" });
     return el("div", { class: "sides" }, column(oldTitle, before, is, "old"), gutter, column(newTitle, now, was, "new"));
   }
-  function passage({ entry, rank }, facts, other, side, top) {
+  // the ranks on the other side: of the same passage, else of one under the same heading, in the order of the lists
+  function pairs(before, now) {
+    const was = new Map(), is = new Map();
+    const place = ([note, heading]) => (heading ? JSON.stringify([note, heading]) : null);
+    for (const name of [(one) => one.entry[0], (one) => place(details().passages[one.entry[0]])]) {
+      for (const one of now) {
+        const key = was.has(one) ? null : name(one);
+        const twin = key === null ? undefined : before.find((other) => !is.has(other) && name(other) === key);
+        if (twin) { was.set(one, twin.rank); is.set(twin, one.rank); }
+      }
+    }
+    return [was, is];
+  }
+  function passage(one, facts, other, side, top) {
+    const { entry, rank } = one;
     const [number, final, vector, lexical, supports] = entry;
     const [note, heading, text, cut] = details().passages[number];
     const gold = supports.length > 0;
@@ -193,8 +206,9 @@
         el("p", { class: "name" }, noteLink(note), heading ? el("span", { class: "soft" }, ` › ${heading}`) : null, gold ? [" ", tag("✓ expected", "good")] : null, rank === null ? [" ", tag("repeats one above")] : null),
         text === null ? el("p", { class: "soft small" }, "its text is in no answer of this run") : marked(text, cut, gold ? supports.flatMap((support) => (facts.gold[support] || [])[2] || []) : []),
         scores(final, vector, lexical, top)),
-      other && rank ? moved(rank, other.get(number), side) : null);
-    if (rank !== null) node.passage = number;
+      other && rank ? moved(rank, other.get(one), side) : null);
+    node.rank = rank;
+    node.twin = other ? other.get(one) : undefined;
     node.supports = supports;
     return node;
   }
@@ -242,7 +256,7 @@
       const [before, now] = ["old", "new"].map((side) => [...item.querySelectorAll(`.${side} .passage`)]);
       gutter.replaceChildren();
       for (const left of before) {
-        const right = now.find((node) => node.passage === left.passage) || now.find((node) => node.supports.some((support) => left.supports.includes(support)));
+        const right = now.find((node) => node.rank === left.twin) || now.find((node) => node.supports.some((support) => left.supports.includes(support)));
         if (!right) continue;
         const [from, to, width] = [middle(left), middle(right), box.width];
         gutter.append(svg("path", { class: left.supports.length ? "gold" : "", d: `M0 ${from}C${width / 2} ${from} ${width / 2} ${to} ${width} ${to}` }));
