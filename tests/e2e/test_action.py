@@ -421,8 +421,8 @@ def test_first_process_collects_orphans(images: tuple[str, str]) -> None:
 
 
 def test_the_image_as_that_of_a_gitlab_job(images: tuple[str, str]) -> None:
-    """With its entry point emptied, as docs/gitlab.md says, a shell in the image has raggate and git on its path."""
-    page = (ROOT / "docs" / "gitlab.md").read_text(encoding="utf-8")
+    """With its entry point emptied, as docs/other-ci.md says, a shell in the image has raggate and git on its path."""
+    page = (ROOT / "docs" / "other-ci.md").read_text(encoding="utf-8")
     job = yaml.safe_load(page.rpartition("```yaml\n")[2].partition("```")[0])["rag-gate"]
     assert job["image"]["entrypoint"] == [""]
     # GitLab's runner hands the script to a shell on its standard input

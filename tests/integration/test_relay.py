@@ -314,21 +314,15 @@ def test_without_an_artifact_every_suite_says_so(stage: Stage) -> None:
     assert "left no artifact 'raggate-run'" in visible(stage.comment)
 
 
-@pytest.mark.parametrize("left", ["one for each", "one of all"])
-def test_an_enterprise_server(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, left: str) -> None:
-    """Where the gate leaves the artifacts itself, each suite has one of its own; one of all is taken there as well."""
+def test_an_enterprise_server(measured: Measured, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An artifact of all suites is judged on Enterprise Server too."""
     monkeypatch.chdir(tmp_path)
     with staged(measured, tmp_path, "ghes-3.17") as stage:
-        if left == "one for each":
-            stage.repository.add_run(run_id=9, head_sha=stage.head, created_at=MADE)
-            for name, files in measured.runs.items():
-                stage.repository.add_artifact(9, f"raggate-run-{name}", packed(dict(files)))
-        ends = stage.relay(folders(measured.runs) if left == "one of all" else None)
-        assert ends == {"good": ("pass", 0), "poor": ("regression", 1), "docs": NOT_RUN}
+        assert stage.relay(folders(measured.runs)) == {"good": ("pass", 0), "poor": ("regression", 1), "docs": NOT_RUN}
 
 
-def test_an_artifact_of_one_suite_counts_on_no_other_server(stage: Stage, measured: Measured) -> None:
-    """On github.com the artifact that the workflow names has all suites, and no other one stands in for it."""
+def test_an_artifact_of_another_name_does_not_count(stage: Stage, measured: Measured) -> None:
+    """The artifact that the workflow names has all suites, and no other one stands in for it."""
     stage.repository.add_run(run_id=9, head_sha=stage.head, created_at=MADE)
     stage.repository.add_artifact(9, "raggate-run-good", packed(dict(measured.runs["good"])))
     assert stage.relay(None)["good"] == NOTHING

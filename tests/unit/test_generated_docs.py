@@ -47,12 +47,6 @@ def test_every_command_and_flag_is_documented() -> None:
         assert [flag for flag in (*flags, "-h, --help") if flag not in sections[path]] == [], path
 
 
-def test_decisions_are_numbered_without_gaps() -> None:
-    """Whoever reads the decisions in order misses none, and a number names one."""
-    numbers = sorted(int(path.name[:4]) for path in (ROOT / "docs" / "decisions").glob("*.md"))
-    assert numbers == list(range(1, len(numbers) + 1))
-
-
 @each_row("name", METRICS)
 def test_a_metric_says_everything_of_itself(name: str) -> None:
     """No metric is without definition, formula, null, source, and who calls it what, if it is only `none`."""

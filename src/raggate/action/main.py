@@ -18,7 +18,6 @@ from raggate.action import kept_answers, own_authority, steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.github import gitea_limits
 from raggate.github.runner import commands, event, results, step_inputs
 from raggate.github.step_context import Runner, StepState
 
@@ -116,7 +115,6 @@ def _perform(runner: Runner, state: StepState) -> int:
 
 
 def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runner, state: StepState) -> int:
-    gitea_limits.check(started_by, inputs)
     # the pages that it renders are not loaded for the other commands
     from raggate.action import suites
 
@@ -129,9 +127,7 @@ def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runne
         if inputs["command"] == "promote":
             from raggate.action.promote import promote_baseline
 
-            code = promote_baseline(inputs, started_by, repository, runner, state)
-            steps.leave_artifact(inputs, started_by, runner, state)
-            return code
+            return promote_baseline(inputs, started_by, repository, runner, state)
         if inputs["command"] == "respond":
             from raggate.action.respond import respond
 
@@ -145,7 +141,6 @@ def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runne
             code = gate(inputs, started_by, repository, runner, state)
         finally:
             kept_answers.give_back(inputs, runner)
-        steps.leave_artifact(inputs, started_by, runner, state)
         return code
 
 

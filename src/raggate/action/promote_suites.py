@@ -12,7 +12,7 @@ from raggate.action.promotion_step import Prepared, PromotionStep
 from raggate.cli import console
 from raggate.errors import ExitCode
 from raggate.github.earlier_run import Downloaded
-from raggate.github.runner import artifact_upload, results
+from raggate.github.runner import results
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
 from raggate.pipeline import suites
@@ -42,11 +42,6 @@ def prepare(
     work = _Suites(step, asked, adopted)
     outcomes = suites.check_each(chosen, work.check, console.say)
     step.state.directory = None
-    step.state.artifacts = {
-        artifact_upload.name_of(step.inputs["artifact"], outcome.suite): outcome.directory
-        for outcome in outcomes
-        if outcome.directory
-    }
     places = [results.path_from_workspace(outcome.directory, step.runner.workspace) for outcome in outcomes]
     step.state.outputs = {
         "run-directory": "\n".join(filter(None, places)),

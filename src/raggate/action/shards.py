@@ -100,9 +100,7 @@ def merge(
         parts = shard_directory.places_below(runner.workspace / inputs["parts"])
         return merging.merge(request, parts, plan_file, objections=objections).result.directory
 
-    code = steps.gate(inputs, event, repository, runner, state, measured=merged)
-    steps.leave_artifact(inputs, event, runner, state)
-    return code
+    return steps.gate(inputs, event, repository, runner, state, measured=merged)
 
 
 STEPS: Mapping[str, Callable[[Mapping[str, str], Event, Repository | None, Runner, StepState], int]] = {

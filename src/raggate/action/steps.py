@@ -15,7 +15,7 @@ from raggate.action import kept_answers
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
-from raggate.errors import RaggateError, UsageError
+from raggate.errors import UsageError
 from raggate.github import bases
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
@@ -251,36 +251,15 @@ def opened_repository(inputs: Mapping[str, str], event: Event) -> Iterator[Repos
         yield None
         return
     from raggate.github.rest.client import GitHub
-    from raggate.github.rest.gitea import Gitea
     from raggate.github.rest.repository import Repository
 
-    with (Gitea if event.gitea else GitHub)(
+    with GitHub(
         api_url=event.api_url,
         graphql_url=event.graphql_url,
         token=inputs["github-token"],
         say=say,
     ) as github:
         yield Repository(github, event.repository)
-
-
-def leave_artifact(inputs: Mapping[str, str], event: Event, runner: Runner, state: StepState) -> None:
-    """Leave the run directory as an artifact where actions/upload-artifact refuses. Failing is said, and no more."""
-    left = state.artifacts or ({inputs["artifact"]: state.directory} if state.directory is not None else {})
-    from raggate.github.runner import artifact_upload
-
-    if not left or inputs["leave-artifact"] != "elsewhere" or not artifact_upload.is_needed(event.server_url):
-        return
-    service = artifact_upload.ArtifactService.of(runner.environment)
-    for name, directory in left.items():
-        if service is None:
-            say(f"no artifact {quoted(name)}: the runner offers no place for artifacts")
-            continue
-        try:
-            count = artifact_upload.upload(service, name, directory)
-        except (RaggateError, OSError) as error:
-            warn("no artifact", str(error))
-        else:
-            say(f"left the run directory as the artifact {quoted(name)} ({count} files)")
 
 
 def fence() -> AbstractContextManager[None]:

@@ -14,7 +14,7 @@ from raggate.github import bases
 from raggate.github.publish import Settings
 from raggate.github.publish_suites import SuitesReporter, of_step
 from raggate.github.rest.repository import Repository
-from raggate.github.runner import artifact_upload, commands, results, step_inputs
+from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of
 from raggate.inputs import suite_list
@@ -89,11 +89,6 @@ def gate(
     # each has its own: what is told of a step with one suite is told of all of them
     state.directory = None
     state.outputs = _outputs(step.outcomes, runner.workspace) | {"comment-url": url, "verdict": verdict}
-    state.artifacts = {
-        artifact_upload.name_of(inputs["artifact"], outcome.suite): outcome.directory
-        for outcome in step.outcomes
-        if outcome.directory
-    }
     return code
 
 

@@ -40,7 +40,7 @@ def comment(
     of the pull request's base commit; see docs/forks.md.
     """
     from raggate.cli.results.authoring import Commented
-    from raggate.github import fork_comment, gitea_limits
+    from raggate.github import fork_comment
     from raggate.github.rest.client import GitHub
     from raggate.github.rest.repository import Repository
     from raggate.github.runner import event, results
@@ -50,7 +50,6 @@ def comment(
     if not token:
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
     started_by = event.read(environment, allow_pull_request_target=False)
-    gitea_limits.check(started_by, {"command": "comment"})
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
     run = fork_comment.ForkRun(
         event=started_by, config_file=Path.cwd() / config_file, workspace=workspace, systems=SYSTEMS, **expected

@@ -19,7 +19,6 @@ from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
-from raggate.github.left_runs import LeftRuns, artifact_of
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifact_zip, artifacts, pulls
 from raggate.github.rest.git_objects import Objects
@@ -272,8 +271,8 @@ def _first_run(fork: ForkRun) -> RunFailure:
 
 def _downloaded(repository: Repository, fork: ForkRun, suite: str) -> Mapping[str, bytes]:
     if fork.several:
-        return LeftRuns(repository, fork.run, fork.artifact, fork.event.server_url).of_suite(suite)
-    return artifacts.download(repository, artifact_of(repository, fork.run, fork.artifact))
+        return untrusted_run.runs_of(repository, fork.run, fork.artifact).of_suite(suite)
+    return artifacts.download(repository, untrusted_run.artifact_of(repository, fork.run, fork.artifact))
 
 
 def _reviewed(

@@ -15,7 +15,6 @@ from raggate.config.overrides import Overrides
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import bases as base_branches, fork_comment
 from raggate.github.fork_comment import ForkRun
-from raggate.github.left_runs import LeftRuns
 from raggate.github.publish import Settings
 from raggate.github.publish_suites import SuitesReporter
 from raggate.github.rest import pulls
@@ -23,6 +22,7 @@ from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.results import name_of
+from raggate.github.untrusted_run import runs_of
 from raggate.inputs import sources, suite_list
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.publication import RunFailure
@@ -117,7 +117,7 @@ def evaluate(repository: Repository, fork: ForkSuites, pull: pulls.Pull) -> tupl
     objects = Objects(repository)
     remote = sources.Remote(workspace=fork.run.workspace, objects=objects)
     listed = suite_list.find(fork.configs, against=pull.base_sha, remote=remote, among=(pull.head_sha,))
-    runs = LeftRuns(repository, fork.run.run, fork.run.artifact, fork.run.event.server_url)
+    runs = runs_of(repository, fork.run.run, fork.run.artifact)
 
     def evaluated(suite: SuiteFile) -> SuiteOutcome:
         if suite.suite not in runs:

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from raggate.errors import ExitCode, RaggateError
 from raggate.github import branch_issue, pull_comment
 from raggate.github.branch_issue import BranchRun
-from raggate.github.rest import checks, statuses
+from raggate.github.rest import checks
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands
 from raggate.github.runner.event import Event
@@ -113,11 +113,8 @@ class GitHubReporter:
             return None
         shown: dict[str, str] = {"head": event.head, "name": self.settings.check_run, "details_url": event.run_url}
         try:
-            if event.gitea:
-                self.check = statuses.begin(self.repository, **shown)
-            else:
-                external_id = f"{event.run_id}.{event.attempt}"
-                self.check = checks.begin(self.repository, external_id=external_id, **shown)
+            external_id = f"{event.run_id}.{event.attempt}"
+            self.check = checks.begin(self.repository, external_id=external_id, **shown)
         except RaggateError as error:
             self._could_not("open the check run", error)
         return self.check
@@ -138,7 +135,7 @@ class GitHubReporter:
         return outputs
 
     def complete(self, outcome: StepOutcome) -> None:
-        """Complete the check run, if there is one open; on Gitea and Forgejo it is a commit status."""
+        """Complete the check run, if one is open."""
         if self.check is None:
             return
         base = self.event.base_ref
@@ -167,24 +164,14 @@ class GitHubReporter:
         if self.repository is None or self.check is None:
             return
         try:
-            if self.event.gitea:
-                statuses.complete(
-                    self.repository,
-                    head=self.event.head,
-                    name=self.settings.check_run,
-                    conclusion=conclusion,
-                    title=title,
-                    details_url=self.event.run_url,
-                )
-            else:
-                checks.complete(
-                    self.repository,
-                    run_id=self.check,
-                    conclusion=conclusion,
-                    title=title,
-                    summary=summary(),
-                    annotations=annotations(),
-                )
+            checks.complete(
+                self.repository,
+                run_id=self.check,
+                conclusion=conclusion,
+                title=title,
+                summary=summary(),
+                annotations=annotations(),
+            )
             self.check = None
         except (RaggateError, ValueError) as error:
             self._could_not("complete the check run", error)

@@ -88,7 +88,6 @@ class StepState(Struct, kw_only=True):
         reporter: what shows it on GitHub, once the event is known.
         summary: the step summary, where it is not of a run directory.
         suites: what shows the suites of a step that lists several, once they are judged.
-        artifacts: their run directories, by the name of the artifact that each would be.
     """
 
     directory: Path | None = None
@@ -99,7 +98,6 @@ class StepState(Struct, kw_only=True):
     reporter: GitHubReporter | None = None
     summary: str = ""
     suites: SuitesReporter | None = None
-    artifacts: Mapping[str, Path] = field(default_factory=dict)
 
     def outcome(self, code: int, suite: str = "") -> StepOutcome:
         """Give the outcome of a step that ends with this exit code; `suite` is told where there is no review."""

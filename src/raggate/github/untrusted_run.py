@@ -10,13 +10,17 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from raggate.config.schema import Config
-from raggate.errors import CannotTell, ExitCode
-from raggate.github.rest import artifact_zip
+from raggate.errors import CannotTell, ExitCode, RaggateError
+from raggate.github.rest import artifact_zip, artifacts
+from raggate.github.rest.artifacts import Artifact
+from raggate.github.rest.repository import Repository
+from raggate.github.runner.event import SourceRun
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.pipeline.claimed_run import ITS_WORDS
 from raggate.text.jsonio import fields, loads
+from raggate.text.quote import cut, quoted
 from raggate.text.scratch import scratch_directory
 
 MOST_VERDICT_BYTES = 4 << 20
@@ -55,7 +59,8 @@ class UntrustedRuns:
     not fit the trusted inputs.
     """
 
-    def __init__(self, runs: Iterable[Mapping[str, bytes]]) -> None:
+    def __init__(self, runs: Iterable[Mapping[str, bytes]], *, why_none: RaggateError | None = None) -> None:
+        self._why_none = why_none
         self._by_suite: dict[str, list[Mapping[str, bytes]]] = {}
         for files in runs:
             self._by_suite.setdefault(_claimed_suite(files), []).append(files)
@@ -69,6 +74,8 @@ class UntrustedRuns:
         Raises:
             CannotTell: when there is none, or more than one.
         """
+        if self._why_none is not None:
+            raise self._why_none
         runs = self._by_suite.get(suite, [])
         if len(runs) > 1:
             raise CannotTell(
@@ -81,6 +88,33 @@ class UntrustedRuns:
                 hint="The log of the run says why.",
             )
         return runs[0]
+
+
+def artifact_of(repository: Repository, run: SourceRun, name: str) -> Artifact:
+    """Find the artifact of a name that a run has left.
+
+    Raises:
+        CannotTell: when there is none.
+        GitHubError: when GitHub cannot be asked.
+    """
+    artifact = artifacts.find(repository, run.id, name, since=run.run_started_at)
+    if artifact is None:
+        raise CannotTell(
+            f"the run ended ({cut(run.conclusion or 'without a conclusion')}) and left no artifact "
+            f"{quoted(name)}, so there is nothing to judge",
+            hint="The log of the run says why.",
+        )
+    return artifact
+
+
+def runs_of(repository: Repository, run: SourceRun, name: str) -> UntrustedRuns:
+    """Return the run directories in an artifact. If it cannot be read, taking any of them raises the reason."""
+    try:
+        return UntrustedRuns(artifacts.download_runs(repository, artifact_of(repository, run, name)))
+    except RaggateError as error:
+        if error.exit_code == ExitCode.INTERRUPTED:
+            raise
+        return UntrustedRuns((), why_none=error)
 
 
 def _claimed_suite(files: Mapping[str, bytes]) -> str:

@@ -20,7 +20,6 @@ class Links(Struct, frozen=True, kw_only=True):
         head: the commit under test, None when it is not known.
         prefix: directory of the configuration in the repository, `` or `folder/`.
         run: address of the workflow run, whose summary holds the full report; None outside a workflow.
-        gitea: whether the pages are those of Gitea or Forgejo.
     """
 
     server: str
@@ -29,7 +28,6 @@ class Links(Struct, frozen=True, kw_only=True):
     head: str | None = None
     prefix: str = ""
     run: str | None = None
-    gitea: bool = False
 
 
 class Push(Struct, frozen=True, kw_only=True):

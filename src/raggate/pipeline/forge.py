@@ -16,7 +16,7 @@ def notes_address(request: Request, run: Run, *, first_run: bool) -> str:
     """Give the address of the configuration's directory on the forge; the page checks its shape.
 
     Args:
-        request: whose environment names the forge, as that of a job on GitHub, Gitea or GitLab does.
+        request: whose environment names the forge, as that of a job on GitHub or GitLab does.
         run: the run, with the commits that its files are from.
         first_run: whether the change's own files counted, because the trusted commit has none.
 
@@ -44,9 +44,7 @@ def _files_of(environment: Mapping[str, str]) -> str:
     """Give what the addresses of a repository's files begin with."""
     server, name = environment.get("GITHUB_SERVER_URL"), environment.get("GITHUB_REPOSITORY")
     if server and name:
-        # as Gitea and Forgejo have it, whose API is there
-        gitea = environment.get("GITHUB_API_URL", "").rstrip("/").endswith("/api/v1")
-        return f"{server}/{name}/{'src/commit' if gitea else 'blob'}"
+        return f"{server}/{name}/blob"
     project = environment.get("CI_PROJECT_URL")
     return f"{project}/-/blob" if project else ""
 

@@ -548,18 +548,3 @@ def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
     assert done.code == 70, done.err
     assert outputs(tmp_path)["verdict"] == "internal error"
     assert "internal error" in done.err
-
-
-@pytest.mark.parametrize("program", ["the action", "the command"])
-def test_what_gitea_does_not_vouch_for_is_refused_before_anything(tmp_path: Path, program: str) -> None:
-    """The second stage ends there with a usage error and one sentence, as a step and on the command line."""
-    environment = {"GITHUB_API_URL": "https://forge.example/api/v1", "GITHUB_TOKEN": "token"}
-    if program == "the action":
-        environment |= {"INPUT_COMMAND": "comment", "INPUT_GITHUB-TOKEN": "token"}
-        done = step_here(tmp_path, passes, **environment)
-        assert outputs(tmp_path)["verdict"] == "usage error"
-    else:
-        variables = surroundings(tmp_path, environment)
-        done = called(lambda: cli.main(["comment"]), at=tmp_path, environment=variables)
-    assert done.code == 2
-    assert "`command: comment` is refused on Gitea and Forgejo: their API does not say whose code" in done.err

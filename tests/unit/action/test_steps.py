@@ -10,14 +10,11 @@ import pytest
 from raggate.action import steps
 from raggate.config.overrides import Overrides
 from raggate.errors import CannotTell, UsageError
-from raggate.github.rest.client import GitHub
-from raggate.github.rest.gitea import Gitea
-from raggate.github.runner import artifact_upload, step_inputs
+from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.pipeline import check as pipeline, stored_check
 from raggate.pipeline.request import Request
-from tables import each_row
 
 BASE, HEAD = "a" * 40, "b" * 40
 PULL = {"name": "pull_request", "number": 7, "base": BASE, "base_ref": "main"}
@@ -209,52 +206,10 @@ def test_which_runs_have_an_issue(
     assert state.reporter.settings.issue is told
 
 
-def test_the_run_directory_is_left_where_another_action_cannot(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    """It is left on other servers than github.com alone, unless that is not wanted; that it failed changes nothing."""
-    files = {name: tmp_path / name for name in ("output", "state", "summary")}
-    place = {"ACTIONS_RUNTIME_URL": "https://forge.example/", "ACTIONS_RUNTIME_TOKEN": "t", "GITHUB_RUN_ID": "1"}
-    uploads: list[tuple[str, Path]] = []
-
-    def leave(server: str, environment: dict[str, str], directory: Path | None = tmp_path, **inputs: str) -> str:
-        runner = Runner(workspace=tmp_path, environment=environment, **files)
-        given = {**step_inputs.DEFAULTS, **{name.replace("_", "-"): value for name, value in inputs.items()}}
-        steps.leave_artifact(given, event_of(**PUSH, server_url=server), runner, StepState(directory=directory))
-        printed = capsys.readouterr()
-        return printed.out + printed.err
-
-    def upload(_: object, name: str, directory: Path, **__: object) -> int:
-        uploads.append((name, directory))
-        return 3
-
-    monkeypatch.setattr(artifact_upload, "upload", upload)
-    assert "as the artifact 'mine' (3 files)" in leave("https://forge.example", place, artifact="mine")
-    assert uploads == [("mine", tmp_path)]
-    for elsewhere in (
-        leave("https://github.com", place),
-        leave("https://forge.example", place, leave_artifact="never"),
-        leave("https://forge.example", place, directory=None),
-    ):
-        assert elsewhere == ""
-    assert "the runner offers no place for artifacts" in leave("https://forge.example", {})
-    assert len(uploads) == 1
-
-    def refuse(*_: object, **__: object) -> int:
-        raise CannotTell("the artifact 'x' was not left: the service answers with 403")
-
-    monkeypatch.setattr(artifact_upload, "upload", refuse)
-    assert leave("https://forge.example", place).startswith(
-        "::warning title=no artifact::the artifact 'x' was not left"
-    )
-
-
-@each_row(("api_url", "kind"), [("https://forge.example/api/v3", GitHub), ("https://forge.example/api/v1", Gitea)])
-def test_a_server_is_spoken_to_in_its_own_words(api_url: str, kind: type[GitHub]) -> None:
-    """Gitea and Forgejo are asked by their own client, and every other server by GitHub's; without a token none is."""
-    event = event_of(**PUSH, api_url=api_url)
+def test_a_step_without_a_token_has_no_repository() -> None:
+    """With a token the server's API is asked, without one nothing is."""
+    event = event_of(**PUSH, api_url="https://forge.example/api/v3")
     with steps.opened_repository({**step_inputs.DEFAULTS, "github-token": "t"}, event) as repository:
         assert repository is not None
-        assert type(repository.github) is kind
     with steps.opened_repository(step_inputs.DEFAULTS, event) as nothing:
         assert nothing is None

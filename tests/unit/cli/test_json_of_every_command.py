@@ -215,7 +215,7 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
     }
 
 
-STARTED_BY = SimpleNamespace(api_url="", graphql_url="", repository="octo/notes", gitea=False)
+STARTED_BY = SimpleNamespace(api_url="", graphql_url="", repository="octo/notes")
 ENVIRONMENT = {"GITHUB_TOKEN": "t"}
 
 

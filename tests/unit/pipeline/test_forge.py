@@ -16,7 +16,6 @@ from raggate.pipeline.forge import notes_address
 from raggate.pipeline.request import Request
 
 GITHUB = {"GITHUB_SERVER_URL": "https://forge.example", "GITHUB_REPOSITORY": "team/notes"}
-GITEA = {**GITHUB, "GITHUB_API_URL": "https://forge.example/api/v1"}
 GITLAB = {"CI_PROJECT_URL": "https://gitlab.example/group/team/notes"}
 TRUSTED = "b" * 40
 
@@ -46,10 +45,9 @@ def address(checkout: Hostile, run: Run, environment: dict[str, str], *, first_r
 
 
 def test_files_of_the_checked_out_commit(checkout: Hostile) -> None:
-    """On GitHub, Gitea and GitLab the configuration's directory is named at the commit of the checkout."""
+    """On GitHub and GitLab the configuration's directory is named at the commit of the checkout."""
     run, commit = measured(checkout), head(checkout)
     assert address(checkout, run, GITHUB) == f"https://forge.example/team/notes/blob/{commit}/sub/"
-    assert address(checkout, run, GITEA) == f"https://forge.example/team/notes/src/commit/{commit}/sub/"
     assert address(checkout, run, GITLAB) == f"https://gitlab.example/group/team/notes/-/blob/{commit}/sub/"
 
 

@@ -29,9 +29,6 @@ _PATH = re.compile(r"(/[A-Za-z0-9._~!$&'()*+,;=:@%-]+)+")
 class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
     """GitHub's API, with one token, one request at a time. To be used as a context manager; see `RetryingClient`."""
 
-    graphql_api = True
-    """Whether there is a GraphQL API too."""
-
     def __exit__(self, *error: object) -> None:
         self._connection.close()
 
@@ -46,7 +43,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             GitHubError: when GitHub refuses, or does not answer in time.
         """
         request = Request(method="GET", url=self._url(path, **params), path=path, limit=MOST_JSON_BYTES)
-        return self.shaped(request, self.perform(request))
+        return self._parsed(request, self.perform(request))
 
     def pages(self, path: str, *, key: str | None = None, **params: str | int | None) -> Iterator[Any]:
         """Read a list page by page, as far as the caller goes. One of more than `MOST_ITEMS` is an error, never cut.
@@ -64,7 +61,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         while True:
             request = Request(method="GET", url=url, path=path, limit=MOST_JSON_BYTES)
             answer = self.perform(request)
-            items = self.shaped(request, answer)
+            items = self._parsed(request, answer)
             if key is not None:
                 items = items.get(key) if isinstance(items, dict) else None
             if not isinstance(items, list):
@@ -117,7 +114,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             repeatable=repeatable or find_existing is not None,
             find_existing=find_existing,
         )
-        return self.shaped(request, self.perform(request))
+        return self._parsed(request, self.perform(request))
 
     def graphql(self, query: str, variables: dict[str, object]) -> Any:
         """Ask the GraphQL API, what may be done twice, and give what stands in `data`.
@@ -135,7 +132,7 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
             graphql=True,
         )
         answer = self.perform(request)
-        reply = self.shaped(request, answer)
+        reply = self._parsed(request, answer)
         if not isinstance(reply, dict) or reply.get("errors") or not isinstance(reply.get("data"), dict):
             raise self.error(
                 request, reply_message(answer.body) or "expected `data` and no errors", status=answer.status
@@ -174,8 +171,8 @@ class GitHub(RetryingClient, AbstractContextManager["GitHub"]):
         query = {name: value for name, value in params.items() if value is not None}
         return httpx.URL(self._base + path, params=query)
 
-    def shaped(self, request: Request, answer: Answer) -> Any:
-        """Read the JSON value of an answer; another server's client gives it in the shape of GitHub's.
+    def _parsed(self, request: Request, answer: Answer) -> Any:
+        """Read the JSON value of an answer.
 
         Raises:
             GitHubError: when it is no JSON.

@@ -11,10 +11,8 @@ from urllib.parse import quote
 from msgspec import Struct
 
 from raggate.errors import CannotTell, UsageError
-from raggate.github.rest import contents_commit
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.git_objects import Objects
-from raggate.github.rest.gitea import Gitea
 from raggate.github.rest.repository import Repository, sha_of
 from raggate.inputs.git_objects import is_id
 from raggate.text.jsonio import fields
@@ -110,11 +108,6 @@ def update(
         check_file(path, content)
     if (head := repository.head_of(branch)) != expected_head:
         raise Moved(branch, expected_head, head)
-    if isinstance(repository.github, Gitea):
-        record, changed = contents_commit.commit(
-            repository, branch=branch, standing=expected_head, files=files, onto=onto, message=message
-        )
-        return _committed(record, changed=changed)
     return _by_objects(repository, branch, expected_head, files, onto, message, executable)
 
 

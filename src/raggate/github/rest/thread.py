@@ -129,11 +129,8 @@ class Thread:
                 raise
 
     def minimize(self, comment: Comment, why: Literal["RESOLVED", "OUTDATED"]) -> None:
-        """Fold a comment away, with GitHub's word for why. Where the server cannot fold, it is deleted."""
-        if self._github.graphql_api:
-            self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": why})
-        else:
-            self.remove(comment.id)
+        """Fold a comment away, with GitHub's word for why."""
+        self._github.graphql(_MINIMIZE, {"id": comment.node_id, "why": why})
 
     def _expected(self, content: Any) -> Comment:
         comment = _comment(content)

@@ -6,7 +6,6 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from msgspec import Struct, field
 
@@ -120,11 +119,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
         return self.number is not None and self.open
 
     @property
-    def gitea(self) -> bool:
-        """Whether the server is a Gitea or a Forgejo: their API has this path, wherever below a host it begins."""
-        return urlsplit(self.api_url).path.endswith("/api/v1")
-
-    @property
     def run_url(self) -> str:
         """Where the run can be looked at."""
         return f"{self.server_url}/{self.repository}/actions/runs/{self.run_id}"
@@ -144,7 +138,6 @@ class Event(Guarded, Struct, frozen=True, kw_only=True):
             head=head,
             prefix=prefix,
             run=self.run_url,
-            gitea=self.gitea,
         )
 
 

@@ -52,7 +52,6 @@ DEFAULTS: Mapping[str, str] = {
     "fail-on": "regression",
     "store-full-text": "false",
     "reports": "",
-    "leave-artifact": "elsewhere",
     "issue": "never",
 }
 """Name -> default, as in action.yml. An input whose default is empty may be left empty."""
@@ -62,7 +61,6 @@ CHOICES: Mapping[str, tuple[str, ...]] = {
     "fail-on": ("regression", "cannot-tell", "never"),
     "store-full-text": ("true", "false"),
     "comment": ("always", "on-change", "never"),
-    "leave-artifact": ("elsewhere", "never"),
     "issue": ("never", "on-regression"),
     "allow-pull-request-target": ("true", "false"),
     **dict.fromkeys(("allow-command", "allow-regression", "dry-run", "direct-commit"), ("true", "false")),

@@ -117,8 +117,7 @@ def source_address(links: Links | None, place: SourceLine | None) -> str | None:
         return None
     quoted = "/".join(quote(segment, safe="", errors="replace") for segment in segments)
     # shown as it is written: a Markdown file that is shown rendered has no anchors for lines
-    folder, shown = ("src/commit", "display=source") if links.gitea else ("blob", "plain=1")
-    return f"{links.server}/{links.repository}/{folder}/{links.commit}/{quoted}?{shown}#L{place.line}"
+    return f"{links.server}/{links.repository}/blob/{links.commit}/{quoted}?plain=1#L{place.line}"
 
 
 def commit_link(links: Links | None, commit: str) -> str:
