@@ -32,6 +32,8 @@ _TARGETS = {
 IGNORED = ".dockerignore"
 """Keeps what judges the API out of its image."""
 
+_IGNORES = {"dockerignore": IGNORED, "gitignore": "golden/.gitignore"}
+
 _ACTION = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+@[0-9a-f]{40}")
 _OWNERS = re.compile(r"@[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?( @[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?)*")
 _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
@@ -207,8 +209,8 @@ def write_example(
     from raggate.text.files import write_file
 
     check_terms(directory, action, owners, own_notes=own_notes, force=force)
-    # a .dockerignore that is there is the owner's to add to
-    ignored = {} if (directory / IGNORED).exists() else {"dockerignore": IGNORED}
+    # one that is there is the owner's to add to
+    ignored = {template: name for template, name in _IGNORES.items() if not (directory / name).exists()}
     targets = {**_targets(own_notes=own_notes), **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
     written = []
     for template, name in targets.items():

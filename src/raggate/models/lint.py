@@ -55,7 +55,8 @@ CHECKS: dict[str, Check] = {
     ),
     "leaked-heading": Check(
         "warning",
-        "A question quotes a heading of its gold support, of three words or more, so any keyword search finds it.",
+        "A question quotes headings of its gold supports, of three words or of half its own, so any keyword search "
+        "finds the passage.",
         "Ask in the words of somebody who does not know the note.",
     ),
     "leaked-answer": Check(

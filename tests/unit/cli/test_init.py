@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from importlib.resources import files
 from pathlib import Path
 
@@ -84,6 +85,20 @@ def test_what_the_image_must_not_carry_is_named(tmp_path: Path, there: str | Non
     said = CliRunner().invoke(cli, ["init", str(tmp_path)], obj={}).output
     assert advice in said
     assert ("Add to" in said) is bool(advice)
+
+
+def test_files_that_are_only_read_by_people_are_ignored(tmp_path: Path) -> None:
+    """Git ignores proposals and undecided questions from the start; a list of your own stays."""
+    subprocess.run(["git", "init", "-q", str(tmp_path)], check=True)
+    write_example(tmp_path)
+    names = [f"golden/eval_set{ending}.jsonl" for ending in ("", ".labels", ".proposals", ".undecided")]
+    command = ["git", "-C", str(tmp_path), "check-ignore", *names]
+    ignored = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split()
+    assert ignored == names[2:]
+    own = tmp_path / "golden" / ".gitignore"
+    own.write_text("mine\n")
+    write_example(tmp_path, force=True)
+    assert own.read_text() == "mine\n"
 
 
 def test_the_schema_ships_with_the_package() -> None:

@@ -9,13 +9,14 @@ from raggate.inputs.note_words import words
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
 from raggate.text.anchors import elements
-from raggate.text.quote import quoted
+from raggate.text.quote import enumerated, quoted
+from raggate.text.titles import rendered, without_attributes
 
 QUOTED_WORDS = 3
-"""Words in a row from which on a heading that a question repeats gives it away; fewer are names of things."""
+"""Words of headings from which on a question that repeats them gives its answer away; fewer are names of things."""
 
 ANSWER_WORDS = 4
-"""The same for a snippet."""
+"""Words in a row from which on a snippet does."""
 
 ALIKE = 0.8
 """Share of their words that two questions have in common from which on they are nearly the same."""
@@ -62,13 +63,23 @@ def _scope(case: Case) -> object:
 def leaks(case: Case, path: str) -> Iterator[LintFinding]:
     """Tell what of its gold supports a question quotes; `path` is the golden set's file."""
     question = _spaced(case.question)
-    headings = [title for support in case.gold_supports for title in elements(support.heading_path or "")]
-    for title in dict.fromkeys(headings):
-        if _stands(title, question, QUOTED_WORDS):
-            yield LintFinding("leaked-heading", path, case.line, case.id, f"quotes the heading {quoted(title)}")
+    if titles := _quoted_titles(case, question):
+        names = enumerated([*map(quoted, titles)])
+        noun = "heading" if len(titles) == 1 else "headings"
+        yield LintFinding("leaked-heading", path, case.line, case.id, f"quotes the {noun} {names}")
     for snippet in dict.fromkeys(text for support in case.gold_supports for text in support.snippets):
         if _stands(snippet, question, ANSWER_WORDS):
             yield LintFinding("leaked-answer", path, case.line, case.id, f"quotes the snippet {quoted(snippet)}")
+
+
+def _quoted_titles(case: Case, question: str) -> list[str]:
+    """Return the headings of the gold supports that a question repeats, if these are most of what it says."""
+    paths = (elements(support.heading_path or "") for support in case.gold_supports)
+    titles = dict.fromkeys(rendered(without_attributes(title)) for path in paths for title in path)
+    standing = [title for title in titles if _stands(title, question, 1)]
+    repeated = {word for title in standing for word in words(title)}
+    most = len(repeated) > 1 and 2 * len(repeated) >= len(question.split())
+    return standing if len(repeated) >= QUOTED_WORDS or most else []
 
 
 def _spaced(text: str) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from builders import make_case, make_golden, make_support
 from raggate.inputs.lint.questions import check_questions
 from raggate.models.golden import Case
+from tables import each_row
 
 OPEN = make_case("open", answerable=False, question="What is nowhere?", line=9)
 
@@ -33,12 +34,31 @@ def test_nearly_the_same_question() -> None:
     assert found(first, make_case("q3", question="How long does the oven heat for the bread?")) == []
 
 
+@each_row(
+    ("question", "quoted"),
+    [
+        ("What does Barrel say about path parameters?", "headings 'Barrel' and 'Path `parameters`'"),
+        ("What are path parameters?", "heading 'Path `parameters`'"),
+        ("How does a barrel read path parameters from the address?", "headings 'Barrel' and 'Path `parameters`'"),
+        ("How are path parameters read from the address?", ""),
+        ("Which barrel?", ""),
+        ("Where is the address?", ""),
+    ],
+)
+def test_short_headings_in_a_question(question: str, quoted: str) -> None:
+    """Headings give it away together, by three words or by half of the question, whatever ids the note has."""
+    support = make_support(heading_path="# Barrel { #barrel } > ## Path `parameters` {#path}")
+    quoted = quoted.replace("`", "")
+    expected = [("leaked-heading", "q1", f"quotes the {quoted}")] if quoted else []
+    assert found(make_case("q1", question=question, gold_supports=(support,))) == expected
+
+
 def test_a_heading_in_the_question() -> None:
-    """Three words of a heading in a row give it away, of any level; two are the name of a thing."""
+    """Three words of headings give the passage away, of any level; two are the name of a thing."""
     support = make_support(heading_path="# Rain barrel gauge > ## Power supply")
     case = make_case("q1", question="What is the plan for a rain barrel gauge and its power supply?")
     leaky = make_case("q1", question=case.question, gold_supports=(support,), line=3)
-    assert found(leaky) == [("leaked-heading", "q1", "quotes the heading 'Rain barrel gauge'")]
+    assert found(leaky) == [("leaked-heading", "q1", "quotes the headings 'Rain barrel gauge' and 'Power supply'")]
     assert found(make_case("q1", question="Is the gauge on the barrel?", gold_supports=(support,))) == []
 
 
