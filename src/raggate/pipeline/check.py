@@ -6,6 +6,7 @@ golden set + vault -> boot -> ask -> score -> compare -> decide -> report
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import ExitStack
 from functools import partial
 from pathlib import Path
 
@@ -38,7 +39,7 @@ from raggate.pipeline import (
     stored_runs,
     trend,
 )
-from raggate.pipeline.failure_reports import failure_reports
+from raggate.pipeline.failure_reports import begun
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
@@ -84,7 +85,8 @@ def conclude(
 
     `source` is the directory that the run was read from, None for one that was just asked.
     """
-    with failure_reports(directory, inputs.config):
+    with ExitStack() as stack:
+        begun(stack, lambda: directory, inputs.config)
         if inputs.baseline is not None:
             # the run directory tells by itself what it was held against
             write_atomic(directory / KEPT_BASELINE, inputs.baseline.content.pieces())

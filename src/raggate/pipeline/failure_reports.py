@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from raggate.config.schema import Config
@@ -24,16 +24,36 @@ def failure_reports(directory: Path, settings: Config) -> Iterator[None]:
         RunFailed: for that end, with the waivers that stand.
     """
     try:
-        with signals.unwrapped():
-            # of an earlier check, whose verdict it came too late for
-            signals.go_on()
-            yield
+        try:
+            with signals.unwrapped():
+                # of an earlier check, whose verdict it came too late for
+                signals.go_on()
+                yield
+        except RaggateError as error:
+            with signals.deferred():
+                failed = _failed(directory, error, settings)
+            raise failed from error
     except KeyboardInterrupt:
-        hint = f"What was done so far is in {display_path(directory)}."
-        error = Interrupted("interrupted before there was a verdict", hint=hint)
-        raise _failed(directory, error, settings) from None
-    except RaggateError as error:
-        raise _failed(directory, error, settings) from error
+        with signals.deferred() as came:
+            hint = f"What was done so far is in {display_path(directory)}."
+            failed = _failed(directory, Interrupted("interrupted before there was a verdict", hint=hint), settings)
+            # whoever sent these wants what is done already
+            came.clear()
+        raise failed from None
+
+
+def begun(stack: ExitStack, make: Callable[[], Path], settings: Config) -> Path:
+    """A run directory that `make` gives, in which `failure_reports` is entered before a signal can come.
+
+    Args:
+        stack: what leaves it.
+        make: makes the directory.
+        settings: of the run.
+    """
+    with signals.deferred():
+        directory = make()
+        stack.enter_context(failure_reports(directory, settings))
+    return directory
 
 
 def display_path(directory: Path, root: Path | None = None) -> str:

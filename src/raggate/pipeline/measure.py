@@ -22,11 +22,11 @@ from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
-from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.measured_run import Finish, blank_run
 from raggate.pipeline.request import Request
 from raggate.pipeline.run_place import directory_of, run_place
 from raggate.pipeline.shards import workers
+from raggate.service import signals
 
 
 def measure(
@@ -57,7 +57,6 @@ def measure(
     with ExitStack() as stack:
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
-        stack.enter_context(failure_reports(directory, inputs.config))
         blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
         judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
         inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
@@ -78,7 +77,11 @@ def measure(
             stopping=stopping.of_run(request, inputs, baseline, resumable, started),
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
-        return directory, *_finished(part, finish)
+        run, scorecard = _finished(part, finish)
+        if build is None and below is None:
+            # until what is done with the run begins, which leaves the reason in its directory
+            signals.settle()
+        return directory, run, scorecard
 
 
 def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
@@ -118,8 +121,8 @@ def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple
         inputs: what was measured by.
         answers: all of a whole run, and when they were asked for.
     """
-    directory = run_place(request, inputs, answers.started)
-    with failure_reports(directory, inputs.config):
+    with ExitStack() as stack:
+        directory = run_place(stack, request, inputs, answers.started)
         blank = blank_run(directory, answers.started, request, inputs, command="run")
         judge = judging.ready(request, inputs, directory, None)
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)

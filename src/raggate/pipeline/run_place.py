@@ -12,6 +12,7 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import RunCommand
 from raggate.models.selection import Selection
 from raggate.pipeline import run_directory, unfinished_run
+from raggate.pipeline.failure_reports import begun
 from raggate.pipeline.request import Request
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports import OF_FAILURE, OF_RUN
@@ -28,7 +29,8 @@ def directory_of(
 ) -> tuple[Path, str, UnfinishedRun | None]:
     """Make the directory of a run, or find the one that goes on. Returns when it began too, and its answers so far.
 
-    `command` is None where none are kept, as of a run that is beside another one.
+    Until `stack` is left, whatever ends the run leaves the reason in the directory. `command` is None where no answers
+    are kept, as of a run that is beside another one.
     """
     started = now()
     if request.retry_failed and request.resume is None:
@@ -37,26 +39,38 @@ def directory_of(
         raise UsageError("--workers: a run goes on in one process", hint="Leave --workers out.")
     if command is not None and unfinished_run.keeps(request, command):
         cases = golden_part.asked_of(inputs.golden, selection).cases
-        made = partial(run_place, request, inputs, started)
+        made = partial(run_place, stack, request, inputs, started)
         kept = stack.enter_context(unfinished_run.of_run(request, inputs, cases, command, started, made))
-        for name in (*OF_FAILURE, *OF_RUN) if kept.goes_on else ():
-            # of what it was interrupted for
-            (kept.directory / name).unlink(missing_ok=True)
+        if kept.goes_on:
+            begun(stack, lambda: _cleared(kept.directory), inputs.config)
         return kept.directory, kept.asking.started, kept
     if below is None:
-        return run_place(request, inputs, started), started, None
-    directory = below / "preview"
+        return run_place(stack, request, inputs, started), started, None
+    return begun(stack, lambda: _made(below / "preview"), inputs.config), started, None
+
+
+def _cleared(directory: Path) -> Path:
+    """Remove the reports of what a run was interrupted for."""
+    for name in (*OF_FAILURE, *OF_RUN):
+        (directory / name).unlink(missing_ok=True)
+    return directory
+
+
+def _made(directory: Path) -> Path:
     directory.mkdir()
-    return directory, started, None
+    return directory
 
 
-def run_place(request: Request, inputs: Inputs, started: str) -> Path:
+def run_place(stack: ExitStack, request: Request, inputs: Inputs, started: str) -> Path:
     """Make the directory of a run that began at a time, ISO 8601, and tell of it, and of notes that are no UTF-8.
+
+    Until `stack` is left, whatever ends the run leaves the reason there.
 
     Raises:
         UsageError: when it cannot be made, or would lie behind a link.
     """
     vault.say_malformed(inputs.vault, request.say)
-    directory = run_directory.create(run_directory.safe_runs(request, inputs.config.out), started)
+    runs = run_directory.safe_runs(request, inputs.config.out)
+    directory = begun(stack, lambda: run_directory.create(runs, started), inputs.config)
     request.created(directory)
     return directory

@@ -6,6 +6,7 @@ The directory is only read: what the run comes to stands in a new one, with the 
 from __future__ import annotations
 
 import re
+from contextlib import ExitStack
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -19,7 +20,6 @@ from raggate.models.provenance import Checkout, KeptFrom, Provenance, commit_wor
 from raggate.models.run import Run
 from raggate.models.selection import EVERYTHING
 from raggate.pipeline import check, claimed_run, judging, measured_run, run_directory
-from raggate.pipeline.failure_reports import failure_reports
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
 from raggate.pipeline.run_place import run_place
@@ -66,14 +66,14 @@ def check_run(request: Request, directory: Path) -> CheckResult:
         run = claimed_run.accepted(claimed, inputs, reproduce=request.reproduce, hint=_SAME)
         _refuse_cut_texts(run, inputs)
         measured = _measured(origin.measured or claimed.started, run.started)
-        place = run_place(request, inputs, run.started)
-        with failure_reports(place, inputs.config):
+        with ExitStack() as stack:
+            place = run_place(stack, request, inputs, run.started)
             blank = measured_run.blank_run(place, run.started, request, inputs, command="check")
             provenance = _provenance(origin, blank.provenance)
             run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
             judged = judging.ready(request, inputs, place, baseline)(run)
             scorecard = measured_run.write(place, judged, request, inputs.config)
-        return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
+            return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
 
 
 def _refuse_other_command(origin: Provenance) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,7 +22,7 @@ from raggate.models.service import Started
 from raggate.pipeline import run_directory
 from raggate.pipeline.asking import check_modes
 from raggate.pipeline.booted import Booted, Build, Place, booted
-from raggate.pipeline.failure_reports import failure_reports
+from raggate.pipeline.failure_reports import begun
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.prove import faults, misses, wire
@@ -56,9 +57,10 @@ def prove(request: Request, runs: int) -> tuple[Path, GateProof]:
         inputs = replace(given, config=given.config.asking_once())
         check_declared(request, inputs)
         started = now()
-        directory = run_directory.create(run_directory.safe_runs(request, inputs.config.out), started)
-        request.created(directory)
-        with failure_reports(directory, inputs.config):
+        parent = run_directory.safe_runs(request, inputs.config.out)
+        with ExitStack() as stack:
+            directory = begun(stack, lambda: run_directory.create(parent, started), inputs.config)
+            request.created(directory)
             work = _Work(request, inputs, directory, started, runs)
             try:
                 work.do()

@@ -406,7 +406,7 @@ def test_folders_of_a_commit_without_end(git: Git, tmp_path: Path) -> None:
 def test_empty_folders_of_a_commit_without_end(git: Git, tmp_path: Path) -> None:
     """A chain of folders with siblings and no file in them, a few kilobytes of commit, is not followed to its end."""
     empty = below = git("mktree")
-    for _ in range(202):
+    for _ in range(201):
         siblings = "".join(f"040000 tree {empty}\ta{number}{'x' * 240}\n" for number in range(9))
         below = git("mktree", stdin=f"{siblings}040000 tree {below}\td{'x' * 240}\n")
     chain = git("commit-tree", git("mktree", stdin=f"040000 tree {below}\tnotes\n"), "-m", "x")
