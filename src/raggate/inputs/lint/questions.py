@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 from raggate.inputs.lint.likeness import alike
 from raggate.inputs.note_words import words
-from raggate.models.golden import Case, Golden
+from raggate.models.golden import Case, Golden, Support
 from raggate.models.lint import LintFinding
 from raggate.text.anchors import elements
 from raggate.text.quote import enumerated, quoted
@@ -63,7 +64,8 @@ def _scope(case: Case) -> object:
 def leaks(case: Case, path: str) -> Iterator[LintFinding]:
     """Tell what of its gold supports a question quotes; `path` is the golden set's file."""
     question = _spaced(case.question)
-    if titles := _quoted_titles(case, question):
+    quoting = (_quoted_titles(support, question) for support in case.gold_supports)
+    if titles := [*dict.fromkeys(chain.from_iterable(quoting))]:
         names = enumerated([*map(quoted, titles)])
         noun = "heading" if len(titles) == 1 else "headings"
         yield LintFinding("leaked-heading", path, case.line, case.id, f"quotes the {noun} {names}")
@@ -72,10 +74,9 @@ def leaks(case: Case, path: str) -> Iterator[LintFinding]:
             yield LintFinding("leaked-answer", path, case.line, case.id, f"quotes the snippet {quoted(snippet)}")
 
 
-def _quoted_titles(case: Case, question: str) -> list[str]:
-    """Return the headings of the gold supports that a question repeats, if these are most of what it says."""
-    paths = (elements(support.heading_path or "") for support in case.gold_supports)
-    titles = dict.fromkeys(rendered(without_attributes(title)) for path in paths for title in path)
+def _quoted_titles(support: Support, question: str) -> list[str]:
+    """Return the headings of a gold support that a question repeats, if these are most of what it says."""
+    titles = (rendered(without_attributes(title)) for title in elements(support.heading_path or ""))
     standing = [title for title in titles if _stands(title, question, 1)]
     repeated = {word for title in standing for word in words(title)}
     most = len(repeated) > 1 and 2 * len(repeated) >= len(question.split())

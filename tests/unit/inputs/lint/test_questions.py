@@ -46,11 +46,18 @@ def test_nearly_the_same_question() -> None:
     ],
 )
 def test_short_headings_in_a_question(question: str, quoted: str) -> None:
-    """Headings give it away together, by three words or by half of the question, whatever ids the note has."""
+    """Headings of one passage give it away together, by three words or by half of the question."""
     support = make_support(heading_path="# Barrel { #barrel } > ## Path `parameters` {#path}")
     quoted = quoted.replace("`", "")
     expected = [("leaked-heading", "q1", f"quotes the {quoted}")] if quoted else []
     assert found(make_case("q1", question=question, gold_supports=(support,))) == expected
+
+
+def test_headings_of_two_passages_in_a_question() -> None:
+    """A question that names two notes to tell them apart quotes neither's headings."""
+    supports = [make_support("a.md", "# Cellar > ## Pump"), make_support("b.md", "# Attic > ## Pump")]
+    case = make_case("q1", question="How do the cellar and the attic differ in the pump?", gold_supports=(*supports,))
+    assert "leaked-heading" not in {check for check, *_ in found(case)}
 
 
 def test_a_heading_in_the_question() -> None:
