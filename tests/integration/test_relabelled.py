@@ -180,3 +180,30 @@ def test_an_added_question_that_is_not_found_is_no_regression(promoted_once: Pro
     assert done.code == 0
     assert "hit_at_5 (hybrid) is 0.0% over the 1 question added since the baseline" in done.out
     assert "by so few it may be chance" in done.out
+
+
+def test_snippets_can_be_left_unread(promoted_few: Project, tmp_path: Path) -> None:
+    """With `score.snippets: off` a place is enough: snippets of no note are no error, and change no case's hash."""
+    project = promoted_few.copied(tmp_path)
+    cases = project.cases()
+    for case in cases:
+        for support in case["gold_supports"]:
+            support["snippets"] = ["words that no note has"]
+    project.write_cases(cases)
+    refused = project.command("run")
+    assert refused.code == 2
+    assert "words that no note has" in refused.err
+    with project.config.open("a") as config:
+        config.write("\nscore: {snippets: off}\n")
+    assert project.command("run").code == 0
+    first = json.loads((project.last_run() / "metrics.json").read_text())
+    overall = first["by_retriever"]["hybrid"]["overall"]
+    assert overall["hit_at_1"] == 1.0
+    project.write_cases(
+        [
+            {**case, "gold_supports": [{**support, "snippets": []} for support in case["gold_supports"]]}
+            for case in cases
+        ]
+    )
+    assert project.command("run").code == 0
+    assert json.loads((project.last_run() / "metrics.json").read_text())["golden_hash"] == first["golden_hash"]

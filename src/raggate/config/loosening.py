@@ -216,6 +216,7 @@ _RULES: dict[str, Callable[[Any, Any], bool]] = {
     "gate.early_stop": _stops_sooner,
     "gate.composite": _other_set,
     "score.k": _fewer,
+    "score.snippets": lambda before, now: before != now == "off",
     "ask.modes": _fewer,
     **dict.fromkeys(("ask.repeat", "ask.concurrency", "ask.probes.sample"), gt),
     "ask.rate": _slower,

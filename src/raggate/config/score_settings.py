@@ -16,8 +16,16 @@ class Score(SettingsModel):
 
     k: Annotated[list[Annotated[int, Field(ge=1, le=1000)]], Field(min_length=1)] = [1, 3, 5, 10]  # noqa: RUF012
     """Cut-offs of the ranked metrics."""
+    snippets: Literal["required", "off"] = "required"
+    """Whether a passage must hold a snippet of its gold support to match, if that has any. With `off` the place is
+    enough, and snippets are not read at all."""
     compat: list[Compat] = []  # noqa: RUF012
     """Other systems whose numbers are written to metrics.json too, under `compat`. They are never gated."""
+
+    @property
+    def reads_snippets(self) -> bool:
+        """Whether the snippets of gold supports count."""
+        return self.snippets == "required"
 
     @model_validator(mode="after")
     def _distinct(self) -> Score:

@@ -100,13 +100,14 @@ class _CaseRow(_Row):
 _INNER: dict[str, type[_Row]] = {"gold_supports": _SupportRow, "not_relevant": _PlaceRow}
 
 
-def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True) -> Golden:
+def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippets: bool = True) -> Golden:
     """Read a golden set.
 
     Args:
         data: JSON Lines, one case per line; blank lines are allowed. As a whole, or line by line with their ends.
         name: the file's name for messages.
         rules: whether the rules between the keys of a case must hold; a run directory keeps what was scored.
+        snippets: whether those of gold supports are read. Without them a case is hashed as if it had none.
 
     Raises:
         UsageError: listing up to ten problems, each with line, case id, key, what was found and expected.
@@ -120,7 +121,7 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True) -> Gol
         if size > long_sequence.MOST_IN_MEMORY:
             cases.keep_no_more()
         try:
-            case = read_case(line, number, rules=rules)
+            case = read_case(line, number, rules=rules, snippets=snippets)
         except ValueError as error:
             for problem in problems_of(error):
                 problems.add(Problem(name, number, problem))
@@ -187,7 +188,7 @@ def place_row(place: Support) -> dict[str, str]:
     return {name: value for name in names if (value := getattr(place, name))}
 
 
-def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
+def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = True) -> Case:
     """Read one line of a golden set; see `load`.
 
     Raises:
@@ -216,7 +217,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True) -> Case:
     broken = next(filter(None, (broken_name(*named) for named in _named(row))), None)
     if broken:
         raise ValueError(prefix + broken)
-    case = _to_case(row, number)
+    case = _to_case(row, number, snippets=snippets)
     broken = broken_rule(case) if rules else None
     if broken:
         raise ValueError(prefix + broken)
@@ -261,14 +262,20 @@ def _explain(error: ValidationError) -> list[str]:
     return texts
 
 
-def _to_case(row: _CaseRow, number: int) -> Case:
+def _to_case(row: _CaseRow, number: int, *, snippets: bool) -> Case:
     groups = row.required_support_groups
     same = row.model_dump(exclude={*_INNER, "required_support_groups", "retriever_types"})
     fields: dict[str, Any] = {key: tuple(value) if isinstance(value, list) else value for key, value in same.items()}
     case = Case(
         **fields,
         gold_supports=tuple(
-            Support(**{**support.model_dump(), "rel_path": support.rel_path or "", "snippets": tuple(support.snippets)})
+            Support(
+                **{
+                    **support.model_dump(),
+                    "rel_path": support.rel_path or "",
+                    "snippets": tuple(support.snippets) if snippets else (),
+                }
+            )
             for support in row.gold_supports
         ),
         not_relevant=tuple(

@@ -260,7 +260,8 @@ def _golden(source: sources.Source, where: InputSource, settings: Config) -> Gol
         data, name = _read(source, where.config_name, NO_CONFIG), source.place(where.config_name)
         return schema.refused(data, name, key, text)
 
-    whole = golden.load(_lines(source, settings.golden, _NO_GOLDEN), source.place(settings.golden))
+    lines, name = _lines(source, settings.golden, _NO_GOLDEN), source.place(settings.golden)
+    whole = golden.load(lines, name, snippets=settings.score.reads_snippets)
     return golden_part.part_of(whole, settings.questions, refuse)
 
 

@@ -39,7 +39,7 @@ def _asked_part(run: Run, path: Path) -> Golden:
         hint = "The run asked a part of its golden set: `questions` of its configuration chooses from this one too."
         return UsageError(text, hint=hint)
 
-    whole = golden.load(read_file(path), str(path))
+    whole = golden.load(read_file(path), str(path), snippets=run.config.score.reads_snippets)
     questions = run.config.questions if isinstance(run.config, schema.Config) else None
     return golden_part.asked_of(golden_part.part_of(whole, questions, refuse), run.selection)
 

@@ -82,7 +82,8 @@ def _first(request: Request, settings: Config) -> Case:
     if not path.is_file():
         raise UsageError(f"{name}: no such file", hint="`--question TEXT` asks something without one.")
     refuse = partial(schema.refused, read_file(request.config_file), request.config_place)
-    cases = golden_part.part_of(golden.load(read_file(path), name), settings.questions, refuse).cases
+    whole = golden.load(read_file(path), name, snippets=settings.score.reads_snippets)
+    cases = golden_part.part_of(whole, settings.questions, refuse).cases
     asked = [case for case in cases if any(asked_in(case.modes, mode) for mode in settings.ask.modes)]
     if not asked:
         raise UsageError(f"{name}: no question is for the modes that are asked", hint="`--question` is.")

@@ -112,6 +112,7 @@ KEYS: dict[str, Looser | str] = {
     "ask.mcp.pass_env": looser([], ["TOKEN"]),
     "ask.mcp.*": OTHER,
     "score.k": looser([1, 5, 10], [1, 10]),
+    "score.snippets": looser("required", "off"),
     "score.compat": "the numbers of other systems are never gated",
     "gate.policy": looser("either", "evidence"),
     "gate.composite": looser(["hit_at_1", "hit_at_3"], ["hit_at_1"], either=True),
