@@ -184,8 +184,9 @@ def lint_page() -> str:
     parts = [
         "# What `raggate lint` checks",
         NOTE,
-        "`raggate lint` reads configuration, golden set, vault, baseline and waivers as `raggate check` does, and "
-        "starts nothing. It exits with 2 if a check finds an error (with `--strict` also a warning), otherwise with 0. "
+        "`raggate lint` reads configuration, golden set, vault, baseline and waivers as `raggate check` does, and the "
+        "workflows that run the action. It starts nothing. It exits with 2 if a check finds an error (with `--strict` "
+        "also a warning), otherwise with 0. "
         "`--ignore CHECK` skips a check that is not an error.",
         "`--format` is `text` for a terminal, `json` with every finding (`check`, `severity`, `path`, `line`, `key`, "
         "`message`, `fix`), `github` for annotations in the log of a workflow, or `sarif` (2.1.0) for code scanning "

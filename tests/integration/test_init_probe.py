@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import yaml
 
-from fakes.other_api import OtherApi
+from fakes.other_api import Heard, OtherApi
 from here import Done, called
 from raggate.cli import main
+from raggate.cli.init import PLACEHOLDER
 
 DATA = Path(__file__).parents[1] / "data"
 NOTES = [("Keys.md", ["Keys"], "the spare key is under the mat"), ("Food.md", ["Food"], "bread of flour and a key")]
@@ -82,6 +86,150 @@ def test_from_an_api_to_a_verdict(root: Path) -> None:
         done = raggate(root, "check")
     assert done.code == 0, done.out + done.err
     assert "verdict: pass (exit 0)" in done.out
+
+
+def workflow(root: Path) -> dict[str, Any]:
+    """Read the steps of the workflow that was written, by their names."""
+    (job,) = yaml.safe_load((root / ".github/workflows/rag-gate.yml").read_text())["jobs"].values()
+    return {step.get("name", "checkout"): step for step in job["steps"]}
+
+
+def test_the_workflow_fits_an_api_that_runs(root: Path) -> None:
+    """An address takes no image: none is built, none is passed, and lint has nothing to say."""
+    with api() as there:
+        done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
+    assert done.code == 0, done.err
+    assert "with" not in workflow(root)["Gate"]
+    assert "Build the API's image" not in workflow(root)
+    assert "Check: `api.url` is an API that runs already" in done.out
+    assert raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md#Keys").code == 0
+    assert "unfit-workflow" not in raggate(root, "lint").out
+    text = (root / ".github/workflows/rag-gate.yml").read_text().replace(PLACEHOLDER, "me/raggate@abc")
+    unfit = text.replace(
+        "me/raggate@abc # the release you trust, by its commit\n", "me/raggate@abc\n        with: {api-image: a}\n"
+    )
+    (root / ".github/workflows/rag-gate.yml").write_text(unfit)
+    assert "[unfit-workflow] the workflow gives `api-image`" in raggate(root, "lint").out
+
+
+@pytest.mark.parametrize(
+    ("dockerfile", "port"),
+    [
+        ("FROM a\nEXPOSE 8000\n", 8000),
+        ("FROM a\n  expose 8000/tcp\nEXPOSE 8000\n", 8000),
+        ("FROM a\nEXPOSE 8000\nEXPOSE 9000\n", None),
+        ("FROM a\nEXPOSE 8000 9000\n", None),
+        ("FROM a\nEXPOSE 70000\n", None),
+        ("FROM a\nEXPOSE $PORT\n", None),
+        ("FROM a\n# EXPOSE 8000\n", None),
+    ],
+)
+def test_a_dockerfile_says_how_the_api_is_started(root: Path, dockerfile: str, port: int | None) -> None:
+    """If it exposes one port, raggate.yml has a container with it, and what runs is asked by `--api-url`."""
+    (root / "Dockerfile").write_text(dockerfile)
+    with api() as there:
+        done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
+        assert done.code == 0, done.out + done.err
+    written = yaml.safe_load((root / "raggate.yml").read_text())["api"]
+    if port is None:
+        assert (written["url"], "with" in workflow(root)["Gate"]) == (there.base_url, False)
+        return
+    assert (written["container"], "url" in written) == ({"build": {"context": "."}, "port": port}, False)
+    assert written["ready"]["health_path"] == "/health"
+    assert workflow(root)["Gate"]["with"] == {"api-image": "my-api:change"}
+    assert "my-api:change" in workflow(root)["Build the API's image"]["run"]
+    assert f"Next: `raggate golden add --api-url {there.base_url} QUESTION`" in done.out
+    assert "Check: `api.container` starts the API from your Dockerfile" in done.out
+    assert "this configuration can be measured (exit 0)" in done.out
+
+
+def questions(*cases: dict[str, Any]) -> str:
+    """Write a golden set of these cases."""
+    return "".join(
+        json.dumps({"id": f"q{number}", "question": f"spare key {number}", "answerable": True, **case}) + "\n"
+        for number, case in enumerate(cases)
+    )
+
+
+def test_a_golden_set_that_is_there(root: Path) -> None:
+    """It is used and stays as it is, with the directory of its notes: no example, no word of adding questions."""
+    (root / "eval").mkdir()
+    golden = root / "eval" / "eval_set.jsonl"
+    golden.write_text(questions(*[{"gold_supports": [{"rel_path": "Keys.md", "heading_path": "# Keys"}]}] * 3))
+    (root / "data.jsonl").write_text('{"no": "question"}\n')
+    before = golden.read_bytes()
+    with api() as there:
+        words = ("init", "--owners", "@me", "--probe", f"{there.base_url}/search")
+        done = raggate(root, *words)
+        assert done.code == 0, done.out + done.err
+        config = yaml.safe_load((root / "raggate.yml").read_text())
+        assert (config["golden"], config["vault"]) == ("eval/eval_set.jsonl", {"notes": "notes"})
+        assert "Your golden set: eval/eval_set.jsonl, 3 questions." in done.out
+        assert "asked:    spare key 0 (eval/eval_set.jsonl, hybrid)" in done.out
+        assert "Next: `raggate check`." in done.out
+        assert "golden add" not in done.out
+        assert not (root / "golden").exists()
+        assert "eval\n" in (root / ".dockerignore").read_text()
+        owned = (root / ".github/CODEOWNERS").read_text()
+        assert "\n/eval/ @me\n/notes/ @me\n" in owned
+        assert "golden" not in owned
+        (root / ".github/CODEOWNERS").unlink()
+        refused = raggate(root, *words)
+        assert refused.code == 2
+        assert "Your golden set and notes stay as they are" in refused.err
+        assert raggate(root, *words, "--force").code == 0
+        assert raggate(root, "check").code == 3
+    assert golden.read_bytes() == before
+
+
+def test_questions_without_their_notes(root: Path) -> None:
+    """If the notes of a golden set are not found, `--vault` is what to type, and nothing is written."""
+    (root / "golden.jsonl").write_text(questions({"gold_supports": [{"rel_path": "Elsewhere.md"}]}))
+    before = sorted(root.rglob("*"))
+    done = raggate(root, "init")
+    assert (done.code, sorted(root.rglob("*"))) == (2, before)
+    assert "golden.jsonl has 1 question, and the notes that they name are not here" in done.err
+    assert "`--vault DIR` names the directory of the notes" in done.err
+    assert raggate(root, "init", "--vault", "notes").code == 0
+    config = yaml.safe_load((root / "raggate.yml").read_text())
+    assert (config["golden"], config["vault"]) == ("golden.jsonl", {"notes": "notes"})
+
+
+def test_the_vaults_that_questions_name(root: Path) -> None:
+    """Each vault has the name that the questions give it, and the directory in which most of its notes lie."""
+    for path in ("a/work/Plan.md", "b/home/Keys.md", "b/home/Food.md", "old/Keys.md"):
+        (root / path).parent.mkdir(parents=True, exist_ok=True)
+        (root / path).write_text("# Note\n\ntext\n")
+    of_home = [{"vaults": ["home"], "gold_supports": [{"rel_path": path}]} for path in ("Keys.md", "Food.md")]
+    (root / "q.jsonl").write_text(
+        questions(*of_home, {"vaults": ["home", "work"], "gold_supports": [{"rel_path": "Plan.md", "vault": "work"}]})
+    )
+    (root / "notes" / "Food.md").unlink()
+    done = raggate(root, "init")
+    assert done.code == 0, done.err
+    config = yaml.safe_load((root / "raggate.yml").read_text())
+    assert config["vault"] == {"home": "b/home", "work": "a/work"}
+    assert config["api"]["container"]["env"]["VAULT_PATH"] == "{vault.home}"
+    assert "Next: set `api` in raggate.yml, then `raggate check`." in done.out
+
+
+def test_the_vault_is_named_as_the_answers_say(root: Path) -> None:
+    """If every answer says `personal/` before a note, the vault of `--vault` is called so."""
+    with Prefixed(notes=NOTES, pages={"/health": (200, {})}) as there:
+        done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
+    assert done.code == 0, done.out + done.err
+    assert yaml.safe_load((root / "raggate.yml").read_text())["vault"] == {"personal": "notes"}
+
+
+class Prefixed(OtherApi):
+    """An API that has a name before every note."""
+
+    def answer(self, heard: Heard) -> tuple[int, bytes]:
+        """Answer as the other, with another place of the notes."""
+        if heard.method == "POST":
+            heard.body.setdefault("top", 10)
+        status, body = super().answer(heard) if "q" in (heard.body or {"q": ""}) else (422, b"{}")
+        return status, body.replace(b"/data/", b"personal/")
 
 
 def test_a_key_is_sent_and_never_written(root: Path) -> None:
@@ -158,7 +306,6 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--vault", "notes"), "--vault is for --probe, --stdio and --preset"),
         (("--question", "x"), "--question, --map, --header, --tool, --graphql, --body and --health are for --probe"),
         (("--preset", "opensarch"), "did you mean 'opensearch'?"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),

@@ -1,10 +1,13 @@
-"""What `raggate init` was told, or finds by asking an API -> the text of raggate.yml."""
+"""What `raggate init` was told, or finds in the repository and by asking an API -> the text of raggate.yml."""
 
 from __future__ import annotations
 
 import os
+import re
 import shlex
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -13,15 +16,128 @@ from msgspec import Struct, field
 
 from raggate.errors import UsageError
 from raggate.text.guarded import Guarded
+from raggate.text.numbers import counted
+from raggate.text.yaml_writing import block, one_line
 
 if TYPE_CHECKING:
+    from raggate.models.golden import Golden
     from raggate.pipeline.chunk_mapping import Choose, Wanted
 
 SCHEMA = ".raggate/raggate.schema.json"
 _LEVELS: dict[str, Any] = {"ask": {"mapped": {"response": {}}, "mcp": {}}}
+_EXAMPLE_GOLDEN = "golden/eval_set.jsonl"
 _EXAMPLE_NOTES = "golden/vault/notes"
+_UNNAMED = "notes"
+_VAULT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+_EXPOSE = re.compile(r"^[ \t]*EXPOSE[ \t]+([1-9][0-9]{0,4})(?:/tcp)?[ \t]*$", re.MULTILINE | re.IGNORECASE)
+_LEVELS_DEEP = 4
+_MOST_FILES = 20_000
+_MOST_GOLDEN_BYTES = 16 << 20
+_FIRST_BYTES = 1 << 16
+_FOREIGN = frozenset(("node_modules", "vendor", "venv", "site-packages", "__pycache__"))
 _PROBE = "`raggate init --probe URL` calls an API."
 _ANY_QUESTION = "What are these notes about?"
+
+
+class There(Struct, frozen=True, kw_only=True):
+    """What a repository has already.
+
+    Attributes:
+        golden: the path of its golden set; empty for none.
+        questions: how many that has.
+        question: the first of them that has an answer.
+        vaults: the directories of its notes, by the names of the vaults, of which one may be empty; empty for none.
+    """
+
+    golden: str = ""
+    questions: int = 0
+    question: str = ""
+    vaults: Mapping[str, Path] = field(default_factory=dict)
+
+
+def there(directory: Path, vault: Path | None) -> There:
+    """Return the golden set that lies in a repository, and the notes that it is about.
+
+    Args:
+        directory: the top of the repository.
+        vault: the directory of the notes; None to find those that the questions name.
+
+    Raises:
+        UsageError: for a vault that is no directory in the repository, and for questions whose notes are not found.
+    """
+    paths = [*islice(_files(directory), _MOST_FILES)]
+    golden = _golden(directory, [path for path in paths if path.suffix == ".jsonl"])
+    named = {} if golden is None else _named_notes(golden)
+    if vault is not None:
+        _relative_vault(directory, vault)
+        vaults = {next(iter(named)) if len(named) == 1 else "": vault}
+    else:
+        notes = [path.relative_to(directory).as_posix() for path in paths if path.suffix == ".md"]
+        vaults = {name: directory / root for name in named if (root := _root_of(named[name], notes)) is not None}
+    if golden is not None and not vaults:
+        raise UsageError(
+            f"{golden.name} has {counted(len(golden.cases), 'question')}, and the notes that they name are not here",
+            hint="`--vault DIR` names the directory of the notes. Nothing that is there is written over.",
+        )
+    if golden is None:
+        return There(vaults=vaults)
+    question = next((case.question for case in golden.cases if case.answerable), "")
+    return There(golden=golden.name, questions=len(golden.cases), question=question, vaults=vaults)
+
+
+def _files(directory: Path) -> Iterator[Path]:
+    for place, folders, names in os.walk(directory):
+        deep = len(Path(place).relative_to(directory).parts) >= _LEVELS_DEEP
+        folders[:] = sorted(name for name in folders if name[0] != "." and name not in _FOREIGN and not deep)
+        yield from (Path(place, name) for name in sorted(names))
+
+
+def _golden(directory: Path, paths: list[Path]) -> Golden | None:
+    """Read the golden set of a repository: the first file that is one, if possible one with the usual name."""
+    from raggate.errors import RaggateError
+    from raggate.inputs import golden
+    from raggate.text.files import read_file
+
+    for path in sorted(paths, key=lambda path: path.name != Path(_EXAMPLE_GOLDEN).name):
+        try:
+            if path.is_symlink() or path.stat().st_size > _MOST_GOLDEN_BYTES:
+                continue
+            data = read_file(path)
+            # every question says whether it is answerable, so that other lines are not read one by one
+            if b'"answerable"' in data[:_FIRST_BYTES]:
+                return golden.load(data, path.relative_to(directory).as_posix())
+        except (OSError, RaggateError):
+            continue  # lines of something else
+    return None
+
+
+def _named_notes(golden: Golden) -> dict[str, set[str]]:
+    """Return the paths of the notes that questions are about, by the names of their vaults."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for case in golden.cases:
+        only = case.vaults[0] if len(case.vaults) == 1 else ""
+        for support in case.gold_supports:
+            if support.rel_path:
+                named[support.vault or only].add(support.rel_path)
+    return named
+
+
+def _root_of(wanted: set[str], notes: list[str]) -> str | None:
+    """Return the directory in which most of these notes lie, the shortest of several; None if none of them does."""
+    by_name: dict[str, list[str]] = defaultdict(list)
+    for note in notes:
+        by_name[note.rpartition("/")[2]].append(f"/{note}")
+    roots = Counter(
+        note.removesuffix(f"/{path}").lstrip("/")
+        for path in wanted
+        for note in by_name[path.rpartition("/")[2]]
+        if note.endswith(f"/{path}")
+    )
+    return min(roots, key=lambda root: (-roots[root], len(root), root), default=None)
+
+
+NOTHING = There()
+"""An empty repository."""
 
 
 class Known(Guarded, Struct, frozen=True, kw_only=True):
@@ -29,8 +145,8 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
 
     Attributes:
         preset: the engine that it is.
+        there: the questions and notes that it is measured by.
         url: where it runs.
-        vault: the directory of the notes that it has indexed.
         question: what it is asked; empty for the name of a note.
         fields: where parts of a chunk stand, each as `part=path`.
         headers: what it wants, each as `Name: value`.
@@ -43,8 +159,8 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
     """
 
     preset: str | None = None
+    there: There = NOTHING
     url: str | None = None
-    vault: Path | None = None
     question: str = ""
     fields: tuple[str, ...] = ()
     headers: tuple[str, ...] = ()
@@ -61,13 +177,19 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
         return self.url is not None or self.stdio is not None
 
     @property
+    def address(self) -> str:
+        """The address that the API was called at, without a path; empty if none was."""
+        parts = urlsplit(self.url or "")
+        return f"{parts.scheme}://{parts.netloc}" if self.url else ""
+
+    @property
     def requested(self) -> bool:
         """Whether something was said of the requests that it takes."""
         return bool(self.headers or self.graphql or self.body or self.health)
 
 
 def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
-    """Give the text of raggate.yml; None for the commented example. An API whose address is given is called.
+    """Return the text of raggate.yml; None for the commented example. An API whose address is given is called.
 
     Args:
         directory: the top of the repository.
@@ -82,11 +204,26 @@ def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
     _check(known)
     if known.preset is None and not known.called:
         return None
-    notes = _relative_vault(directory, known.vault) if known.vault is not None else _EXAMPLE_NOTES
-    made = preset(known.preset, known.url) if known.preset is not None else _discovered(directory, known, choose)
-    text = _head(notes) + made
+    if known.preset is not None:
+        text = _head(directory, known.there, "") + preset(known.preset, known.url)
+    else:
+        sections = _discovered(directory, known, choose)
+        # the command of a server that is started has the name of the vault in it
+        name = _named_in(sections) if known.stdio is None else ""
+        text = _head(directory, known.there, name) + block(sections, _LEVELS)
     schema.load(text.encode(), "raggate.yml")
     return text
+
+
+def example(directory: Path, there: There, text: str) -> str:
+    """Return the commented example of raggate.yml with the questions and notes that a repository has."""
+    if not there.vaults:
+        return text
+    vaults = _vaults(directory, there, "")
+    text = text.replace(f"golden: {_EXAMPLE_GOLDEN}", f"golden: {one_line(there.golden or _EXAMPLE_GOLDEN)}")
+    lines = "".join(f"  {one_line(name)}: {one_line(path)}\n" for name, path in vaults.items())
+    text = text.replace(f"  {_UNNAMED}: {_EXAMPLE_NOTES}\n", lines)
+    return text.replace(f"{{vault.{_UNNAMED}}}", f"{{vault.{next(iter(vaults))}}}")
 
 
 def _check(known: Known) -> None:
@@ -94,8 +231,6 @@ def _check(known: Known) -> None:
     if not known.called and (known.question or known.fields or known.tool or known.requested):
         flags = "--question, --map, --header, --tool, --graphql, --body and --health"
         raise UsageError(f"{flags} are for --probe", hint=_PROBE)
-    if known.preset is None and not known.called and known.vault is not None:
-        raise UsageError("--vault is for --probe, --stdio and --preset", hint=_PROBE)
     if known.preset is not None and (known.fields or known.tool or known.requested or known.stdio):
         raise UsageError(
             "--map, --header, --tool, --graphql, --body, --health and --stdio are not for --preset",
@@ -108,19 +243,18 @@ def _check(known: Known) -> None:
         raise UsageError(f"--health: expected a path such as /livez, found {known.health!r}")
 
 
-def _discovered(directory: Path, known: Known, choose: Choose | None) -> str:
-    """Call an API, and write the sections `api` and `ask` for it."""
+def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[str, Any]:
+    """Call an API, and give the sections `api` and `ask` for it. A Dockerfile says how it is started."""
     from raggate.pipeline.chunk_mapping import Wanted
     from raggate.service.discovery.bodies import body_of
     from raggate.service.discovery.headers import headers_of
     from raggate.text.redact import of_environment
-    from raggate.text.yaml_writing import block
 
     headers = headers_of(_headers(known.headers), known.environment)
     wanted = Wanted(
         url=known.url or "",
         question=question_of(known),
-        notes=_notes(known.vault),
+        notes=_notes(known.there.vaults),
         fields=_fields(known.fields),
         headers=headers,
         secrets=of_environment(known.environment, headers.pass_env),
@@ -130,7 +264,30 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> str:
         body=body_of(known.body),
         health=known.health,
     )
-    return block(_sections(directory, known, wanted), _LEVELS)
+    sections = _sections(directory, known, wanted)
+    port = _exposed(directory) if known.url is not None else None
+    if port is not None:
+        api = {key: value for key, value in sections["api"].items() if key != "url"}
+        sections["api"] = {"container": {"build": {"context": "."}, "port": port}, **api}
+    return sections
+
+
+def _exposed(directory: Path) -> int | None:
+    """Return the one port that the Dockerfile of a repository exposes; None for no file, none or several."""
+    from raggate.text.files import read_file
+
+    file = directory / "Dockerfile"
+    text = read_file(file).decode(errors="replace") if file.is_file() else ""
+    ports = {int(port) for port in _EXPOSE.findall(text)}
+    return ports.pop() if len(ports) == 1 and max(ports) < 1 << 16 else None
+
+
+def _named_in(sections: dict[str, Any]) -> str:
+    """Take out the vault that the API names, or else has before every note, such as `personal/`; empty for none."""
+    ask = sections["ask"]
+    chunks = ask.get(ask["adapter"], {}).get("response", {}).get("chunks", {})
+    name = sections.pop("vault", None) or str(chunks.get("path_prefix", "")).removesuffix("/")
+    return name if _VAULT_NAME.fullmatch(name) else ""
 
 
 def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
@@ -141,7 +298,7 @@ def _sections(directory: Path, known: Known, wanted: Wanted) -> dict[str, Any]:
 
     if known.stdio is None:
         return discover(wanted)
-    vaults = {"notes": known.vault.resolve()} if known.vault is not None else {}
+    vaults = {name or _UNNAMED: path.resolve() for name, path in known.there.vaults.items()}
     with scratch_directory() as out:
         workspace = Workspace(root=directory.resolve(), out=out, vaults=vaults, environment=known.environment)
         return discover_started(wanted, _words(known), workspace)
@@ -159,12 +316,9 @@ def _words(known: Known) -> list[str]:
         raise UsageError(f"--stdio: {error}") from None
     if not words:
         raise UsageError("--stdio: expected a command, such as 'notes-mcp notes'")
-    vault = known.vault.resolve() if known.vault is not None else None
+    names = {path.resolve(): f"{{vault.{name or _UNNAMED}}}" for name, path in known.there.vaults.items()}
     # not so the program itself
-    return [
-        words[0],
-        *("{vault.notes}" if vault is not None and Path(word).resolve() == vault else word for word in words[1:]),
-    ]
+    return [words[0], *(names.get(Path(word).resolve(), word) for word in words[1:])]
 
 
 def preset(name: str, url: str | None) -> str:
@@ -176,7 +330,6 @@ def preset(name: str, url: str | None) -> str:
     from importlib.resources import files
 
     from raggate.text.nearest import suggestion
-    from raggate.text.yaml_writing import one_line
     from raggate.text.yamlio import parse
 
     shelf = {item.name.removesuffix(".yml"): item for item in files("raggate.cli").joinpath("presets").iterdir()}
@@ -201,14 +354,16 @@ def question_of(known: Known) -> str:
     """Give the question that was given, or one that every search of these notes answers: a sentence of one."""
     from raggate.inputs.first_sentence import first_sentence
 
-    if known.question or known.vault is None:
-        return known.question or _ANY_QUESTION
-    first = min(_notes(known.vault))
-    return first_sentence((known.vault / first).read_text(encoding="utf-8", errors="replace")) or Path(first).stem
+    asked = known.question or known.there.question
+    if asked or not known.there.vaults:
+        return asked or _ANY_QUESTION
+    directory = next(iter(known.there.vaults.values()))
+    first = min(_notes({"": directory}))
+    return first_sentence((directory / first).read_text(encoding="utf-8", errors="replace")) or Path(first).stem
 
 
-def _notes(directory: Path | None) -> dict[str, frozenset[tuple[str, ...]]]:
-    """Give the notes of a directory, each with its heading paths.
+def _notes(vaults: Mapping[str, Path]) -> dict[str, frozenset[tuple[str, ...]]]:
+    """Give the notes of some directories, each with its heading paths.
 
     Raises:
         UsageError: when there is none.
@@ -216,13 +371,12 @@ def _notes(directory: Path | None) -> dict[str, frozenset[tuple[str, ...]]]:
     from raggate.inputs import vault
     from raggate.inputs.headings import heading_paths
 
-    if directory is None:
-        return {}
-    if next(directory.rglob("*.md"), None) is None:
-        raise UsageError(
-            f"--vault: {directory} has no note, which is a *.md file", hint="Name the directory that the API indexed."
-        )
-    return {path: heading_paths(text, path) for (_, path), text in vault.load({"notes": directory}).texts.items()}
+    for directory in vaults.values():
+        if next(directory.rglob("*.md"), None) is None:
+            hint = "Name the directory that the API indexed."
+            raise UsageError(f"--vault: {directory} has no note, which is a *.md file", hint=hint)
+    texts = vault.load(dict(vaults)).texts if vaults else {}
+    return {path: heading_paths(text, path) for (_, path), text in texts.items()}
 
 
 def sent_variables(config: str) -> tuple[str, ...]:
@@ -304,8 +458,18 @@ def _relative_vault(directory: Path, notes: Path) -> str:
     return Path(path).as_posix()
 
 
-def _head(notes: str) -> str:
-    """Write what stands before the sections of the API: the suite, and the notes."""
-    from raggate.text.yaml_writing import block
+def _head(directory: Path, there: There, name: str) -> str:
+    """Write what stands before the sections of the API: the suite, the questions and the notes."""
+    golden = {"golden": there.golden} if there.golden not in {"", _EXAMPLE_GOLDEN} else {}
+    return block({"suite": "notes", **golden, "vault": _vaults(directory, there, name)}, {})
 
-    return block({"suite": "notes", "vault": {"notes": notes}}, {})
+
+def notes(directory: Path, there: There) -> list[str]:
+    """Return the directories of the notes that a repository has, from its top."""
+    return [_relative_vault(directory, path) for path in there.vaults.values()]
+
+
+def _vaults(directory: Path, there: There, name: str) -> dict[str, str]:
+    """Return the vaults as raggate.yml has them; one that the questions do not name has this name."""
+    named = {key or name or _UNNAMED: _relative_vault(directory, path) for key, path in there.vaults.items()}
+    return named or {_UNNAMED: _EXAMPLE_NOTES}

@@ -1,10 +1,11 @@
-"""An empty repository -> raggate.yml, an example golden set with its vault, a workflow, and who reviews them."""
+"""A repository -> raggate.yml, a workflow, who reviews them, and an example golden set if it has none."""
 
 from __future__ import annotations
 
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from raggate.cli.options import PATH
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate.text.numbers import counted
 
 if TYPE_CHECKING:
     from raggate.cli.results.measuring import Initialised
@@ -23,16 +25,25 @@ WORKFLOW = ".github/workflows/rag-gate.yml"
 PLACEHOLDER = "OWNER/raggate@REF"
 """Stands in the workflow for the action, until somebody says which one."""
 
-_TARGETS = {
-    "raggate.yml": "raggate.yml",
-    "eval_set.jsonl": "golden/eval_set.jsonl",
-    "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md",
-    "rag-gate.yml": WORKFLOW,
+_TARGETS = {"raggate.yml": "raggate.yml", "rag-gate.yml": WORKFLOW}
+_EXAMPLES = {"eval_set.jsonl": "golden/eval_set.jsonl", "Sourdough.md": "golden/vault/notes/Recipes/Sourdough.md"}
+_OF_A_CONTAINER = (
+    "      - name: Build the API's image\n        run: docker build --tag my-api:change .\n",
+    "        with:\n          api-image: my-api:change\n",
+)
+"""Parts of the workflow that stand for an API in a container: the action refuses an image for any other."""
+_STARTED = {
+    "url": "Check: `api.url` is an API that runs already, whatever a change does to its code. For pull requests let "
+    "raggate start it: `api.container`.",
+    "command": "Check: on pull requests the action refuses `api.command`, unless its step has `allow-command: true`. "
+    "The change's code then runs beside the job's token; `api.container` keeps it away.",
+    "container": "Check: `api.container` starts the API from your Dockerfile. Its `env` must say where the notes are: "
+    '`VARIABLE: "{vault.NAME}"`.',
 }
+"""What is left to do by how the API is started."""
 IGNORED = ".dockerignore"
 """Keeps what judges the API out of its image."""
 
-_IGNORES = {"dockerignore": IGNORED, "gitignore": "golden/.gitignore"}
 
 _ACTION = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+@[0-9a-f]{40}")
 _OWNERS = re.compile(r"@[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?( @[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?)*")
@@ -59,7 +70,7 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
     "--body", default="", metavar="JSON", help='What --probe sends: \'{"utterance": "{question}", "size": "{k}"}\'.'
 )
 @click.option("--health", default="", metavar="PATH", help="Where the API answers 200 when it is up.")
-@click.option("--vault", type=PATH, help="The directory of the notes that the API has indexed, in place of an example.")
+@click.option("--vault", type=PATH, help="The directory of the notes that the API indexes, in place of an example.")
 @click.option("--question", default="", metavar="TEXT", help="What --probe asks.")
 @click.option(
     "--map", "fields", multiple=True, metavar="PART=PATH", help="Where --probe finds a part of a chunk: rel_path=file."
@@ -74,9 +85,19 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
 @click.option("--force", is_flag=True, help="Replace existing files.")
 @click.pass_obj
 def init(
-    environment: dict[str, str], /, directory: Path, action: str, owners: str, *, force: bool, **known: Any
+    environment: dict[str, str],
+    /,
+    directory: Path,
+    action: str,
+    owners: str,
+    vault: Path | None,
+    *,
+    force: bool,
+    **known: Any,
 ) -> Answer[Initialised]:
-    """Write raggate.yml, an example golden set with its vault, and a workflow into a repository.
+    """Write raggate.yml, a workflow, and an example golden set with its vault into a repository.
+
+    A golden set that is there is used, and stays as it is: raggate.yml names it, and the directory of its notes.
 
     With --probe the API is called, its OpenAPI document is read if it has one, and its answer is recognised; what
     cannot be recognised is asked for at a terminal, or else reported. With --preset only the names of your own index
@@ -84,17 +105,17 @@ def init(
     """
     from raggate.cli.results.measuring import Initialised
 
-    api = first_config.Known(**known, environment=environment)
-    own_notes = api.vault is not None
+    there = first_config.there(directory, vault)
+    api = first_config.Known(**known, there=there, environment=environment)
     if api.called:
         # nothing is asked for what would not be written
-        check_terms(directory, action, owners, own_notes=own_notes, force=force)
+        check_terms(directory, action, owners, there=there, force=force)
     choose = _choose if sys.stdin.isatty() and sys.stdout.isatty() else None
     config = first_config.text_of(directory, api, choose)
-    written = write_example(directory, action, owners, config=config, own_notes=own_notes, force=force)
+    written = write_example(directory, action, owners, config=config, there=there, force=force)
     for path in written:
         click.echo(log_line(f"wrote {path}"))
-    _advise(directory, action, own_notes=own_notes, configured=config is not None, started=api.stdio is not None)
+    _advise(directory, action, api, config)
     for name in first_config.sent_variables(config) if config is not None else ():
         line = f"env: {{{name}: ${{{{ secrets.{name} }}}}}}"
         click.echo(f"Fill in: `{line}` at the step `Gate` of {WORKFLOW}; runs of forks have no secrets.")
@@ -112,42 +133,80 @@ def _choose(asked: str, among: Sequence[str]) -> str:
     return among[int(number) - 1]
 
 
-def _advise(directory: Path, action: str, *, own_notes: bool, configured: bool, started: bool) -> None:
+def _advise(directory: Path, action: str, api: first_config.Known, config: str | None) -> None:
     from raggate.service import dockerignore
     from raggate.text.quote import enumerated
 
+    there = api.there
+    if there.golden:
+        click.echo(log_line(f"Your golden set: {there.golden}, {counted(there.questions, 'question')}."))
     ignored = {pattern.strip("/") for pattern in dockerignore.patterns(directory)}
-    if missing := [name for name in ("golden", "baselines", ".raggate") if name not in ignored]:
-        click.echo(f"Add to {IGNORED}: {enumerated(missing)}, which the API's image must not carry.")
+    judging = (_judging(there).strip("/"), "baselines", ".raggate")
+    if missing := [name for name in judging if name not in ignored]:
+        click.echo(log_line(f"Add to {IGNORED}: {enumerated(missing)}, which the API's image must not carry."))
     if not action:
         click.echo(f"Fill in: {PLACEHOLDER} in {WORKFLOW}, the action's repository and the commit of its release.")
     click.echo(f"Check: {WORKFLOW} gates changes into `main`; where your default branch is another, name it there.")
-    if configured and not started:
-        click.echo(
-            "Check: `api.url` is an API that runs already; for pull requests raggate starts it: `api.container`."
-        )
-    if own_notes:
-        click.echo("Next: `raggate golden add` asks a question and writes it down, or `raggate golden propose`.")
-    elif configured:
-        click.echo("Next: name your notes under `vault` and ask of them in the golden set, then `raggate check`.")
+    if (advice := _STARTED.get(_backend(config))) is not None and config is not None:
+        click.echo(advice)
+    _advise_next(api, config)
+
+
+def _advise_next(api: first_config.Known, config: str | None) -> None:
+    """Say which command is next: it asks the API that runs, also if raggate.yml starts one."""
+    flag = f" --api-url {api.address}" if api.address and _backend(config) == "container" else ""
+    before = "set `api` in raggate.yml, then " if config is None else ""
+    if api.there.vaults and not api.there.golden:
+        line = f"`raggate golden add{flag} QUESTION` asks a question and writes it down, or `raggate golden propose`."
+    elif api.there.golden or config is None:
+        line = f"`raggate check{flag}`."
     else:
-        click.echo("Next: set `api` in raggate.yml, then `raggate check`.")
+        line = f"name your notes under `vault` and ask of them in the golden set, then `raggate check{flag}`."
+    click.echo(log_line(f"Next: {before}{line}"))
+
+
+def _backend(config: str | None) -> str:
+    """Return how raggate.yml brings the API up; the commented example has a container."""
+    from raggate.config import schema
+
+    if config is None:
+        return "container"
+    api = schema.load(config.encode(), "raggate.yml").api
+    return next(name for name in ("container", "command", "url", "program") if getattr(api, name) is not None)
+
+
+def _judging(there: first_config.There) -> str:
+    """Return the directory of the golden set, or the file if it lies at the top, as CODEOWNERS has it."""
+    top, slash, _ = (there.golden or _EXAMPLES["eval_set.jsonl"]).partition("/")
+    return f"/{top}{slash}"
 
 
 def _try_out(directory: Path, api: first_config.Known, environment: Mapping[str, str]) -> None:
     """Show what one answer fills, by the configuration that was written."""
+    from raggate.config.overrides import Overrides
     from raggate.pipeline.request import Request
     from raggate.pipeline.smoke_test import smoke_test
     from raggate.reports.smoke_test import render
 
-    request = Request(config_file=directory / "raggate.yml", environment=environment, say=console.say, systems=())
-    name = "--question" if api.question else "no question of yours"
+    request = Request(
+        config_file=directory / "raggate.yml",
+        environment=environment,
+        say=console.say,
+        systems=(),
+        overrides=Overrides(api_url=api.address or None),
+    )
+    name = "--question" if api.question else api.there.golden or "no question of yours"
     test = smoke_test(request, first_config.question_of(api), name=name)
     click.echo("\n" + render(test, width=max(console.width(), 60)), nl=False)
 
 
 def check_terms(
-    directory: Path, action: str = "", owners: str = "", *, own_notes: bool = False, force: bool = False
+    directory: Path,
+    action: str = "",
+    owners: str = "",
+    *,
+    there: first_config.There = first_config.NOTHING,
+    force: bool = False,
 ) -> None:
     """Refuse terms under which nothing may be written; see `write_example`.
 
@@ -166,19 +225,18 @@ def check_terms(
             f"--owners: expected @user or @organisation/team, with spaces between; found {one_line(owners, limit=80)}",
             hint="GitHub asks nobody where an owner is misspelt, and says so only on the page of the file.",
         )
-    names = (*(() if force else _targets(own_notes=own_notes).values()), *(_CODEOWNERS if owners else ()))
+    names = (*(() if force else _targets(there).values()), *(_CODEOWNERS if owners else ()))
     existing = [name for name in names if (directory / name).exists()]
     if existing:
         raise UsageError(
             f"{', '.join(existing)}: exists already, nothing was written",
-            hint="Move it away, run `raggate init` in an empty directory and copy what you need, or say --force, which "
-            "writes over all but CODEOWNERS.",
+            hint="Move it away, or run `raggate init` in an empty directory and copy what you need. With --force it is "
+            "replaced, unless it is CODEOWNERS. Your golden set and notes stay as they are.",
         )
 
 
-def _targets(*, own_notes: bool) -> dict[str, str]:
-    examples = {"eval_set.jsonl", "Sourdough.md"} if own_notes else set()
-    return {template: name for template, name in _TARGETS.items() if template not in examples}
+def _targets(there: first_config.There) -> dict[str, str]:
+    return _TARGETS if there.vaults else {**_TARGETS, **_EXAMPLES}
 
 
 def write_example(
@@ -187,7 +245,7 @@ def write_example(
     owners: str = "",
     *,
     config: str | None = None,
-    own_notes: bool = False,
+    there: first_config.There = first_config.NOTHING,
     force: bool = False,
 ) -> list[Path]:
     """Write the example files below a directory. Returns what was written.
@@ -198,7 +256,7 @@ def write_example(
         owners: who must review what judges a change, as `@user` and `@organisation/team` with spaces between; empty
             for no CODEOWNERS.
         config: the text of raggate.yml, in place of the example's.
-        own_notes: whether there are notes already, so that neither example notes nor questions are written.
+        there: the questions and notes that the repository has. With notes no example is written.
         force: whether files that are there are written over.
 
     Raises:
@@ -208,16 +266,26 @@ def write_example(
 
     from raggate.text.files import write_file
 
-    check_terms(directory, action, owners, own_notes=own_notes, force=force)
+    check_terms(directory, action, owners, there=there, force=force)
     # one that is there is the owner's to add to
-    ignored = {template: name for template, name in _IGNORES.items() if not (directory / name).exists()}
-    targets = {**_targets(own_notes=own_notes), **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
+    beside = Path(there.golden or _EXAMPLES["eval_set.jsonl"]).with_name(".gitignore").as_posix()
+    ignores = {"dockerignore": IGNORED, "gitignore": beside}
+    ignored = {template: name for template, name in ignores.items() if not (directory / name).exists()}
+    targets = {**_targets(there), **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
     written = []
     for template, name in targets.items():
         text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
         if template == "raggate.yml":
-            text = first_config.editor_line(action) + (text if config is None else config)
-        text = text.replace("OWNERS\n", f"{owners}\n") if template == "CODEOWNERS" else text
+            own = first_config.example(directory, there, text) if config is None else config
+            text = first_config.editor_line(action) + own
+        elif template == "rag-gate.yml" and _backend(config) != "container":
+            text = reduce(lambda kept, part: kept.replace(part, ""), _OF_A_CONTAINER, text)
+        elif template == "dockerignore":
+            text = text.replace("golden\n", f"{_judging(there).strip('/')}\n")
+        elif template == "CODEOWNERS":
+            places = dict.fromkeys([_judging(there), *(f"/{path}/" for path in first_config.notes(directory, there))])
+            text = text.replace("/golden/        OWNERS\n", "".join(f"{place} OWNERS\n" for place in places))
+            text = text.replace("OWNERS\n", f"{owners}\n")
         write_file(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         written.append(directory / name)
     first_config.write_schema(directory)

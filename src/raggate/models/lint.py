@@ -43,6 +43,11 @@ CHECKS: dict[str, Check] = {
         "A waiver has expired, which makes the gate red.",
         "Remove the waiver, or renew it with a reason.",
     ),
+    "unfit-workflow": Check(
+        "warning",
+        "A workflow runs the action in a way that it refuses with this configuration.",
+        "Start the API by `api.container`. Or remove the input, or for code that you trust set `allow-command: true`.",
+    ),
     "duplicate-question": Check(
         "warning",
         "Two cases ask the same in the same scope, so one question counts twice.",

@@ -57,7 +57,7 @@ _COUNTS = ("k", "top_k", "limit", "size", "n_results", "max_results")
 
 
 def discover(wanted: Wanted, transport: httpx.BaseTransport | None = None) -> dict[str, Any]:
-    """Call an API and give the sections `api` and `ask` of a configuration for it.
+    """Call an API and give the sections `api` and `ask` of a configuration for it, and the one vault that it names.
 
     Args:
         wanted: what is known.
@@ -117,8 +117,11 @@ class _Discovery(Struct):
         if "mcp" in path.rpartition("/")[2].lower() or self._wanted.tool:
             return self._tool(tool_discovery.USUAL_PATH if unnamed else path)
         document = self._document()
-        if path in ("", "/", _NATIVE) and self._speaks_native():
-            return {"api": {"url": self._base}, "ask": {"adapter": "ask"}}
+        native = self._native_chunks() if path in ("", "/", _NATIVE) else None
+        if native is not None:
+            vaults = {str(chunk.get("vault") or "") for chunk in native if isinstance(chunk, dict)}
+            of_one = {"vault": vaults.pop()} if len(vaults) == 1 else {}
+            return {**of_one, "api": {"url": self._base}, "ask": {"adapter": "ask"}}
         usual = tool_discovery.USUAL_PATH
         # many servers are mounted behind a slash, and redirect there
         for place in (usual, f"{usual}/") if unnamed and document is None else ():
@@ -194,12 +197,14 @@ class _Discovery(Struct):
                 raise CannotTell(f"{self._base} does not answer: {self._problem}", hint=hint)
         return None
 
-    def _speaks_native(self) -> bool:
+    def _native_chunks(self) -> list[Any] | None:
+        """Return the chunks of an answer in raggate's own protocol; None for any other answer."""
         body = {"question": "{question}", "k": "{k}", "mode": "hybrid"}
         query = {"debug": "true", "retrieval_only": "true"}
         root = self._call(Request(method="POST", path=_NATIVE, query=query, body=body)).json()
         debug = root.get("debug") if isinstance(root, dict) else None
-        return isinstance(debug, dict) and isinstance(debug.get("retrieved_chunks"), list)
+        chunks = debug.get("retrieved_chunks") if isinstance(debug, dict) else None
+        return chunks if isinstance(chunks, list) else None
 
     def _candidates(self, document: Any, path: str) -> list[Request]:
         if self._wanted.body:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 
 from msgspec.structs import replace
@@ -12,6 +13,7 @@ from raggate.gate.suite_outlook import suite_outlook
 from raggate.gate.waivers import check_cases
 from raggate.inputs.lint.places import check_encoding, check_notes, check_supports
 from raggate.inputs.lint.questions import check_questions
+from raggate.inputs.lint.workflows import check_workflows
 from raggate.inputs.private_notes import visible
 from raggate.inputs.trusted import Inputs
 from raggate.models.baseline import Baseline
@@ -41,6 +43,7 @@ def lint(request: Request) -> LintReport:
         )
         with within(seconds, late):
             findings = [*_findings(inputs, baseline, request.config_name, _line_of(request))]
+            findings += check_workflows(inputs.config, *_workflows(request))
         outlook = suite_outlook(inputs.config, inputs.golden, baseline)
         return replace(_placed(request, findings, outlook), gate_line=_line_of(request)(("gate",)))
 
@@ -79,6 +82,16 @@ def _findings(
     yield from check_notes(golden, visible(inputs.vault, settings.private), settings.vault)
     yield from check_baseline(settings, golden, baseline, inputs.fingerprint(), at)
     yield from check_slices(settings, golden, settings.golden)
+
+
+def _workflows(request: Request) -> tuple[dict[str, bytes], str]:
+    """Read the workflows of the repository, and say where the configuration is in it. A commit's are not read."""
+    root = request.root
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    found = sorted((top / ".github" / "workflows").glob("*.y*ml")) if request.against is None else []
+    files = [file for file in found if file.is_file() and not file.is_symlink()]
+    config = (root / request.config_name).relative_to(top).as_posix()
+    return {os.path.relpath(file, root): read_file(file) for file in files}, config
 
 
 def _line_of(request: Request) -> Callable[[yamlio.Path], int]:

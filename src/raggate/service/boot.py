@@ -300,7 +300,10 @@ class _Wait:
         chunks = "" if state.chunks is None else f", {counted(state.chunks, 'chunk')}"
         documents = "the API does not report how many documents it has"
         if state.documents is not None:
-            documents = f"{state.documents} of {counted(self._expected.documents, 'document')}"
+            expected = self._expected.documents
+            documents = f"{state.documents} of {counted(expected, 'document')}"
+            if state.documents > expected:
+                documents = f"{counted(state.documents, 'document')}, the vault has {counted(expected, 'note')}"
         return documents + chunks
 
     def _hint(self) -> str:

@@ -158,6 +158,11 @@ def test_the_protocol_of_raggate_itself() -> None:
     """An API that speaks it needs no mapping."""
     api = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": []}})
     assert discovered(api) == {"api": {"url": URL}, "ask": {"adapter": "ask"}}
+    of_one = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": [{"vault": "personal"}] * 2}})
+    assert discovered(of_one)["vault"] == "personal"
+    mixed = [{"vault": "personal"}, {"vault": "work"}]
+    several = Api(path="/api/v1/ask", search=lambda _: {"debug": {"retrieved_chunks": mixed}})
+    assert "vault" not in discovered(several)
 
 
 def test_somebody_at_a_terminal_is_asked() -> None:

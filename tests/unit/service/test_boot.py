@@ -229,6 +229,11 @@ class TestReady:
         outcome = bring_up(Script(state(1, 1)), expected=Expected(documents=1, chunks=1))
         assert outcome.said[-1].endswith(" 1 of 1 document, 1 chunk")
 
+    def test_an_index_that_is_larger_than_the_vault(self, bring_up):
+        """More documents than notes are no part of them: both numbers are told."""
+        outcome = bring_up(Script(state(35, 9)), expected=Expected(documents=1, chunks=1))
+        assert outcome.said[-1] == "the API is up after 0.1 s: 35 documents, the vault has 1 note, 9 chunks"
+
     def test_a_complete_index_is_not_waited_for(self, bring_up):
         """An index that holds all notes, as large as that of the baseline, does not have to settle."""
         outcome = bring_up(Script(DONE))
