@@ -54,6 +54,8 @@ def suite(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Project]:
         patch.setattr(asking, "booted", booted)
         patch.setattr("raggate.service.ask.WATCH_SECONDS", 0)
         yield make_suite(tmp_path_factory.mktemp("interrupts"))
+    # forgets the last one
+    signals.install()
     for number, handler in before.items():
         signal.signal(number, handler)
 

@@ -77,11 +77,7 @@ def measure(
             stopping=stopping.of_run(request, inputs, baseline, resumable, started),
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
-        run, scorecard = _finished(part, finish)
-        if build is None and below is None:
-            # until what is done with the run begins, which leaves the reason in its directory
-            signals.settle()
-        return directory, run, scorecard
+        return directory, *_finished(part, finish)
 
 
 def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
@@ -105,6 +101,9 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
             kept.done()
         if part.cache is not None:
             part.cache.keep(finished[0], answers)
+        if part.build is None and part.directory.parent == part.runs:
+            # until what is done with the run begins, which leaves the reason in its directory
+            signals.settle()
         return finished
     except KeyboardInterrupt:
         way_on = ""
