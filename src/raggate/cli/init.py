@@ -44,7 +44,6 @@ _STARTED = {
 IGNORED = ".dockerignore"
 """Keeps what judges the API out of its image."""
 
-
 _ACTION = re.compile(r"[A-Za-z0-9-]+/[A-Za-z0-9._-]+@[0-9a-f]{40}")
 _OWNERS = re.compile(r"@[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?( @[A-Za-z0-9-]+(/[A-Za-z0-9._-]+)?)*")
 _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
@@ -262,8 +261,6 @@ def write_example(
     Raises:
         UsageError: as `check_terms`; then nothing is written.
     """
-    from importlib.resources import files
-
     from raggate.text.files import write_file
 
     check_terms(directory, action, owners, there=there, force=force)
@@ -274,19 +271,27 @@ def write_example(
     targets = {**_targets(there), **ignored, **({"CODEOWNERS": _CODEOWNERS[0]} if owners else {})}
     written = []
     for template, name in targets.items():
-        text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
+        text = _filled(template, directory, config, there).replace("OWNERS\n", f"{owners}\n")
         if template == "raggate.yml":
-            own = first_config.example(directory, there, text) if config is None else config
-            text = first_config.editor_line(action) + own
-        elif template == "rag-gate.yml" and _backend(config) != "container":
-            text = reduce(lambda kept, part: kept.replace(part, ""), _OF_A_CONTAINER, text)
-        elif template == "dockerignore":
-            text = text.replace("golden\n", f"{_judging(there).strip('/')}\n")
-        elif template == "CODEOWNERS":
-            places = dict.fromkeys([_judging(there), *(f"/{path}/" for path in first_config.notes(directory, there))])
-            text = text.replace("/golden/        OWNERS\n", "".join(f"{place} OWNERS\n" for place in places))
-            text = text.replace("OWNERS\n", f"{owners}\n")
+            text = first_config.editor_line(action) + text
         write_file(directory / name, text.replace(PLACEHOLDER, action or PLACEHOLDER).encode())
         written.append(directory / name)
     first_config.write_schema(directory)
     return written
+
+
+def _filled(template: str, directory: Path, config: str | None, there: first_config.There) -> str:
+    """Return the text of a file, as it fits raggate.yml and what is there."""
+    from importlib.resources import files
+
+    text = files("raggate.cli").joinpath("templates", template).read_text(encoding="utf-8")
+    if template == "raggate.yml":
+        return first_config.example(directory, there, text) if config is None else config
+    if template == "rag-gate.yml" and _backend(config) != "container":
+        return reduce(lambda kept, part: kept.replace(part, ""), _OF_A_CONTAINER, text)
+    if template == "dockerignore":
+        return text.replace("golden\n", f"{_judging(there).strip('/')}\n")
+    if template == "CODEOWNERS":
+        places = dict.fromkeys([_judging(there), *(f"/{path}/" for path in first_config.notes(directory, there))])
+        return text.replace("/golden/        OWNERS\n", "".join(f"{place} OWNERS\n" for place in places))
+    return text
