@@ -135,13 +135,46 @@ def test_what_lint_would_say_is_said(project: Project) -> None:
 
 def test_a_choice_in_a_terminal(project: Project) -> None:
     """Somebody who sits there may search again, is told of a wrong number, and picks."""
-    answers = ["s kernel grams", "99", "1"]
+    answers = ["s kernel grams", "99", "1", "-"]
     with (
         mock.patch.object(command.sys, "stdin", mock.Mock(isatty=lambda: True)),
         mock.patch("click.prompt", side_effect=answers),
     ):
         row = added(project, "--search", "bicycle")
     assert row["gold_supports"][0]["heading_path"] == "# Kernel > ## Second"
+
+
+@pytest.mark.parametrize(
+    ("answer", "snippets"),
+    [
+        ("", ["bicycle matter one is 1 litres"]),
+        ("1 litres", ["1 litres"]),
+        ("-", []),
+    ],
+)
+def test_a_snippet_is_proposed(project: Project, answer: str, snippets: list[str]) -> None:
+    """Enter takes the sentence of the passage that is nearest to the question; another text or none replaces it."""
+
+    def said(_: str, default: str = "", **__: object) -> str:
+        return (answer or default) if default else "1"
+
+    with (
+        mock.patch.object(command.sys, "stdin", mock.Mock(isatty=lambda: True)),
+        mock.patch("click.prompt", side_effect=said),
+    ):
+        row = added(project, "--search", "bicycle matter one litres")
+    assert row["gold_supports"][0]["snippets"] == snippets
+
+
+def test_a_snippet_is_proposed_where_nobody_sits(project: Project) -> None:
+    """With --pick and --anchor the flag with the proposed snippet is printed, and the line has none."""
+    done = project.command("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First", "--dry-run")
+    assert json.loads(done.out)["gold_supports"][0]["snippets"] == []
+    assert "--snippet '" in done.err
+    with project.config.open("a") as config:
+        config.write("\nscore: {snippets: off}\n")
+    done = project.command("golden", "add", QUESTION, "--anchor", "Notes/bicycle.md#First", "--dry-run")
+    assert "--snippet" not in done.err
 
 
 def test_private_notes_are_not_asked_about(project: Project) -> None:

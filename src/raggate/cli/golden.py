@@ -215,6 +215,7 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
     from msgspec.structs import replace
 
     from raggate.inputs.authoring.golden_file import new_id
+    from raggate.inputs.authoring.passages import passages
     from raggate.inputs.authoring.places import cases_beside
     from raggate.models.golden import Case
 
@@ -233,15 +234,19 @@ def _case(request: Request, bench: Workbench, question: str, flags: dict[str, An
     if supports and whole_notes:
         # a heading that no answer has would never match
         supports = tuple(dict.fromkeys(replace(support, heading_path=None) for support in supports))
-        part = "" if snippets else "; --snippet TEXT says which part of it"
-        console.say(f"{whole_notes}, so the whole note is the label{part}")
+        console.say(f"{whole_notes}, so the whole note is the label")
+    if snippets:
+        supports = tuple(replace(support, snippets=snippets) for support in supports)
+    elif bench.settings.score.reads_snippets:
+        known, choose = passages(bench.vault), not picks and not anchors
+        supports = tuple(picking.with_snippet(item, question, known, choose=choose) for item in supports)
     groups = (tuple(range(len(supports))),) if all_needed and supports else None
     beside = cases_beside(bench.golden, supports, bench.vault)
     return replace(
         scope,
         id=case_id or new_id(question, [case.id for case in bench.golden.cases], beside),
         category=category or ("multi_hop" if groups else "factual" if scope.answerable else "general"),
-        gold_supports=tuple(replace(support, snippets=snippets) for support in supports),
+        gold_supports=supports,
         required_support_groups=groups,
     )
 

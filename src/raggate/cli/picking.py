@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, NamedTuple
 
 import click
+from msgspec.structs import replace
 
 from raggate.errors import Interrupted, UsageError
 from raggate.text.escape import log_line, plain
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
 SHOWN_TEXT = 200
 
 _NUMBERS = re.compile(r"\d{1,3}(?:[\s,]+\d{1,3})*")
+_SNIPPET = "Text that a matching passage must hold; - for none"
 _ASK = "Which answer it? Numbers; s WORDS searches the notes; n: no note does; q: quit"
 
 
@@ -104,3 +107,33 @@ def choose(rows: Sequence[Row], known: Sequence[Passage], vault: Vault) -> tuple
                 return supports(rows, map(int, re.findall(r"\d+", answer)), vault)
             except UsageError as error:
                 click.echo(log_line(error.message), err=True)
+
+
+def with_snippet(support: Support, question: str, known: Sequence[Passage], *, choose: bool) -> Support:
+    """Give a support the snippet that somebody takes of its passage, or types; without a person, say what it could be.
+
+    Args:
+        support: the picked place, which has no snippet.
+        question: the question.
+        known: the passages of the vault.
+        choose: whether somebody sits there.
+    """
+    from raggate.cli import console
+    from raggate.inputs.authoring.passages import snippet_of
+
+    places = ("rel_path", "heading_path") if support.heading_path else ("rel_path",)
+    own = (
+        passage.text
+        for passage in known
+        if support.vault in (None, passage.vault)
+        and all(getattr(passage, place) == getattr(support, place) for place in places)
+    )
+    proposed = snippet_of(question, "\n".join(own))
+    if not proposed:
+        return support
+    if choose:
+        answer = click.prompt(_SNIPPET, default=plain(proposed)).strip()
+        return support if answer == "-" else replace(support, snippets=(answer,))
+    flag = f"--snippet {quote(proposed)}"
+    console.say(f"a passage of {support.rel_path} matches by its place; this asks for its text too: {flag}")
+    return support

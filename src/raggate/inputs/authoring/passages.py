@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from itertools import chain, pairwise
@@ -13,6 +14,13 @@ from raggate.inputs.note_words import bare, has_text, words
 from raggate.models.golden import Support, Vault
 from raggate.text.anchors import Elements, written
 
+MOST_SNIPPET = 100
+"""Characters of a snippet that is proposed: the longer it is, the sooner a chunk ends within it."""
+
+_LONGEST_LINE = 2_000
+_LINE_MARK = re.compile(r"^[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+(?:\[[ xX]\][ \t]+)?)?")
+_SENTENCE_END = re.compile(r"(?<=[.!?])[ \t]+")
+_MARKUP = frozenset("`*_[]<>|&\\~#$")
 _SATURATION = 1.2  # how soon a word that stands there again says little more
 
 
@@ -79,6 +87,29 @@ def heading_starts(text: str, rel_path: str) -> dict[int, Elements]:
         if named and (section.path in rendered or section.begin not in starts):
             starts[section.begin] = section.path
     return starts
+
+
+def snippet_of(question: str, text: str) -> str:
+    """Return the sentence of a passage that shares most words with a question; empty if none can be copied.
+
+    Chunkers drop markup and join lines, so a sentence with markup, or over two lines, is none. A long one is cut
+    between words: its beginning stands in the passage all the same.
+    """
+    wanted, sentences = set(words(question)), [*_sentences(text)]
+    if not sentences:
+        return ""
+    best = max(sentences, key=lambda sentence: len(wanted & set(words(sentence))))
+    return best if len(best) <= MOST_SNIPPET else best[: MOST_SNIPPET + 1].rpartition(" ")[0]
+
+
+def _sentences(text: str) -> Iterator[str]:
+    fenced = False
+    for line in headings.lines_of(text):
+        fence = line.lstrip().startswith(("```", "~~~"))
+        fenced ^= fence
+        if not fenced and not fence:
+            pieces = _SENTENCE_END.split(_LINE_MARK.sub("", line[:_LONGEST_LINE]))
+            yield from (piece.strip() for piece in pieces if has_text(piece) and not _MARKUP & set(piece))
 
 
 class WordSearch:
