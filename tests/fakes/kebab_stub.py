@@ -1,10 +1,10 @@
 """A stand-in for kebab's command line that speaks its wire schema, well behaved or not.
 
 It finds the documents of KEBAB_STUB_DOCS, a JSON mapping of path to text, whose words a question shares. What it does
-wrong is told by KEBAB_STUB: `hang`, `child` (hangs in a child too), `garbage`, `huge`, `error`, `error_v2`, `silent`,
-`v2`, `half` (dies in the middle of a bulk), `late` (after all of it), `stuck` (hangs in the middle), `item_error`,
-`shuffle`, `surplus`, `lying` (exit 1, but grounded), `bare`. It appends its arguments and what it was given to
-KEBAB_STUB_LOG, one JSON object per line.
+wrong is told by KEBAB_STUB: `hang`, `child` (hangs in a child too), `detached` (leaves a child behind in a session of
+its own), `garbage`, `huge`, `error`, `error_v2`, `silent`, `v2`, `half` (dies in the middle of a bulk), `late` (after
+all of it), `stuck` (hangs in the middle), `item_error`, `shuffle`, `surplus`, `lying` (exit 1, but grounded), `bare`.
+It appends its arguments and what it was given to KEBAB_STUB_LOG, one JSON object per line.
 """
 
 from __future__ import annotations
@@ -134,11 +134,12 @@ def ask(question: str, k: int, mode: str) -> None:
 
 def misbehave() -> None:
     """Do what KEBAB_STUB says, when it is about the whole process."""
-    if MODE == "child":
+    if MODE in {"child", "detached"}:
         import subprocess
         from pathlib import Path
 
-        child = subprocess.Popen([sys.executable, "-c", f"import time; time.sleep({FOREVER})"])
+        sleep = [sys.executable, "-c", f"import time; time.sleep({FOREVER})"]
+        child = subprocess.Popen(sleep, start_new_session=MODE == "detached")
         Path(os.environ["KEBAB_STUB_PID"]).write_text(str(child.pid), encoding="utf-8")
     if MODE in {"hang", "child"}:
         time.sleep(FOREVER)

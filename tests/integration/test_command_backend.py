@@ -8,6 +8,7 @@ import random
 import re
 import signal
 import socket
+import subprocess
 import sys
 import textwrap
 import time
@@ -44,6 +45,7 @@ SLEEP = "import time; time.sleep(600)"
 FORGETFUL = (
     "import subprocess; print(subprocess.Popen(['sleep', '600'], env={'PATH': '/usr/bin:/bin'}).pid, flush=True)"
 )
+DETACHED = FORGETFUL.replace("}).pid", "}, start_new_session=True).pid")
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="looks into /proc")
 
@@ -580,6 +582,18 @@ class TestTeardown:
             assert not gone(pid)
         assert eventually(lambda: gone(pid), 1)
 
+    @linux
+    def test_a_library_ends_no_child_of_its_program(self, place, settings):
+        """In a process that is not raggate's own, its children in sessions of their own go on."""
+        own = subprocess.Popen(["sleep", "600"], start_new_session=True)
+        try:
+            with command.start(settings(code=SLEEP), place):
+                pass
+            assert own.poll() is None
+        finally:
+            own.kill()
+            own.wait()
+
     def test_a_death_after_the_end_is_final(self, place, settings):
         """Asking again after the end does not start anything."""
         with command.start(settings(code=SLEEP), place) as api:
@@ -610,6 +624,30 @@ PARENT = """
 """
 
 
+PARENT_THAT_LEAVES = f"""{PARENT.partition('    print("begin"')[0]}
+    import os
+    with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
+        while not api.died():
+            time.sleep(0.01)
+        pid = int(api.log_tail()[-1])
+        os.kill(pid, 0)
+        print("alive", flush=True)
+    print(pid)
+"""
+
+
+def given_to_parent(place: Workspace, settings: CommandBackend) -> str:
+    """Write what a raggate that runs as a process of its own is given."""
+    given = {
+        "root": str(place.root),
+        "out": str(place.out),
+        "environment": dict(place.environment),
+        "vaults": {name: str(path) for name, path in place.vaults.items()},
+        "settings": settings.model_dump(),
+    }
+    return json.dumps(given)
+
+
 @linux
 class TestSignals:
     """Signals to a raggate that runs as a process of its own."""
@@ -620,15 +658,9 @@ class TestSignals:
         started: list[preloaded.Process] = []
 
         def start(settings: CommandBackend, until: str = "up") -> preloaded.Process:
-            given = {
-                "root": str(place.root),
-                "out": str(place.out),
-                "environment": dict(place.environment),
-                "vaults": {name: str(path) for name, path in place.vaults.items()},
-                "settings": settings.model_dump(),
-            }
+            given = given_to_parent(place, settings)
             code = textwrap.dedent(PARENT)
-            process = preloaded.start(json.dumps(given), at=Path.cwd(), environment={**os.environ}, code=code)
+            process = preloaded.start(given, at=Path.cwd(), environment={**os.environ}, code=code)
             started.append(process)
             assert process.stdout is not None
             for line in process.stdout:
@@ -657,6 +689,16 @@ class TestSignals:
         assert not gone(pid)
         process.kill()
         assert eventually(lambda: gone(pid) and not carriers(tag), 2)
+
+    def test_a_child_that_has_left_all_behind(self, place, settings):
+        """A child without the mark, in a session of its own and without a parent, ends with the API."""
+        given = given_to_parent(place, settings(code=DETACHED))
+        code = f"from raggate.service import signals; signals.install()\n{textwrap.dedent(PARENT_THAT_LEAVES)}"
+        process = preloaded.start(given, at=Path.cwd(), environment={**os.environ}, code=code)
+        out, _ = process.communicate(timeout=20)
+        alive, pid = out.split()
+        assert alive == "alive"
+        assert gone(int(pid))
 
     def test_sigterm_without_a_handler(self, tag, parent, settings):
         """A raggate that is ended by a signal it does not handle leaves nothing either."""

@@ -32,6 +32,11 @@ def install() -> None:
             signal.signal(number, _raise)
 
 
+def installed() -> bool:
+    """Return whether raggate is the program of this process, and no library in somebody else's."""
+    return any(signal.getsignal(number) is _raise for number in (signal.SIGINT, signal.SIGTERM))
+
+
 def check() -> None:
     """Raise KeyboardInterrupt when a signal has come before and what calls this still waits; for every long wait."""
     if _came:

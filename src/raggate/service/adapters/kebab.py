@@ -28,6 +28,7 @@ from raggate.service.adapters import kebab_process, kebab_wire
 from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
+from raggate.service.backends.processes import ProcessGroup
 from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps
@@ -61,6 +62,7 @@ class KebabAdapter:
         self._settings = config.ask
         self._program = program
         self._root = root
+        self._own_environment = environment
         self._environment = {**passed, **program.env, "KEBAB_READONLY": "1"}
 
     def index_state(self, _client: httpx.Client, _ready: Readiness) -> IndexState:
@@ -87,8 +89,9 @@ class KebabAdapter:
         collect: bool = True,
     ) -> AskResult:
         """Ask these cases, each in the mode beside it. No process is left, also when this is interrupted."""
-        asking = _Asking(questions, self._settings, self._program, self._root, self._environment, on_result)
-        return asking.run()
+        with ProcessGroup(self._own_environment) as group:
+            environment = {**self._environment, **group.mark}
+            return _Asking(questions, self._settings, self._program, self._root, environment, on_result).run()
 
 
 _Outcome = Response | Failure

@@ -43,7 +43,7 @@ class Bounds(Struct, frozen=True, kw_only=True):
 def run(words: Sequence[str], given: bytes, bounds: Bounds, *, cwd: Path, environment: Mapping[str, str]) -> Ended:
     """Run a command in a process group of its own, which is killed when it ends, in whatever way.
 
-    A process that leaves the group escapes.
+    A process that leaves the group is for whoever opened the `ProcessGroup` around it.
 
     Raises:
         OSError: when it cannot be executed.

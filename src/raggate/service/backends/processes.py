@@ -28,6 +28,11 @@ FILE_BYTES = 10 << 20
 _GRACE = 3.0
 _DRAIN = 0.5
 _POLL = 0.01
+_PATIENCE = 2.0
+_PR_SET_CHILD_SUBREAPER = 36
+
+_open: set[int] = set()
+"""The groups of this process that are not left yet."""
 
 
 class Log:
@@ -206,8 +211,8 @@ class ProcessGroup:
 
     On leaving: SIGTERM to every process group, up to 3 s of grace, SIGKILL to the groups, then SIGKILL to every process
     that carries the group's mark in its environment (Linux), because it may have left its group. A watchdog process
-    does the same when raggate itself is killed. A process that leaves both its group and its environment behind
-    escapes.
+    does the same when raggate itself is killed. If raggate is the program of this process and no library in another,
+    processes that left both behind become its children (Linux), and end with the last group.
 
     Args:
         environment: raggate's own.
@@ -219,8 +224,15 @@ class ProcessGroup:
         self._marker = token_hex(16)
         self._children: list[ManagedProcess] = []
         self._watchdog: subprocess.Popen[bytes] | None = None
+        self._adopts = False
+
+    @property
+    def mark(self) -> dict[str, str]:
+        """The variable that every process of the group has in its environment."""
+        return {MARK: self._marker}
 
     def __enter__(self) -> Self:
+        self._adopts = signals.installed() and _adopt_orphans()
         with signals.deferred():
             self._watchdog = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._marker],
@@ -232,6 +244,7 @@ class ProcessGroup:
                 bufsize=0,
                 start_new_session=True,
             )
+        _open.add(id(self))
         return self
 
     def start(
@@ -256,7 +269,7 @@ class ProcessGroup:
             process = subprocess.Popen(
                 words,
                 cwd=cwd,
-                env={**environment, MARK: self._marker},
+                env={**environment, **self.mark},
                 stdin=subprocess.PIPE if spoken_to else subprocess.DEVNULL,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.PIPE if spoken_to else subprocess.STDOUT,
@@ -282,6 +295,9 @@ class ProcessGroup:
             for child in self._children:
                 child.reap()
             self._dismiss_watchdog()
+            _open.discard(id(self))
+            if self._adopts and not _open:
+                _end_orphans()
 
     def _send_to_watchdog(self, line: str) -> None:
         if self._watchdog and self._watchdog.stdin:
@@ -299,3 +315,39 @@ class ProcessGroup:
         except subprocess.TimeoutExpired:
             self._watchdog.kill()
             self._watchdog.wait()
+
+
+def _adopt_orphans() -> bool:
+    """Have processes whose parent has ended become children of this one; return whether that can be (Linux)."""
+    if sys.platform != "linux":
+        return False
+    import ctypes
+
+    try:
+        adopted: int = ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)))
+    except (OSError, AttributeError):
+        return False
+    return adopted == 0
+
+
+def _end_orphans() -> None:
+    """SIGKILL and collect children in sessions of their own, until none is left or 2 s have passed."""
+    end = time.monotonic() + _PATIENCE
+    while time.monotonic() < end and (orphans := _orphans()):
+        for pid in orphans:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+                os.waitpid(pid, os.WNOHANG)
+        time.sleep(_POLL)
+
+
+def _orphans() -> list[int]:
+    """List the children of this process in other sessions: raggate's own there have ended with their group."""
+    own, session, orphans = os.getpid(), os.getsid(0), []
+    for entry in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):
+            # the name before it may hold anything, spaces and parentheses too
+            _, parent, _, started_in, *_ = entry.read_bytes().rpartition(b")")[2].split()
+            if int(parent) == own and int(started_in) != session:
+                orphans.append(int(entry.parent.name))
+    return orphans

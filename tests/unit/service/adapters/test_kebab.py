@@ -193,6 +193,13 @@ def test_a_hang_ends_with_its_children(ask: Any, tmp_path: Path) -> None:
     assert not alive(pid)
 
 
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="looks into /proc")
+def test_what_a_program_leaves_behind_ends(ask: Any, tmp_path: Path) -> None:
+    """A child in a session of its own, which holds the pipes of a program that has answered, ends with the asking."""
+    assert response(ask(cases("bread"), "detached")[0]).chunks
+    assert not alive(int((tmp_path / "pid").read_text()))
+
+
 def test_giving_up(ask: Any) -> None:
     """After so many failures in a row the rest is not asked any more, and says why."""
     found = ask(cases(*"abcdef"), "error", program={"bulk": False}, concurrency=1, give_up_after=2)
