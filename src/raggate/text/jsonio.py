@@ -5,6 +5,7 @@ Every command loads this module, most to say `--help` or an error, so what it ne
 
 from __future__ import annotations
 
+import functools
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -105,8 +106,15 @@ def printable(document: str) -> str:
     return document.replace("##[", "#\\u0023[")
 
 
+MAX_DEPTH = 200
+"""Levels of objects and lists in a document."""
+
+_WRITTEN_DEPTH = 254
+"""Levels that `dumps` can write: what is read may be written as a part of something else."""
+
+
 def loads(data: bytes | str) -> Any:
-    """Parse JSON strictly (no NaN, no Infinity, valid UTF-8).
+    """Parse JSON strictly (no NaN, no Infinity, valid UTF-8, no more than 200 levels).
 
     Raises:
         ValueError: with the position of the first error; of a text of one line, the column alone.
@@ -114,7 +122,13 @@ def loads(data: bytes | str) -> Any:
     import orjson
 
     try:
-        return orjson.loads(data)
+        value = orjson.loads(data)
+        if isinstance(value, dict | list):
+            # looking at each value in Python takes as long as reading it
+            orjson.dumps(functools.reduce(lambda inner, _: [inner], range(_WRITTEN_DEPTH - MAX_DEPTH), value))
+        return value
+    except orjson.JSONEncodeError:
+        raise ValueError(f"nested too deeply, expected at most {MAX_DEPTH} levels") from None
     except orjson.JSONDecodeError as error:
         if (wrong := _not_utf8(data)) is not None:
             raise ValueError(f"not valid UTF-8 at byte {wrong}") from None

@@ -538,7 +538,7 @@ def voted(levels: int) -> dict[str, Any]:
         ((1, "value"), 4, "judgements: expected either a value or a reason for 'correctness'"),
         ((1, "reason"), "boredom", "not a result row: judgements.1.reason: "),
         ((0, "votes"), [voted(2)], "judgements: expected at most two samples with the votes of a panel, found votes"),
-        ((0, "votes"), [voted(126)], "judgements: expected at most two samples with the votes of a panel, found votes"),
+        ((0, "votes"), [voted(126)], "not valid JSON: nested too deeply"),
     ],
 )
 def test_hostile_judgements(tmp_path: Path, path: tuple[str | int, ...], value: object, message: str) -> None:

@@ -85,6 +85,21 @@ def test_where_loads_stopped(data: bytes | str, where: str) -> None:
         jsonio.loads(data)
 
 
+@each_row(("opened", "closed"), [("[", "]"), ('{"a":', "}"), ('[{"a":', "}]")])
+def test_loads_takes_no_more_levels_than_can_be_written(opened: str, closed: str) -> None:
+    """200 levels are read and can be written within other values, 201 are refused, and so are 10,000."""
+
+    def nested(levels: int) -> str:
+        times = levels // len(closed)
+        return opened * times + "[" * (levels % len(closed)) + "1" + "]" * (levels % len(closed)) + closed * times
+
+    jsonio.dumps({"row": [{"value": jsonio.loads(nested(200))}]})
+    with pytest.raises(ValueError, match="nested too deeply, expected at most 200 levels"):
+        jsonio.loads(nested(201))
+    with pytest.raises(ValueError, match="depth limit exceeded"):
+        jsonio.loads(nested(10_000))
+
+
 def test_write_atomic_makes_directories_and_leaves_nothing_else(tmp_path: Path) -> None:
     """A file is written with its directories, readable by others, and no temporary file stays behind."""
     path = tmp_path / "a" / "b.json"

@@ -235,6 +235,8 @@ def test_what_is_asked_back_is_answered_beside_the_stream() -> None:
 
 
 PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
+DEEP = json.loads("[" * 500 + "]" * 500)
+NESTED = "nested too deeply, expected at most 200 levels"
 
 
 @each_row(
@@ -242,6 +244,11 @@ PING = {"jsonrpc": "2.0", "id": "p", "method": "ping"}
     [
         (lambda _: said(b"<html>"), "schema: expected a JSON-RPC message, found '<html>'"),
         (lambda _: said(b'{"id": "\xff"}'), "schema: expected a JSON-RPC message, found"),
+        (lambda n: said({**result(deep=DEEP), "id": n}), NESTED),
+        (lambda _: said({**result(), "id": DEEP}), NESTED),
+        (lambda _: said({**PING, "id": DEEP}), NESTED),
+        (lambda _: said(events({**PING, "id": DEEP}), headers=STREAM), NESTED),
+        (lambda n: said({"id": n, "error": {"code": 1, "message": DEEP}}), NESTED),
         (lambda _: said({"id": 2, "method": None}), "schema: expected a JSON-RPC message, found"),
         (lambda _: said({"id": 2, "error": None}), "schema: tools/call: the result: expected a mapping"),
         (lambda _: said(b""), "schema: expected a JSON-RPC message, found ''"),

@@ -106,6 +106,7 @@ def test_a_banner_is_for_the_log(server: Played) -> None:
         (json.dumps(reply(True)).encode(), "answers request true, which nobody asked"),
         (json.dumps(reply(1)).encode(), "answers request 1, which nobody asked, or was answered already"),
         (json.dumps(reply(None)).encode(), "answers request null, which nobody asked"),
+        (b'{"jsonrpc": "2.0", "id": ' + b"[" * 500 + b"]" * 500 + b', "result": {}}', "nested too deeply"),
         (b"x" * 5000, "a line of more than 4096 bytes"),
         (b'{"jsonrpc": "2.0", "id": 2, "result": {"text": "' + b"x" * 5000 + b'"}}', "a line of more than 4096 bytes"),
     ],

@@ -70,6 +70,7 @@ def test_what_is_read(result: dict[str, Any], reading: dict[str, Any], root: Any
         ({}, "expected structuredContent, or one text block of JSON; found 0 text blocks"),
         (text("{}", "{}"), "found 2 text blocks (`ask.mcp.blocks: {}` reads each as a hit)"),
         (text("Nothing."), "content[].text: expected JSON, found 'Nothing.'"),
+        (text("[" * 500 + "]" * 500), "nested too deeply, expected at most 200 levels"),
         ({"content": {}}, "content: expected a list of at most 1000 blocks"),
         ({"content": [7]}, "content[0]: expected a mapping, found 7"),
         (text(*["{}"] * 1001), "content: expected a list of at most 1000 blocks, found 1001"),
