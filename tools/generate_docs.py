@@ -5,19 +5,17 @@ from __future__ import annotations
 import ast
 import inspect
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from types import NoneType
 from typing import Any
 
-import click
 import yaml
 from pydantic import BaseModel, WithJsonSchema
 from pydantic.fields import FieldInfo
 from tools import output_schema
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE, Definition
 
-from raggate.cli import main as cli
 from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.json_schema import json_schema
 from raggate.config.schema import Config
@@ -155,28 +153,6 @@ def metrics_page() -> str:
             *(_definition(f"`{name}`", definition) for name, definition in definitions.items()),
         ]
     return "\n\n".join(parts) + "\n"
-
-
-def cli_page() -> str:
-    """Give the help of every command, each followed by its own commands."""
-    names = cli.cli.context_settings["help_option_names"]
-    context = click.Context(cli.cli, info_name="raggate", help_option_names=names, terminal_width=80)
-    parts = ["# Commands", NOTE, f"```text\n{cli.cli.get_help(context)}\n```"]
-    for title, names in cli.cli.sections(context).items():
-        parts.append(f"## {title}")
-        for name in names:
-            command = cli.cli.loaded()[name]
-            parts += _helps(command, click.Context(command, info_name=name, parent=context), 3)
-    return "\n\n".join(parts) + "\n"
-
-
-def _helps(command: click.Command, context: click.Context, level: int) -> Iterator[str]:
-    yield f"{'#' * level} {context.command_path}"
-    # click keeps the option of the first who asked, who may have had another context
-    command._help_option = None
-    yield f"```text\n{command.get_help(context)}\n```"
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from _helps(inner, click.Context(inner, info_name=name, parent=context), level + 1)
 
 
 def lint_page() -> str:
@@ -341,8 +317,6 @@ PAGES: dict[str, Callable[[], str]] = {
     "src/raggate/config/raggate.schema.json": lambda: dumps(json_schema(), pretty=True).decode(),
     "docs/configuration.md": configuration_page,
     "docs/metrics.md": metrics_page,
-    "docs/cli.md": cli_page,
-    "docs/json.md": output_schema.page,
     "src/raggate/cli/output.schema.json": lambda: dumps(output_schema.schema(), pretty=True).decode(),
     "docs/lint.md": lint_page,
     "docs/migrating.md": migrating_page,

@@ -1,4 +1,4 @@
-"""What `--json` prints: the JSON Schema that is shipped, and docs/json.md, made of the types that commands return."""
+"""The JSON Schema of what `--json` prints, made of the types that commands return."""
 
 from __future__ import annotations
 
@@ -152,45 +152,3 @@ def _error() -> dict[str, Any]:
         "log": {"type": "array", "items": text},
     }
     return {"type": "object", "required": [*properties], "properties": properties}
-
-
-def page() -> str:
-    """Write docs/json.md: the text of tools/json.md, a line for each command, and a table for each type."""
-    results, shared = definitions()
-    lines = [
-        (Path(__file__).parent / "json.md").read_text(encoding="utf-8").strip(),
-        "",
-        "| command | result |",
-        "|---|---|",
-    ]
-    lines += [f"| `{command}` | {_type(result)} |" for command, result in results.items()]
-    for name, definition in sorted(shared.items()):
-        lines += ["", f"### {name}", "", definition.get("description", "")]
-        if "properties" in definition:
-            lines += ["", "| key | type | |", "|---|---|---|"]
-            lines += [
-                f"| `{key}` | {_type(content)} | {content.get('description', '')} |"
-                for key, content in definition["properties"].items()
-            ]
-        elif "enum" in definition:
-            lines += ["", _type(definition)]
-    return "\n".join(lines) + "\n"
-
-
-def _type(content: Mapping[str, Any]) -> str:
-    """Say what a schema allows, in words, with links to the types it names."""
-    if "$ref" in content:
-        name = content["$ref"].removeprefix(REF)
-        return f"[{name}](#{name.lower()})"
-    if "anyOf" in content:
-        return " or ".join(map(_type, content["anyOf"]))
-    if "enum" in content or "const" in content:
-        return ", ".join(f"`{value}`" for value in content.get("enum", [content.get("const")]))
-    kind = content.get("type")
-    if kind == "array":
-        inner = content.get("items") or {}
-        return f"list of {_type(inner)}" if inner else "list"
-    if kind == "object":
-        inner = content.get("additionalProperties")
-        return f"mapping to {_type(inner)}" if isinstance(inner, Mapping) and inner else "mapping"
-    return _WORDS.get(str(kind), "null" if kind == "null" else "anything")

@@ -1,14 +1,10 @@
 """The generated documentation agrees with the code."""
 
-import re
-from collections.abc import Iterator
 from pathlib import Path
 
-import click
 from tools.generate_docs import FACTS, PAGES, metric_facts
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
-from raggate.cli import main
 from raggate.interop import measures
 from raggate.interop.helloworld import compare, metrics
 from raggate.interop.kebab import metrics as kebab
@@ -26,25 +22,6 @@ UNDEFINED = {"groundedness_avg", "correctness_avg", "latency_p50_ms", "latency_p
 def test_page_is_current(name: str) -> None:
     """Every generated page is what the code says now; `make docs` brings it up to date."""
     assert PAGES[name]() == (ROOT / name).read_text(encoding="utf-8")
-
-
-def commands(command: click.Command, path: str) -> Iterator[tuple[str, click.Command]]:
-    """Give a command and all below it, each with the words that call it."""
-    yield path, command
-    for name, inner in getattr(command, "commands", {}).items():
-        yield from commands(inner, f"{path} {name}")
-
-
-def test_every_command_and_flag_is_documented() -> None:
-    """The page of commands has a section for each command of the program, groups included, that names its flags."""
-    section = re.compile(r"^#+ raggate ([^\n]+)\n\n```text\n(.*?)^```", re.MULTILINE | re.DOTALL)
-    sections = dict(section.findall(PAGES["docs/cli.md"]()))
-    found = {path.removeprefix("raggate "): command for path, command in commands(main.cli, "raggate")}
-    del found["raggate"]
-    assert sections.keys() == found.keys()
-    for path, command in found.items():
-        flags = [flag for option in command.params for flag in option.opts if flag.startswith("-")]
-        assert [flag for flag in (*flags, "-h, --help") if flag not in sections[path]] == [], path
 
 
 @each_row("name", METRICS)

@@ -21,7 +21,7 @@ _GZIP = 31
 """What zlib calls the format of gzip. Its header has no time in it."""
 
 _LEVEL = 1
-"""Takes a quarter of the CPU of the usual level, and a quarter more bytes: docs/decisions/0032-results-on-disk.md."""
+"""Takes a quarter of the CPU of the usual level, and a quarter more bytes."""
 
 _BROKEN = (EOFError, gzip.BadGzipFile, zlib.error)
 
