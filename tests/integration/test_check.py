@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import preloaded
+from checkouts import git
 from project import Project, make_small_project, processes_with
 from raggate.models.selection import Selection
 from raggate.models.service import Started, Workspace
@@ -437,6 +438,21 @@ def test_what_to_review_after_a_promotion(project: Project) -> None:
     run = str(project.last_run())
     assert project.command("promote", run).out.endswith("\nReview the file and commit it.\n")
     assert project.command("promote", run).out.endswith("\nReview the difference with `git diff` and commit it.\n")
+
+
+def test_a_run_of_another_commit_is_promoted_with_a_remark(promoted: Project) -> None:
+    """Whoever promotes a run of an older commit reads which one it is, and that later changes are not in it."""
+    promoted.commit()
+    assert promoted.command("run").code == 0
+    run, measured = str(promoted.last_run()), git(promoted.root, "rev-parse", "HEAD")
+    assert "is checked out here" not in promoted.command("promote", run).err
+    git(promoted.root, "commit", "-q", "--allow-empty", "-m", "later")
+    done = promoted.command("promote", run)
+    here = git(promoted.root, "rev-parse", "HEAD")
+    assert f"was measured at commit {measured[:11]}" in done.err
+    assert f"and {here[:11]}" in done.err
+    assert "what changed since is not in this baseline" in done.err
+    assert done.code == 0
 
 
 def test_a_report_of_no_directory(project: Project) -> None:

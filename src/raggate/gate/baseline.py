@@ -19,7 +19,7 @@ from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.metric_values import compact
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
 from raggate.text import versions
-from raggate.text.jsonio import loads
+from raggate.text.jsonio import MERGE_MARKERS, loads
 from raggate.text.long_bytes import LongBytes
 from raggate.text.numbers import STORED_DECIMALS, rounded_or_none
 from raggate.text.problems import first_problem
@@ -154,9 +154,13 @@ def read(
         return baseline
     if len(content) > MAX_BYTES:
         raise FileError(source, f"larger than {MAX_BYTES} bytes, and not as raggate writes it", hint=_REPAIR)
+    document = content.whole()
     try:
-        value = loads(document := content.whole())
+        value = loads(document)
     except ValueError as error:
+        lines = enumerate(document.split(b"\n"), 1)
+        if marked := next((number for number, line in lines if line.startswith(MERGE_MARKERS)), 0):
+            raise FileError(f"{source}:{marked}", "unresolved merge conflict", hint=_WHOLE) from None
         raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
     if isinstance(value, dict):
         system = next((system for system in systems if system.metrics_key in value), None)

@@ -18,7 +18,7 @@ from raggate.models.case_hash import digest, with_hash
 from raggate.models.case_packing import CASES
 from raggate.models.golden import Case, Golden, Support
 from raggate.text import long_sequence, yamlio
-from raggate.text.jsonio import dumps, loads
+from raggate.text.jsonio import MERGE_MARKERS, dumps, loads
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.numbers import counted
 from raggate.text.problems import Problems, problems_of
@@ -28,8 +28,6 @@ from raggate.text.struct_fields import as_dict
 MAX_BYTES = 1 << 30
 MAX_LINE_BYTES = 1 << 20
 MAX_CASES = 1_000_000
-
-_CONFLICT = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
 
 RecencyRule = Literal["cite_newer", "acknowledge_both", "cite_both"]
 _Text = Annotated[str, Field(min_length=1, max_length=20_000, pattern=r"\S")]
@@ -127,7 +125,8 @@ def load(data: bytes | Iterable[bytes], name: str, *, rules: bool = True, snippe
                 problems.add(Problem(name, number, problem))
             continue
         if (known := cases.find(case.id)) is not None:
-            problems.add(Problem(name, number, f"id {quoted(case.id)} is already in line {known[1].line}"))
+            twice = f"id {quoted(case.id)} is already in line {known[1].line}"
+            problems.add(Problem(name, number, f"{twice}; if two branches each added it, rename or remove one"))
         cases.append(case)
     if not cases and not problems.count:
         raise UsageError(f"{name}: the golden set has no case", hint="Add at least one question, one JSON per line.")
@@ -196,7 +195,7 @@ def read_case(line: bytes, number: int, *, rules: bool = True, snippets: bool = 
     """
     if len(line) > MAX_LINE_BYTES:
         raise ValueError(f"the line has {len(line)} bytes, expected at most {MAX_LINE_BYTES}")
-    if line.startswith(_CONFLICT):
+    if line.startswith(MERGE_MARKERS):
         raise ValueError("unresolved merge conflict; keep the questions of one side or both, and commit again")
     try:
         line.decode()

@@ -15,8 +15,10 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
 from raggate.gate.other_systems import OtherSystem, compat_scores
+from raggate.inputs import sources
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.promotion import BaselineCandidate
+from raggate.models.provenance import commit_words
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.verdict import ReportContext, Review
@@ -183,6 +185,12 @@ def promote_directory(
     terms = replace(terms, accepted_commands=tuple(accepted_commands))
     measured = run_directory.read(directory)
     settings = _policy(request, measured)
+    here, commit = sources.commit_of(request.root, request.remote), measured.provenance.checkout.commit
+    if here and commit and commit != here:
+        request.say(
+            f"run {cut(measured.run_id)} was measured at {commit_words(commit)}, and {cut(here, limit=12)} is checked "
+            "out here: what changed since is not in this baseline"
+        )
     target = request.baseline_file or request.root / settings.baseline_path
     if target.is_dir():
         raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")

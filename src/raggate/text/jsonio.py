@@ -20,6 +20,9 @@ from raggate.text import disk
 JsonObject = Mapping[str, object]
 """An object of JSON from elsewhere: whoever reads a value looks at its type first."""
 
+MERGE_MARKERS = (b"<<<<<<<", b"=======", b"|||||||", b">>>>>>>")
+"""Each begins a line of a file that git could not merge."""
+
 
 def dumps(value: object, *, pretty: bool = False, in_order: bool = False) -> bytes:
     """Serialise with sorted keys, or `in_order` as they stand; with `pretty`, indented, printable, ending in a newline.

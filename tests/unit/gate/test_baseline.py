@@ -261,7 +261,6 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
     ("value", "message"),
     [
         pytest.param(b"", "not valid JSON: ", id="empty"),
-        pytest.param(b"<<<<<<< HEAD\n{}", "not valid JSON: unexpected character", id="conflict"),
         pytest.param(b'{"schema": NaN}', "not valid JSON: ", id="nan"),
         pytest.param(b'{"by_retriever": 1e999}', "not valid JSON: ", id="infinite"),
         pytest.param(b"\xff\xfe", "not valid JSON: ", id="not-utf-8"),
@@ -314,6 +313,16 @@ def test_damaged(value: object, message: str) -> None:
         read(value)
     assert caught.value.message.startswith(f"baselines/default.json: {message}")
     assert caught.value.hint.startswith("Restore the file from git, or promote a run with `raggate promote`.")
+
+
+@each_row("marker", [b"<<<<<<< HEAD", b"||||||| 1234567", b"=======", b">>>>>>> change"])
+def test_an_unresolved_merge(marker: bytes) -> None:
+    """A file that git could not merge is refused with the line of the first marker, and with how to repair it."""
+    first, *others = bytes(json.dumps(stored(), indent=1), "utf-8").split(b"\n")
+    with pytest.raises(UsageError) as caught:
+        read(b"\n".join([first, marker, *others]))
+    assert caught.value.message == "baselines/default.json:2: unresolved merge conflict"
+    assert caught.value.hint.endswith("After a merge conflict take the whole file of one side, then promote.")
 
 
 def test_larger_than_any_baseline(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -236,7 +236,9 @@ def test_mistake(changes: dict[str, Any], message: str) -> None:
             b'"' + b"x" * golden.MAX_LINE_BYTES + b'"', "g.jsonl:1: the line has 1048578 bytes", id="line too long"
         ),
         pytest.param(
-            lines(ROW, {**ROW, "id": "q2"}, ROW), "g.jsonl:3: id 'q1' is already in line 1", id="duplicate id"
+            lines(ROW, {**ROW, "id": "q2"}, ROW),
+            "g.jsonl:3: id 'q1' is already in line 1; if two branches each added it, rename or remove one",
+            id="duplicate id",
         ),
         pytest.param(b'{"id": "a", "id": "b"}', "g.jsonl:1: key 'id' occurs twice", id="duplicate key"),
         pytest.param(
