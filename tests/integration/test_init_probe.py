@@ -12,7 +12,7 @@ import yaml
 
 from fakes.other_api import Heard, OtherApi
 from here import Done, called
-from raggate.cli import main
+from raggate.cli import first_config, main
 from raggate.cli.init import PLACEHOLDER
 
 DATA = Path(__file__).parents[1] / "data"
@@ -180,6 +180,37 @@ def test_a_golden_set_that_is_there(root: Path) -> None:
         assert raggate(root, *words, "--force").code == 0
         assert raggate(root, "check").code == 3
     assert golden.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    ("places", "used"),
+    [
+        (("a/questions.jsonl", "eval/eval_set.jsonl"), "eval/eval_set.jsonl"),
+        (("b.jsonl", "a/set.jsonl"), "b.jsonl"),
+        (("node_modules/a/eval_set.jsonl", ".cache/eval_set.jsonl", "a/b/c/d/e/eval_set.jsonl"), None),
+    ],
+)
+def test_which_golden_set_is_used(root: Path, places: tuple[str, ...], used: str | None) -> None:
+    """One with the usual name comes first; what other programs keep, hide or bury deep is not looked at."""
+    for place in places:
+        (root / place).parent.mkdir(parents=True, exist_ok=True)
+        (root / place).write_text(questions({"gold_supports": [{"rel_path": "Keys.md"}]}))
+    (root / "linked.jsonl").symlink_to(places[0])
+    done = raggate(root, "init")
+    assert done.code == 0, done.err
+    assert yaml.safe_load((root / "raggate.yml").read_text())["golden"] == (used or "golden/eval_set.jsonl")
+    assert (root / "golden" / "eval_set.jsonl").exists() is (used is None)
+
+
+def test_a_command_keeps_the_vault_that_it_names(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is started was given the notes by a name before it said another one."""
+    chunks = {"list": "hits", "rel_path": "path", "path_prefix": "personal/"}
+    mcp = {"tool": "search", "arguments": {"query": "{question}"}, "response": {"chunks": chunks}}
+    api = {"command": {"run": ["notes-mcp", "{vault.notes}"], "stdio": True}}
+    monkeypatch.setattr(first_config, "_sections", lambda *_: {"api": api, "ask": {"adapter": "mcp", "mcp": mcp}})
+    known = first_config.Known(stdio="notes-mcp notes", there=first_config.there(root, root / "notes"))
+    written = yaml.safe_load(first_config.text_of(root, known, None) or "")
+    assert (written["vault"], written["api"]) == ({"notes": "notes"}, api)
 
 
 def test_questions_without_their_notes(root: Path) -> None:
