@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import socketserver
 import threading
+import tracemalloc
 from collections.abc import AsyncIterator, Callable, Coroutine
 from dataclasses import dataclass, field
 from operator import attrgetter
@@ -294,6 +296,22 @@ NESTED = "nested too deeply, expected at most 200 levels"
 def test_what_is_no_reply_fails_the_call(response: Callable[[int], httpx.Response], said_of_it: str) -> None:
     """Other bodies, numbers, kinds and statuses, errors, and floods are failed calls, each with its reason."""
     assert said_of_it in failure(response)
+
+
+@each_row("kind", [JSON, STREAM])
+@each_row("status", [200, 404, 500])
+def test_a_compressed_answer_is_never_unpacked(status: int, kind: dict[str, str]) -> None:
+    """A body that would grow a thousandfold costs no more memory than its bytes, whatever its status and kind."""
+    bomb = gzip.compress(bytes(32 << 20))
+    headers = {**kind, "content-encoding": "gzip"}
+    tracemalloc.start()
+    try:
+        problem = failure(lambda _: httpx.Response(status, headers=headers, stream=Pieces(bomb, repeated=True)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert problem.startswith("body: the body is encoded (gzip)" if status == 200 else f"status: HTTP {status}")
+    assert peak < 4 << 20
 
 
 @each_row(
