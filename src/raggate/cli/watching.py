@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, NoReturn
 
-from raggate.cli import console, output
+from raggate.cli import console, installed, output
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.service import signals
 
@@ -19,7 +19,7 @@ def watch(request: Request, check: Callable[[Request], int]) -> NoReturn:
     With `--failed` every check asks the questions that were broken when the watch began.
 
     Raises:
-        UsageError: with `--json`, which prints one document.
+        UsageError: with `--json`, which prints one document, and without the extra `watch`.
         RunFailed: when `--failed` stands for no question.
         KeyboardInterrupt: when somebody interrupts, which is the only end.
     """
@@ -27,6 +27,7 @@ def watch(request: Request, check: Callable[[Request], int]) -> NoReturn:
 
     if output.as_json():
         raise UsageError("--watch: there is one report after another, and --json prints one document")
+    installed.check_extra("watch", "--watch")
 
     fixed = pipeline.with_failed_fixed(request) if request.choice.failed else request
 

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
+import time
 from contextlib import suppress
 from types import TracebackType
-from typing import TYPE_CHECKING, Self, TextIO
+from typing import Self, TextIO
 
 from raggate.text.numbers import fixed
 
-if TYPE_CHECKING:
-    from rich.progress import Progress as Bar, TaskID
-
 STEPS = 10
 """Lines for a whole run where there is no terminal."""
+
+_CELLS = 40
+_SECONDS = 0.2  # between two pictures of the bar
+_HIDE, _SHOW, _ERASE = "\x1b[?25l", "\x1b[?25h", "\r\x1b[2K"
 
 
 class Progress:
@@ -25,56 +28,41 @@ class Progress:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream or sys.stderr
-        self._bar: Bar | None = None
-        self._task: TaskID | None = None
+        self._bar = self._stream.isatty()
         self._step = 0
+        self._begun = self._drawn = time.monotonic()
 
     def __enter__(self) -> Self:
-        if self._stream.isatty():
-            self._bar = _bar(self._stream)
-            self._task = self._bar.add_task("asking", total=None, failed=0)
-            self._bar.start()
+        if self._bar:
+            self._write(f"{_HIDE}asking")
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        if self._bar is not None:
-            self._bar.stop()
-            self._bar = None
+        if self._bar:
+            self._write(f"{_SHOW}{_ERASE}")
 
     def advance(self, done: int, total: int, failed: int) -> None:
         """Show that `done` of `total` calls are through, `failed` of them without an answer. Cheap to call."""
-        if self._bar is not None and self._task is not None:
-            self._bar.update(self._task, completed=done, total=total, failed=failed)
+        if self._bar:
+            now = time.monotonic()
+            if now - self._drawn >= _SECONDS or done == total:
+                self._drawn = now
+                self._write(_ERASE + self._line(done, total, failed, now - self._begun))
             return
         step = done * STEPS // max(total, 1)
         if step > self._step:
             self._step = step
-            with suppress(OSError):
-                self._stream.write(f"raggate: asked {done} of {total}, {failed} failed\n")
-                self._stream.flush()
+            self._write(f"raggate: asked {done} of {total}, {failed} failed\n")
 
+    def _line(self, done: int, total: int, failed: int, seconds: float) -> str:
+        """Return the bar with its counts, cut to the terminal: a longer line could not be erased."""
+        rate = f" {fixed(done / seconds, 0)}/s" if seconds else ""
+        bar = ("━" * (done * _CELLS // max(total, 1))).ljust(_CELLS)
+        return f"asking {bar} {done}/{total}, {failed} failed{rate}"[: shutil.get_terminal_size().columns - 1]
 
-def _bar(stream: TextIO) -> Bar:
-    from rich.console import Console
-    from rich.progress import BarColumn, Progress, ProgressColumn, Task, TextColumn
-    from rich.text import Text
-
-    class Rate(ProgressColumn):
-        """Calls per second."""
-
-        def render(self, task: Task) -> Text:
-            return Text(f"{fixed(task.speed, 0)}/s" if task.speed else "")
-
-    return Progress(
-        TextColumn("asking"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}, {task.fields[failed]} failed"),
-        Rate(),
-        console=Console(file=stream),
-        transient=True,
-        refresh_per_second=5,
-        redirect_stdout=False,
-        redirect_stderr=False,
-    )
+    def _write(self, text: str) -> None:
+        with suppress(OSError):
+            self._stream.write(text)
+            self._stream.flush()

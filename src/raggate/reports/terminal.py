@@ -20,9 +20,8 @@ from raggate.reports.parts import (
     reasons,
     traces,
 )
-from raggate.reports.parts.screen import Screen
+from raggate.reports.parts.screen import Row, Screen
 from raggate.scoring import figures
-from raggate.text.escape import log_line
 from raggate.text.numbers import counted
 
 SHOWN_FLIPS = 15
@@ -135,10 +134,15 @@ def _unmoved(rows: Sequence[GatedMetric], screen: Screen, *, several: bool) -> N
         screen.line(f"Unchanged ({len(named)}): {', '.join(named)}")
 
 
-def _table(screen: Screen, head: Sequence[str], rows: Sequence[tuple[Sequence[str], str | None]]) -> None:
+def _table(screen: Screen, head: Sequence[str], rows: Sequence[Row]) -> None:
     if rows:
         screen.line()
-        screen.table(head, rows)
+        _set(screen, head, rows)
+
+
+def _set(screen: Screen, head: Sequence[str], rows: Sequence[Row]) -> None:
+    """Print a table, in which only names and words are broken."""
+    screen.table(head, rows, names=("questions",), words=(head[0], "metric", "status"))
 
 
 def _cells(row: GatedMetric, head: Sequence[str], *, several: bool) -> list[str]:
@@ -174,7 +178,7 @@ def _slices(review: Review, screen: Screen) -> None:
         return
     screen.title(f"Slices that got worse ({len(groups)})")
     rows = [(_slice_cells(same, several=several), _style(same[0])) for same in groups.values()]
-    screen.table(("slice", "metric", "change", "baseline → now", "questions"), rows[:SHOWN_SLICES])
+    _set(screen, ("slice", "metric", "change", "baseline → now", "questions"), rows[:SHOWN_SLICES])
     if len(rows) > SHOWN_SLICES:
         screen.line(f"… and {len(rows) - SHOWN_SLICES} more in summary.md", first="  ")
 
@@ -306,4 +310,4 @@ def _next(review: Review, screen: Screen) -> None:
     if step := advice.next_step(review):
         screen.line(step, first="Next: ")
         if command:
-            screen.console.print(f"      {log_line(command)}", soft_wrap=True)
+            screen.command(command)

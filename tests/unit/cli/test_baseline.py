@@ -338,7 +338,7 @@ def test_help_is_light() -> None:
     """Asking for help, which loads every command, loads no configuration, no table and no library of a single one."""
     program = (
         "import sys; from raggate.cli.main import run_command; run_command(['baseline', '--help']); "
-        "heavy = ('pydantic', 'rich', 'orjson', 'json', 'tempfile', 'subprocess', 'raggate.config.schema', "
+        "heavy = ('pydantic', 'orjson', 'json', 'tempfile', 'subprocess', 'raggate.config.schema', "
         "'raggate.gate.history', 'raggate.models.scorecard', 'raggate.reports'); "
         "print([name for name in heavy if name in sys.modules])"
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import tomllib
 from importlib.metadata import version
 from pathlib import Path
 
@@ -51,8 +52,10 @@ def test_it_can_be_pasted_into_an_issue(crash: Path, monkeypatch: pytest.MonkeyP
     assert versions[1] == f"{platform.python_implementation()} {platform.python_version()}"
     assert versions[2].startswith(f"{platform.system()} {platform.release()}")
     assert versions[2].endswith((", in a container", ", not in a container"))
-    assert f"pydantic {version('pydantic')}" in versions[3].split(", ")
-    assert "unknown" not in versions[3]
+    project = tomllib.loads((Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    libraries = [line.partition(">")[0] for line in project["dependencies"] + extras["label"] + extras["watch"]]
+    assert sorted(versions[3].split(", ")) == sorted(f"{name} {version(name)}" for name in libraries)
     assert "RuntimeError: no ./notes and no ~/notes" in written
     assert str(crash) not in written
     assert str(home) not in written

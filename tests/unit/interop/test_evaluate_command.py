@@ -152,7 +152,7 @@ def test_imports_stay_few(folder: Path, source: list[str]) -> None:
         check=True,
     )
     before, after = (set(line.split()) for line in done.stderr.splitlines())
-    heavy = {"httpx", "pydantic", "docker", "rich", "markdown_it", "yaml", "numpy", "asyncio", "raggate.models.run"}
+    heavy = {"httpx", "pydantic", "docker", "markdown_it", "yaml", "numpy", "asyncio", "raggate.models.run"}
     assert not heavy & after
     assert not {"orjson", "raggate.interop.evaluate", "raggate.interop.trec_beir"} & before
     assert {"raggate.interop.evaluate", "raggate.interop.trec_beir"} <= after

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
-from rich.cells import cell_len
-from rich.console import Console, JustifyMethod
-from rich.table import Table
-from rich.text import Text
-
+from raggate.text import cells
 from raggate.text.escape import log_line
 
 JOINT = " · "
 
 ROOMY = 100
 """Columns from which a table is set wide."""
+
+Row = tuple[Sequence[str], str | None]
+"""Cells of foreign text, and their style."""
+
+_CODES = {"bold": "1", "italic": "3", "red": "31", "green": "32", "yellow": "33"}
+_NARROWEST = 4  # of a column whose words are broken
 
 
 class Screen:
@@ -28,26 +29,13 @@ class Screen:
     """
 
     def __init__(self, *, width: int, color: bool, wrap: bool) -> None:
-        self._stream = io.StringIO()
+        self.width = width
+        self._lines: list[str] = []
         self._color, self._wrap = color, wrap
-        self.console = Console(
-            file=self._stream,
-            width=width,
-            force_terminal=color,
-            no_color=not color,
-            highlight=False,
-            emoji=False,
-            markup=False,
-        )
-
-    @property
-    def width(self) -> int:
-        """How many columns there are."""
-        return self.console.width
 
     def text(self) -> str:
-        """Give all that was printed."""
-        return self._stream.getvalue()
+        """Return all that was printed."""
+        return "".join(f"{line}\n" for line in self._lines)
 
     def line(self, foreign: str = "", *, style: str = "", first: str = "", rest: str = "", limit: int = 1000) -> None:
         """Print foreign text as one line, which begins with `first`; what does not fit is indented, by `rest` at least.
@@ -55,25 +43,28 @@ class Screen:
         Where the text is a chain of parts, as in `a · b`, it is broken between them.
         """
         text = log_line(foreign, limit=limit)
-        indent = rest or " " * cell_len(first)
-        broken = self._broken(text, max(self.width - cell_len(indent), 20)) if self._wrap and text else [text]
+        indent = rest or " " * cells.width(first)
+        broken = self._broken(text, max(self.width - cells.width(indent), 20)) if self._wrap and text else [text]
         for number, part in enumerate(broken):
-            whole = f"{indent if number else first}{part}"
-            if self._color:
-                self.console.print(Text(whole, style=style), soft_wrap=True)
-            else:
-                # a line that is not broken and has no style is printed as it is
-                self._stream.write(f"{whole}\n")
+            self._print(f"{indent if number else first}{part}", style)
+
+    def command(self, foreign: str) -> None:
+        """Print a command to copy, which is never broken."""
+        self._print(f"      {log_line(foreign)}", "")
+
+    def _print(self, line: str, style: str) -> None:
+        codes = ";".join(_CODES[name] for name in style.split()) if self._color else ""
+        self._lines.append(f"\x1b[{codes}m{line}\x1b[0m" if codes and line else line)
 
     def _broken(self, text: str, room: int) -> list[str]:
         """Break a line at its joints, and parts that are too long for a line at their spaces."""
         lines: list[str] = []
         for part in text.split(JOINT):
             joined = f"{lines[-1]}{JOINT}{part}" if lines else part
-            if cell_len(joined) <= room:
+            if cells.width(joined) <= room:
                 lines[-1:] = [joined]
             else:
-                lines += [piece.plain.rstrip() for piece in Text(part).wrap(self.console, room)]
+                lines += cells.wrapped(part, room)
         return lines
 
     def title(self, foreign: str) -> None:
@@ -88,19 +79,47 @@ class Screen:
         if len(lines) > most:
             self.line(f"… and {len(lines) - most} more in {elsewhere}", first="  ")
 
-    def table(self, head: Sequence[str], rows: Sequence[tuple[Sequence[str], str | None]]) -> None:
-        """Print a table of rows with their styles, in which only names and words are broken."""
+    def table(
+        self, head: Sequence[str], rows: Sequence[Row], *, names: Collection[str] = (), words: Collection[str] = ()
+    ) -> None:
+        """Print a table of rows with their styles.
+
+        Args:
+            head: the names of the columns.
+            rows: their cells.
+            names: columns that begin at the left, as words do; the others are numbers.
+            words: columns whose cells are broken if the table is too wide.
+        """
         if not rows:
             return
-        table = Table(box=None, pad_edge=False, padding=(0, 2 if self.width >= ROOMY else 1, 0, 0))
-        for place, name in enumerate(head):
-            words = place == 0 or name in WORDS
-            justify: JustifyMethod = "left" if words or name == "questions" else "right"
-            table.add_column(name, justify=justify, overflow="fold", no_wrap=not words)
-        for cells, style in rows:
-            table.add_row(*(Text(log_line(cell, limit=120)) for cell in cells), style=style)
-        self.console.print(table)
+        made = [([log_line(cell, limit=120) for cell in row], style or "") for row, style in ((head, "bold"), *rows)]
+        gap = " " * (2 if self.width >= ROOMY else 1)
+        room = self.width - len(gap) * (len(head) - 1)
+        widths = _fitted(
+            [max(map(cells.width, column)) for column in zip(*(row for row, _ in made), strict=True)],
+            [name in words for name in head],
+            room,
+        )
+        for row, style in made:
+            columns = [
+                cells.wrapped(cell, size) if name in words else [cell]
+                for cell, size, name in zip(row, widths, head, strict=True)
+            ]
+            for number in range(max(map(len, columns))):
+                parts = []
+                for column, size, name in zip(columns, widths, head, strict=True):
+                    cell = column[number] if number < len(column) else ""
+                    blank = " " * (size - cells.width(cell))
+                    parts.append(cell + blank if name in names or name in words else blank + cell)
+                self._print(gap.join(parts).rstrip(), style)
 
 
-WORDS = frozenset(("metric", "status"))
-"""Columns whose cells may be broken, beside the first."""
+def _fitted(widths: list[int], narrowed: Sequence[bool], room: int) -> list[int]:
+    """Narrow the widest of some columns until all fit."""
+    while sum(widths) > room:
+        widest = max(size if may else 0 for size, may in zip(widths, narrowed, strict=True))
+        if widest <= _NARROWEST:
+            break
+        place = next(n for n, may in enumerate(narrowed) if may and widths[n] == widest)
+        widths[place] -= 1
+    return widths

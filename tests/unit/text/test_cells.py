@@ -1,0 +1,54 @@
+"""Columns of a terminal: how many a text takes, and lines that stay within them."""
+
+from __future__ import annotations
+
+from hypothesis import given, strategies as st
+
+from raggate.text.cells import width, wrapped
+from tables import each_row
+
+TEXTS = st.text(st.sampled_from("ab -·é漢😀\u0301"), max_size=60)
+
+
+@each_row(
+    ("text", "columns"),
+    [
+        ("", 0),
+        ("abc", 3),
+        ("→ 5", 3),
+        ("漢字", 4),
+        ("⛔ ", 3),
+        ("😀", 2),
+        ("e\u0301", 1),
+        ("⚠\ufe0f", 2),
+        ("\u200b", 0),
+    ],
+)
+def test_columns_of_a_text(text: str, columns: int) -> None:
+    """East Asian letters and emoji take two columns, accents of their own none."""
+    assert width(text) == columns
+
+
+@each_row(
+    ("text", "room", "lines"),
+    [
+        ("", 5, [""]),
+        ("one two", 7, ["one two"]),
+        ("one two", 6, ["one", "two"]),
+        ("one  two", 4, ["one", "two"]),
+        ("abcdefg hi", 3, ["abc", "def", "g", "hi"]),
+        ("漢字漢", 4, ["漢字", "漢"]),
+        ("漢", 1, ["漢"]),
+    ],
+)
+def test_lines_break_between_words(text: str, room: int, lines: list[str]) -> None:
+    """A line is broken between words, and within a word that is longer than a line."""
+    assert wrapped(text, room) == lines
+
+
+@given(text=TEXTS, room=st.integers(2, 30))
+def test_lines_fit_and_lose_nothing(text: str, room: int) -> None:
+    """No line is wider than the room, and all letters come in their order."""
+    lines = wrapped(text, room)
+    assert max(map(width, lines)) <= room
+    assert "".join("".join(lines).split()) == "".join(text.split())
