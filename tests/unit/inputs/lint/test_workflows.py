@@ -41,7 +41,7 @@ def found(
             {},
             [(PATH, 8, "api-image")],
         ),
-        (URL, "          api-image: a\n", {"uses": "me/ungraggate-it@abc"}, []),
+        (URL, "          api-image: a\n", {"uses": "me/ungraggate@abc"}, []),
         (URL, "          api-image: a\n          api-image: b\n", {}, []),
     ],
 )
