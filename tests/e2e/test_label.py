@@ -83,6 +83,30 @@ def test_judging_by_keys(page: Page, address: str, project: LabelProject) -> Non
     ]
 
 
+def test_a_proposed_snippet_goes_with_the_grade(page: Page, address: str, project: LabelProject) -> None:
+    """Pressed before the grade, the button has the sentence written as the snippet; pressed again after it, not."""
+    shown(page, address)
+    heading, sentence = page.locator(".place b").inner_text(), page.locator(".passage .text").inner_text()
+    button = page.locator("button", has_text="must hold")
+    expect(button).to_contain_text(sentence)
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    page.keyboard.press("2")
+    expect(page.locator(".place b")).not_to_have_text(heading)
+    page.keyboard.press("w")
+    expect(page.locator("#view-review")).to_contain_text(f'"snippets": ["{sentence}"]')
+    page.goto(address)
+    kept(page)
+    page.locator(".dots button.judged").click()
+    expect(button).to_have_attribute("aria-pressed", "true")
+    button.click()
+    expect(button).to_have_attribute("aria-pressed", "false")
+    kept(page)
+    page.keyboard.press("w")
+    expect(page.locator("#view-review")).to_contain_text("rel_path")
+    expect(page.locator("#view-review")).not_to_contain_text(sentence)
+
+
 def test_two_people_and_two_tabs(page: Page, address: str, project: LabelProject) -> None:
     """Two people at once do not see each other's grades; what they differ on waits until somebody settles it."""
     shown(page, address)

@@ -74,7 +74,7 @@ class Decision(BaseModel):
         misleading: whether the passage looks like an answer and is none.
         key: which key of the question, with its `value`.
         proposal: the id of the proposal.
-        text: its question in the person's words; empty for its own.
+        text: its question in the person's words; empty for its own. Of a grade, the snippet that a chunk must hold.
         line: the proposed case as a line of a golden set, so that it outlives the list of proposals.
     """
 

@@ -47,7 +47,8 @@ def edits(golden: Golden, vault: Vault, state: Progress) -> Edits:
         grades, keys = by_case.pop(case.id, {}), state.keys.get(case.id, {})
         if not grades and not keys:
             continue
-        edited, problem = edit(case, grades, keys)
+        snippets = {unit.where: text for unit, text in state.snippets.items() if unit.case == case.id}
+        edited, problem = edit(case, grades, keys, snippets)
         problem = problem or _unwritable(edited)
         if problem:
             refused[case.id] = problem
@@ -105,8 +106,13 @@ def _grades(state: Progress) -> dict[str, dict[Where, int | None]]:
     return grades
 
 
-def edit(case: Case, grades: Mapping[Where, int | None], keys: Mapping[Any, bool | str]) -> tuple[Case, str]:
-    """Give a case with grades and keys, and what is wrong with it then; empty where it can be written."""
+def edit(
+    case: Case,
+    grades: Mapping[Where, int | None],
+    keys: Mapping[Any, bool | str],
+    snippets: Mapping[Where, str] | None = None,
+) -> tuple[Case, str]:
+    """Return a case with grades, snippets and keys, and what is wrong with it then; empty if it can be written."""
     supports, groups = [*case.gold_supports], case.required_support_groups
     wrong = {place_key(place): place for place in case.not_relevant}
     for where, grade in grades.items():
@@ -116,9 +122,10 @@ def edit(case: Case, grades: Mapping[Where, int | None], keys: Mapping[Any, bool
         at = next((index for index, support in enumerate(supports) if place_key(support) == key), None)
         if grade:
             if at is None:
+                at = len(supports)
                 supports.append(place)
-            else:
-                supports[at] = replace(supports[at], grade=grade)
+            snippet = (snippets or {}).get(where)
+            supports[at] = replace(supports[at], grade=grade, snippets=(snippet,) if snippet else supports[at].snippets)
             continue
         if at is not None:
             if any(at in group for group in groups or ()):

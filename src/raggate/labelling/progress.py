@@ -19,6 +19,7 @@ class Progress(Struct):
         former: votes of the label file that were given when the question had other words.
         stored: passages that the label file has a vote on.
         touched: passages that somebody graded since the last writing: those that change the golden set.
+        snippets: the text that a chunk must hold to be one of these passages, by who graded it last.
         settled: the grade that was settled on where people differ, since the last writing.
         keys: what was set of a question since the last writing.
         asked: the words of each question when something was decided on it since the last writing; see `words_of`.
@@ -31,6 +32,7 @@ class Progress(Struct):
     former: Labels = field(default_factory=dict)
     stored: frozenset[Unit] = frozenset()
     touched: dict[Unit, None] = field(default_factory=dict)
+    snippets: dict[Unit, str] = field(default_factory=dict)
     settled: dict[Unit, int] = field(default_factory=dict)
     keys: dict[str, dict[Key, bool | str]] = field(default_factory=dict)
     asked: dict[str, set[str]] = field(default_factory=dict)
@@ -67,12 +69,16 @@ class Progress(Struct):
             self.votes.setdefault(unit, {})[decision.by] = vote
             self.skipped.get(decision.by, set()).discard(unit)
             self.touched[unit] = None
+            self.snippets.pop(unit, None)
+            if decision.text:
+                self.snippets[unit] = decision.text
             # who grades anew disagrees with what was settled before
             self.settled.pop(unit, None)
 
     def _take_back(self, name: str, unit: Unit) -> None:
         votes = self.votes.get(unit, {})
         votes.pop(name, None)
+        self.snippets.pop(unit, None)
         self.touched[unit] = None
         if not votes:
             self.votes.pop(unit, None)
@@ -81,7 +87,7 @@ class Progress(Struct):
                 self.touched.pop(unit)
 
     def _close(self) -> None:
-        for decided in (self.touched, self.settled, self.keys, self.asked, self.proposals, self.drafts):
+        for decided in (self.touched, self.snippets, self.settled, self.keys, self.asked, self.proposals, self.drafts):
             decided.clear()
 
     def of(self, unit: Unit) -> Votes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from raggate.inputs.authoring.passages import snippet_of
 from raggate.inputs.authoring.proposals import Proposal
 from raggate.labelling.decisions import GRADES, Where
 from raggate.labelling.label_file import Unit
@@ -54,6 +55,7 @@ def _mark(session: Session, case: Case, place: Pooled, annotator: str) -> dict[s
         "id": place.where.id,
         "grade": None if vote is None else vote.grade,
         "misleading": vote is not None and vote.misleading,
+        "snippet": session.state.snippets.get(unit, ""),
         "skipped": unit in session.state.skipped.get(annotator, ()),
     }
 
@@ -63,12 +65,19 @@ def question(session: Session, case_id: str, annotator: str) -> dict[str, Any] |
     case = session.by_id.get(case_id)
     if case is None:
         return None
+    proposes = session.bench.settings.score.reads_snippets
     return {
         "id": case.id,
         "facts": case.expected_key_facts,
         "gold": [_gold(session, support) for support in case.gold_supports],
         "passages": [
-            {"id": place.where.id, "note": _note(place), "heading": place.where.heading_path or "", "text": place.text}
+            {
+                "id": place.where.id,
+                "note": _note(place),
+                "heading": place.where.heading_path or "",
+                "text": place.text,
+                "snippet": snippet_of(case.question, place.text) if proposes and place.where.rel_path else "",
+            }
             for place in session.order(case.id, annotator)
         ],
     }

@@ -22,6 +22,7 @@ from raggate.labelling.progress import progress
 from raggate.labelling.session import Session
 from raggate.pipeline import rerun, run_directory
 from raggate.scoring import score as scoring
+from raggate.web import screens
 
 OVEN = "# Bread > ## Oven"
 
@@ -69,6 +70,27 @@ def test_each_person_has_an_order_of_their_own(project: LabelProject) -> None:
     orders = {name: [place.where.id for place in session.order("q1", name)] for name in map(str, range(12))}
     assert orders == {name: [place.where.id for place in session.order("q1", name)] for name in orders}
     assert len({tuple(order) for order in orders.values()}) > 2
+
+
+def test_a_snippet_that_somebody_takes_is_written(project: LabelProject) -> None:
+    """The page proposes a sentence of each passage; it is written with the grade, a new grade without it drops it."""
+    session = project.open()
+    shown = screens.question(session, "q2", "ann")
+    assert shown is not None
+    (oven,) = (one for one in shown["passages"] if one["heading"] == OVEN)
+    assert oven["snippet"] == "It bakes at 220 degrees."
+    taken = grade("q2", OVEN, 2, text=oven["snippet"])
+    session.decide([taken, grade("q2", "# Bread", 1)])
+    marks = screens.overview(session, "ann")["questions"][1]["passages"]
+    assert {mark["snippet"] for mark in marks} == {"", oven["snippet"]}
+    written = {support.heading_path: support.snippets for support in session.plan().edits.changed["q2"].gold_supports}
+    assert (written[OVEN], written["# Bread"]) == (("It bakes at 220 degrees.",), ())
+    session.decide([grade("q2", OVEN, 2)])
+    kept = session.plan().edits.changed["q2"].gold_supports
+    assert [support.snippets for support in kept if support.heading_path == OVEN] == [()]
+    session.decide([taken])
+    write(session)
+    assert "It bakes at 220 degrees." in project.golden.read_text()
 
 
 def test_what_is_written_is_judged_by_the_next_check(project: LabelProject) -> None:

@@ -253,6 +253,7 @@
         make("div", { class: "grades", role: "group", "aria-label": "Grade" }, ...grades),
         make("div", { class: "bar under" },
           make("button", { "aria-pressed": String(mark.misleading), onclick: misleading }, "misleading ", key("m")),
+          text.snippet ? make("button", { "aria-pressed": String(!!mark.snippet), onclick: () => holds(text.snippet) }, `must hold “${text.snippet}”`) : null,
           make("button", { onclick: skip }, "skip ", key("s")),
           make("button", { onclick: undo, disabled: !state.undo.length }, "undo ", key("u")))));
   }
@@ -268,10 +269,19 @@
   function judge(grade, misled = false) {
     const item = question(), mark = passage();
     if (!mark || !onDesk) return;
-    state.undo.push({ do: "grade", case: item.id, passage: mark.id, grade: mark.grade, misleading: mark.misleading });
+    state.undo.push({ do: "grade", case: item.id, passage: mark.id, grade: mark.grade, misleading: mark.misleading, text: mark.snippet });
+    if (grade === 0) mark.snippet = "";
     Object.assign(mark, { grade, misleading: misled, skipped: false });
-    keep({ do: "grade", case: item.id, passage: mark.id, grade, misleading: misled });
+    keep({ do: "grade", case: item.id, passage: mark.id, grade, misleading: misled, text: mark.snippet });
     onwards();
+  }
+  function holds(snippet) {
+    // it goes with the grade: of a passage that has one it is sent at once
+    const item = question(), mark = passage();
+    if (!mark || !onDesk) return;
+    mark.snippet = mark.snippet ? "" : snippet;
+    if (mark.grade) keep({ do: "grade", case: item.id, passage: mark.id, grade: mark.grade, misleading: mark.misleading, text: mark.snippet });
+    showJudge();
   }
   function misleading() {
     const mark = passage();
@@ -318,7 +328,7 @@
     keep(act);
     if (act.do === "set") { item[act.key] = act.value; go(place, state.at === place ? state.passage : null); return; }
     const at = item.passages.findIndex((one) => one.id === act.passage);
-    Object.assign(item.passages[at], { grade: act.grade, misleading: act.misleading });
+    Object.assign(item.passages[at], { grade: act.grade, misleading: act.misleading, snippet: act.text });
     go(place, at);
   }
   function step(by) {
