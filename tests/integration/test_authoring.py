@@ -228,12 +228,12 @@ def test_proposals_wait_for_a_person(project: Project) -> None:
     (project.root / "vault" / "personal" / "Notes" / "Shots.md").write_text(note)
     before = (project.root / "golden.jsonl").read_bytes()
     done = project.command("golden", "propose", "--limit", "2")
-    assert "What do the notes say about tetanus?" in done.out
+    assert "What is noted for tetanus?" in done.out
     assert (project.root / "golden.jsonl").read_bytes() == before
     names = [json.loads(line)["id"] for line in (project.root / "golden.proposals.jsonl").read_text().splitlines()]
     assert project.command("golden", "propose", "--accept", names[0], "--reject", names[1]).code == 0
     row = json.loads((project.root / "golden.jsonl").read_bytes()[len(before) :])
-    assert (row["question"], row["expected_key_facts"]) == ("What do the notes say about tetanus?", ["9 May 2019"])
+    assert (row["question"], row["expected_key_facts"]) == ("What is noted for tetanus?", ["9 May 2019"])
     again = project.command("golden", "propose", "--limit", "2").out
     assert names[0] not in again
     assert names[1] not in again

@@ -20,7 +20,7 @@ judges:
 """
 NOTE = "# Shots\n\n## Done and noted\n\n- Tetanus: given on 9 May 2019 by Dr. Weber\n"
 GOOD = {"question": "Which doctor vaccinated me?", "answer": "by Dr. Weber"}
-BY_RULE = "What do the notes say about tetanus?"
+BY_RULE = "What is noted for tetanus?"
 CASSETTE = "golden/judge_cassette.jsonl"
 
 

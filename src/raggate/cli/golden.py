@@ -186,9 +186,9 @@ def propose(
     *,
     by_model: bool,
 ) -> Answer[QuestionsProposed]:
-    """Propose questions from tables, lists, headings and similar notes, without a model unless --model asks for one.
+    """Propose questions from tables, lists, definitions and commands, by a model only with --model.
 
-    Each has the passage that answers it, or the two that do together, and quotes no heading of three words or more.
+    Each has the passage that answers it, or the two that do together, and quotes no heading.
     None is added to the golden set until a person accepts it, in the terminal or with --accept; until then proposals
     wait in a file. With --model, questions by the first model of `judges` come first, and those made by rule fill the
     rest.

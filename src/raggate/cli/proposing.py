@@ -131,7 +131,7 @@ def run(desk: Desk, most: int, accepted: Sequence[str], rejected: Sequence[str],
     desk.refill(most, asked)
     proposals = desk.waiting()[:most]
     if not proposals:
-        click.echo("nothing to propose: no table, list, heading or pair of notes is left that makes a good question")
+        click.echo("nothing to propose: no fact or pair of notes is left that makes a good question")
     elif sys.stdin.isatty():
         _review(desk, proposals)
     else:

@@ -1,4 +1,4 @@
-"""Golden set x vault -> questions that a person may take: made of tables, lists, headings and notes alike, by rule.
+"""Golden set x vault -> questions that a person may take: made of tables, lists, definitions, commands and notes alike.
 
 Each is answerable (its answer stands where it is said to), unique (no other passage has all that it names) and quotes
 no heading. They are plain, and a person makes them what somebody would ask.
@@ -7,7 +7,7 @@ no heading. They are plain, and a person makes them what somebody would ask.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set as AbstractSet
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from hashlib import sha256
 from itertools import groupby, islice
 from typing import Literal, NamedTuple, Self, TypeVar
@@ -26,7 +26,7 @@ from raggate.text.quote import cut
 
 T = TypeVar("T")
 
-Source = Literal["table", "list", "heading", "notes", "model"]
+Source = Literal["table", "list", "definition", "command", "notes", "model"]
 
 NOTES_ALIKE = 0.6
 """Share of their words that two notes have in common from which on they are easily taken for each other."""
@@ -87,13 +87,12 @@ def propose(golden: Golden, vault: Vault, passed: Iterable[str], most: int) -> l
     check = CaseCheck(vault)
     search = WordSearch(known)
     asked = Counter(support.rel_path for case in golden.cases for support in case.gold_supports)
-    places = {(support.rel_path, support.heading_path) for case in golden.cases for support in case.gold_supports}
     questions = [*(case.question for case in golden.cases), *passed]
     before = frozenset(questions)
 
     def good(drafts: Iterable[_Draft]) -> Iterator[tuple[Passage, Proposal]]:
         for draft in drafts:
-            proposal = None if _is_known(draft, places) else _proposal(draft, check, search)
+            proposal = _proposal(draft, check, search)
             if proposal is not None and proposal.case.question not in before:
                 yield draft.passage, proposal
 
@@ -108,8 +107,6 @@ def _of_each_note(
     """Give the first good questions of each note, from all over it."""
     for _, note in groupby(known, key=lambda item: (item.vault, item.rel_path)):
         drafts = [draft for passage in note for draft in _of_passage(passage, vault)]
-        # what a table or a list says is a fact; what stands below a heading may be anything
-        drafts.sort(key=lambda draft: draft.source == "heading")
         step = max(1, len(drafts) // PER_NOTE)
         spread = sorted(range(len(drafts)), key=lambda place: place % step)
         yield from islice(good(drafts[place] for place in spread[:TRIED_PER_NOTE]), PER_NOTE)
@@ -121,21 +118,24 @@ def _of_passage(passage: Passage, vault: Vault) -> Iterator[_Draft]:
     for fact in facts(passage.text):
         exact = replace(support, snippets=(fact.answer,))
         yield _Draft(fact.form, passage, tuple(_ways(fact, title)), fact.answer, (exact,))
-    if len(passage.path) > 1:
-        heading = passage.path[-1]
-        way = (f"What does {title} say about {_small(heading)}?", f"{title} {heading}")
-        yield _Draft("heading", passage, (way,), cut(passage.text, limit=_SHOWN), (support,))
 
 
 def _ways(fact: Fact, title: str) -> Iterator[tuple[str, str]]:
     """Ask for a fact without naming its note, and by it."""
     names = f"{fact.subject} {fact.property}"
-    if fact.property:
+    if fact.form == "definition":
+        verb = "are" if fact.property == "are" else "is"
+        yield f"What {verb} {_small(fact.subject)}?", fact.subject
+        yield f"In {title}, what {verb} {_small(fact.subject)}?", f"{fact.subject} {title}"
+    elif fact.form == "command":
+        yield f"Which command do you use to {fact.subject}?", fact.subject
+        yield f"In {title}, which command do you use to {fact.subject}?", f"{fact.subject} {title}"
+    elif fact.form == "table":
         yield f"For {fact.subject}, what is “{fact.property}”?", names
         yield f"In {title}, what is “{fact.property}” of {fact.subject}?", f"{names} {title}"
     else:
-        yield f"What do the notes say about {_small(fact.subject)}?", names
-        yield f"What does {title} say about {_small(fact.subject)}?", f"{names} {title}"
+        yield f"What is noted for {_small(fact.subject)}?", names
+        yield f"In {title}, what is noted for {_small(fact.subject)}?", f"{names} {title}"
 
 
 def _of_notes(known: Sequence[Passage], vault: Vault) -> Iterator[_Draft]:
@@ -162,11 +162,6 @@ def _names_apart(*pair: Passage) -> tuple[str, ...]:
     files = tuple(item.rel_path.rpartition("/")[2].removesuffix(".md") for item in pair)
     titles = tuple(" ".join(item.path[:1]) for item in pair)
     return next((names for names in (files, titles) if all(names) and len({*map(str.casefold, names)}) > 1), ())
-
-
-def _is_known(draft: _Draft, places: AbstractSet[tuple[str, str | None]]) -> bool:
-    """Say whether all that is asked is of a section that a question is about already: a fact of it may be new."""
-    return draft.source == "heading" and (draft.passage.rel_path, draft.passage.heading_path) in places
 
 
 def _small(name: str) -> str:
@@ -213,7 +208,7 @@ def _checked(draft: _Draft, question: str, check: CaseCheck) -> Proposal | None:
         gold_supports=draft.supports,
         required_support_groups=((0, 1),) if together else None,
         category="multi_hop" if together else "factual",
-        expected_key_facts=(draft.answer,) if draft.source in {"table", "list"} else (),
+        expected_key_facts=() if together else (draft.answer,),
     )
     return None if check.refuses(case) else Proposal.of(draft.source, draft.answer, case)
 

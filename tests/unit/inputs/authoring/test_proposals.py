@@ -43,16 +43,14 @@ def questions(proposals: list[Proposal]) -> list[str]:
     return [proposal.case.question for proposal in proposals]
 
 
-def test_tables_lists_and_headings() -> None:
-    """Facts come before headings, notes in turns; a fact's answer is its snippet."""
+def test_tables_and_lists() -> None:
+    """Notes come in turns, and a fact's answer is its snippet."""
     proposals = asked(SHOES, SHOTS)
     assert questions(proposals) == [
         "For Blue trainer, what is “Bought”?",
-        "What do the notes say about tetanus?",
+        "What is noted for tetanus?",
         "For Red racer, what is “Bought”?",
-        "What do the notes say about measles?",
-        "What does Shoes say about mine?",
-        "What does Shots say about done?",
+        "What is noted for measles?",
     ]
     assert proposals[0].answer == "Aug 2024"
     assert proposals[0].case.gold_supports == (make_support("n0.md", "# Shoes > ## Mine", snippets=("Aug 2024",)),)
@@ -67,14 +65,15 @@ def test_notes_without_a_question_come_first() -> None:
 def test_what_two_passages_have() -> None:
     """A fact that stands in two notes is asked for by its note; where that names both, it is not asked for."""
     other = "# Guests\n\n## Done\n\n- Tetanus: in 2011\n"
-    assert "What does Shots say about tetanus?" in questions(asked(SHOTS, other))
-    assert "What do the notes say about tetanus?" not in questions(asked(SHOTS, other))
+    assert "In Shots, what is noted for tetanus?" in questions(asked(SHOTS, other))
+    assert "What is noted for tetanus?" not in questions(asked(SHOTS, other))
     assert not any("etanus" in question for question in questions(asked(SHOTS, SHOTS)))
 
 
 def test_no_question_gives_its_heading_away() -> None:
-    """A title of three words would be quoted, so such a note is not asked about by its title."""
-    assert questions(asked("# Running shoe log\n\n## Mine\ntext\n")) == []
+    """What stands under a heading of its own name is not asked for by that name, and a bare heading never."""
+    assert questions(asked("# Race shoe weight\n\ntext\n\n- Race shoe weight: 200 g\n")) == []
+    assert questions(asked("# Running\n\n## Mine\ntext without any fact\n")) == []
 
 
 def test_notes_that_are_alike() -> None:
@@ -106,15 +105,15 @@ def test_a_note_of_many_facts() -> None:
     """Five of a note are proposed at a time, from all over it; when they are decided on, five others come."""
     items = "".join(f"- Shot {word}: given in {place}\n" for word, place in zip("ABCDEFGHIJ", range(10), strict=True))
     first = questions(asked(f"# Shots\n\n{items}"))
-    assert first == [f"What do the notes say about Shot {word}?" for word in "ACEGI"]
+    assert first == [f"What is noted for Shot {word}?" for word in "ACEGI"]
     assert len({*first, *questions(asked(f"# Shots\n\n{items}", passed=tuple(first)))}) == 10
 
 
 def test_names_within_a_sentence() -> None:
     """A name of several capitals keeps its first one, too."""
     assert questions(asked("- Phoenix Docs: in the cellar\n- Plain word: in the attic\n")) == [
-        "What do the notes say about Phoenix Docs?",
-        "What do the notes say about plain word?",
+        "What is noted for Phoenix Docs?",
+        "What is noted for plain word?",
     ]
 
 
@@ -122,21 +121,30 @@ def test_what_was_asked_before() -> None:
     """Questions of the golden set, and proposals there were, do not come again, also not nearly."""
     already = make_golden(make_case("q1", question="For blue trainer: what is bought?"))
     rest = questions(asked(SHOES, already=already, passed=("For Red racer, what is “Bought”?",)))
-    assert rest == ["What does Shoes say about mine?"]
+    assert rest == []
 
 
 def test_a_section_that_is_asked_about() -> None:
-    """What stands below a heading is not asked for again; a fact that stands there may be."""
+    """A section with a question can hold other facts to ask for."""
     case = make_case("q1", question="?", gold_supports=(make_support("n0.md", "# Shoes > ## Mine"),))
-    rest = questions(asked(SHOES, already=make_golden(case)))
-    assert "What does Shoes say about mine?" not in rest
-    assert "For Red racer, what is “Bought”?" in rest
+    assert "For Red racer, what is “Bought”?" in questions(asked(SHOES, already=make_golden(case)))
 
 
 def test_how_many() -> None:
     """No more are proposed than are wanted, and the same ones each time."""
     assert questions(asked(SHOES, SHOTS, most=2)) == questions(asked(SHOES, SHOTS))[:2]
     assert asked(SHOES, SHOTS) == asked(SHOES, SHOTS)
+
+
+def test_definitions_and_commands() -> None:
+    """What is defined is asked for by its name, and a command by its purpose; the answer is the snippet."""
+    definition = "**Backlogs** are the queues of waiting work."
+    guide = f"# Guide\n\n{definition}\n\nTo stop all workers:\n\n```sh\nserve --stop\n```\n"
+    found = {item.case.question: item.case.gold_supports[0].snippets for item in asked(guide)}
+    assert found == {
+        "What are backlogs?": (definition,),
+        "Which command do you use to stop all workers?": ("serve --stop",),
+    }
 
 
 PIECES = [
@@ -180,7 +188,7 @@ def test_whatever_stands_in_the_notes(texts: list[str]) -> None:
 def test_a_note_is_parsed_once() -> None:
     """However many questions are made of a note, one look-up of its sections serves to check them all."""
     with mock.patch.object(section_names, "sections", wraps=section_names.sections) as parsed:
-        assert len(asked(SHOES, SHOTS)) == 6
+        assert len(asked(SHOES, SHOTS)) == 4
     assert [call.args[1] for call in parsed.call_args_list] == ["n0.md", "n1.md"]
 
 
