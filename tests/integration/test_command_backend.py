@@ -625,14 +625,17 @@ PARENT = """
 
 
 PARENT_THAT_LEAVES = f"""{PARENT.partition('    print("begin"')[0]}
-    import os
+    import os, subprocess
+    own = subprocess.Popen(["sleep", "600"], start_new_session=True)
     with command.start(CommandBackend.model_validate(given["settings"]), place) as api:
         while not api.died():
             time.sleep(0.01)
         pid = int(api.log_tail()[-1])
         os.kill(pid, 0)
         print("alive", flush=True)
-    print(pid)
+    print(pid, own.poll())
+    own.kill()
+    own.wait()
 """
 
 
@@ -691,13 +694,13 @@ class TestSignals:
         assert eventually(lambda: gone(pid) and not carriers(tag), 2)
 
     def test_a_child_that_has_left_all_behind(self, place, settings):
-        """A child without the mark, in a session of its own and without a parent, ends with the API."""
+        """A child without the mark, session and parent ends with the API; one that was there before goes on."""
         given = given_to_parent(place, settings(code=DETACHED))
         code = f"from raggate.service import signals; signals.install()\n{textwrap.dedent(PARENT_THAT_LEAVES)}"
         process = preloaded.start(given, at=Path.cwd(), environment={**os.environ}, code=code)
         out, _ = process.communicate(timeout=20)
-        alive, pid = out.split()
-        assert alive == "alive"
+        alive, pid, own = out.split()
+        assert (alive, own) == ("alive", "None")
         assert gone(int(pid))
 
     def test_sigterm_without_a_handler(self, tag, parent, settings):

@@ -34,6 +34,9 @@ _PR_SET_CHILD_SUBREAPER = 36
 _open: set[int] = set()
 """The groups of this process that are not left yet."""
 
+_foreign: set[int] = set()
+"""Children in other sessions from before the first group: a script may start them and then become raggate."""
+
 
 class Log:
     """The output of processes: the last 400 lines in memory, the first 10 MiB appended to a file.
@@ -233,6 +236,8 @@ class ProcessGroup:
 
     def __enter__(self) -> Self:
         self._adopts = signals.installed() and _adopt_orphans()
+        if self._adopts and not _open:
+            _foreign.update(_orphans())
         with signals.deferred():
             self._watchdog = subprocess.Popen(
                 [sys.executable, "-I", "-S", str(Path(__file__).with_name("watchdog.py")), self._marker],
@@ -333,7 +338,7 @@ def _adopt_orphans() -> bool:
 def _end_orphans() -> None:
     """SIGKILL and collect children in sessions of their own, until none is left or 2 s have passed."""
     end = time.monotonic() + _PATIENCE
-    while time.monotonic() < end and (orphans := _orphans()):
+    while time.monotonic() < end and (orphans := _orphans() - _foreign):
         for pid in orphans:
             with contextlib.suppress(OSError):
                 os.kill(pid, signal.SIGKILL)
@@ -341,13 +346,13 @@ def _end_orphans() -> None:
         time.sleep(_POLL)
 
 
-def _orphans() -> list[int]:
+def _orphans() -> set[int]:
     """List the children of this process in other sessions: raggate's own there have ended with their group."""
-    own, session, orphans = os.getpid(), os.getsid(0), []
+    own, session, orphans = os.getpid(), os.getsid(0), set()
     for entry in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):
             # the name before it may hold anything, spaces and parentheses too
             _, parent, _, started_in, *_ = entry.read_bytes().rpartition(b")")[2].split()
             if int(parent) == own and int(started_in) != session:
-                orphans.append(int(entry.parent.name))
+                orphans.add(int(entry.parent.name))
     return orphans
