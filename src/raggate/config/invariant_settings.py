@@ -46,7 +46,7 @@ class Invariants(SettingsModel):
     no_empty_documents: Level = "warn"
     """No indexed document is without chunks."""
     list_deep_enough: Level = "warn"
-    """Lists are long enough for the largest cut-off that is scored."""
+    """The API cuts no list before the largest cut-off that is scored."""
     must_be_deterministic: Level = "off"
     """A question that is asked again gets the same ranking."""
     ties_at_cutoff: Level = "off"

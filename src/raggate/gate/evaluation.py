@@ -139,8 +139,9 @@ def _of_part(
 
 
 def _findings(run: Run, scores: Scorecard, baseline: Baseline | None, settings: RunConfig) -> tuple[Finding, ...]:
+    found = invariants.check_answers(run, settings.invariants, settings.gate)
     return (
-        *invariants.check_answers(run, settings.invariants, settings.gate),
+        *list_drift.without_known_depths(found, scores, baseline),
         *list_drift.findings(scores, baseline, settings.invariants),
     )
 

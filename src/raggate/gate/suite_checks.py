@@ -6,9 +6,10 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from itertools import chain
 
+from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.gate import baseline_age, comparability
-from raggate.gate.waivers import waiver_statuses
+from raggate.gate.waivers import for_case, waiver_statuses
 from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Golden
 from raggate.models.lint import LintFinding
@@ -21,22 +22,39 @@ from raggate.text.quote import quoted
 SATURATED = 0.95
 """Share of the questions with their answer first from which on no gain can show."""
 
+LONGEST_WAIVER_DAYS = 366
+"""Days that a waiver may hold before it counts as one that nobody will look at again."""
+
 SHOWN_SLICES = 8
 
 
-def check_waivers(settings: Config, path: str, at: str, line_of: Callable[[int], int]) -> Iterator[LintFinding]:
-    """Check which waivers are over on a day.
+def check_waivers(
+    settings: Config, golden: Golden, path: str, at: str, line_of: Callable[[int], int]
+) -> Iterator[LintFinding]:
+    """Check which waivers are over on a day, hold for very long, or leave out most questions together.
 
     Args:
         settings: the configuration.
-        path: its file.
+        golden: the questions.
+        path: the configuration's file.
         at: the moment, ISO 8601.
         line_of: gives the line of a waiver by its number, from 0.
     """
-    for number, waiver in enumerate(waiver_statuses(settings.waivers, at)):
+    statuses = waiver_statuses(settings.waivers, at)
+    for number, waiver in enumerate(statuses):
         if waiver.state == "expired":
             message = f"the waiver for {quoted(waiver.metric or waiver.case)} ended on {waiver.expires}"
             yield LintFinding("expired-waiver", path, line_of(number), f"waivers[{number}]", message)
+        elif waiver.days_left is not None and waiver.days_left > LONGEST_WAIVER_DAYS:
+            message = f"the waiver for {quoted(waiver.metric or waiver.case)} holds until {waiver.expires}"
+            yield LintFinding("broad-waiver", path, line_of(number), f"waivers[{number}]", message)
+    active = [waiver for waiver in statuses if waiver.state == "active"]
+    for mode in settings.ask.modes:
+        asked = [case.id for case in golden.cases if asked_in(case.modes, mode)]
+        waived = sum(for_case(active, case_id, mode) is not None for case_id in asked)
+        if 2 * waived > len(asked):
+            message = f"waivers leave {waived} of {counted(len(asked), 'question')} ({mode}) out of the means"
+            yield LintFinding("broad-waiver", path, line_of(0), "waivers", message)
 
 
 def check_headings(settings: Config, golden: Golden, path: str, baseline: Baseline | None) -> Iterator[LintFinding]:

@@ -48,6 +48,11 @@ CHECKS: dict[str, Check] = {
         "A workflow runs the action in a way that it refuses with this configuration.",
         "Start the API by `api.container`. Or remove the input, or for code that you trust set `allow-command: true`.",
     ),
+    "broad-waiver": Check(
+        "warning",
+        "A waiver holds for more than a year, or waivers leave out most questions, so the gate judges little.",
+        "Let waivers end soon, and waive the few questions that a change loses on purpose.",
+    ),
     "duplicate-question": Check(
         "warning",
         "Two cases ask the same in the same scope, so one question counts twice.",

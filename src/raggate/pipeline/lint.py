@@ -73,7 +73,7 @@ def _findings(
     inputs: Inputs, baseline: Baseline | None, config_name: str, line_of: Callable[[yamlio.Path], int]
 ) -> Iterator[LintFinding]:
     settings, golden, at = inputs.config, inputs.golden, now()
-    yield from check_waivers(settings, config_name, at, lambda number: line_of(("waivers", number)))
+    yield from check_waivers(settings, golden, config_name, at, lambda number: line_of(("waivers", number)))
     yield from check_questions(golden, settings.golden)
     yield from check_supports(golden, inputs.vault, settings.golden)
     yield from check_headings(settings, golden, settings.golden, baseline)

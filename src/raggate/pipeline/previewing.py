@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from raggate.config import schema
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.gate import merge_effects, preview, waivers, wording
-from raggate.gate.invariants import invariants
+from raggate.gate.invariants import invariants, list_drift
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs, files_that_judge, load_change
 from raggate.models.run import Run
@@ -228,10 +228,11 @@ def _measured(request: Request, mixed: Inputs, directory: Path, review: Review, 
     # its settings have no say, not even here
     once = replace(mixed, config=mixed.config.asking_once(), baseline=None)
     _, again, scorecard = measure.measure(request, once, directory)
+    baseline = review.comparison.baseline
     findings = invariants.check_answers(again, once.config.invariants, once.config.gate)
     return replace(
         changes,
         rows=preview.advisory_rows(review.scorecard, scorecard),
-        unmet=preview.unmet(findings, review.findings),
+        unmet=preview.unmet(list_drift.without_known_depths(findings, scorecard, baseline), review.findings),
         problems=(*changes.problems, *((again.stopped,) if again.stopped else ())),
     )

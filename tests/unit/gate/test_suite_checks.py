@@ -14,6 +14,7 @@ from raggate.models.baseline import Baseline
 from raggate.models.golden import Case, Support
 from raggate.models.lint import LintFinding
 from raggate.scoring.score import METRICS_VERSION
+from tables import each_row
 
 AT = "2026-06-01T10:00:00Z"
 NOW = {"adapter": "ask", "k": 5, "retrieval_only": True}
@@ -140,9 +141,40 @@ def test_waivers_that_are_over() -> None:
     """A waiver counts to the end of its last day."""
     waiver = {"case": "q1", "owner": "team", "reason": "known", "expires": "2026-05-31"}
     expired = make_config(waivers=[waiver, {**waiver, "expires": "2026-06-01"}])
-    assert [*suite_checks.check_waivers(expired, "raggate.yml", AT, lambda number: 30 + number)] == [
+    golden = make_golden(*map(make_case, ("q1", "q2", "q3")))
+    assert [*suite_checks.check_waivers(expired, golden, "raggate.yml", AT, lambda number: 30 + number)] == [
         LintFinding("expired-waiver", "raggate.yml", 30, "waivers[0]", "the waiver for 'q1' ended on 2026-05-31")
     ]
+
+
+@each_row(
+    ("waived", "expires", "modes", "messages"),
+    [
+        (["q1", "q2"], "2026-12-31", {}, []),
+        (["q1"], "2027-06-02", {}, []),
+        (["q1"], "2027-06-03", {}, ["the waiver for 'q1' holds until 2027-06-03"]),
+        (["q1", "q2", "q3"], "2026-12-31", {}, ["waivers leave 3 of 4 questions (hybrid) out of the means"]),
+        (["q1", "q2", "q3", "q4"], "2026-05-31", {}, ["the waiver for"] * 4),
+        (["q1", "q2", "q3"], "2026-12-31", {"mode": "lexical"}, ["waivers leave 3 of 4 questions (lexical)"]),
+        (["q1"] * 3, "2026-12-31", {}, []),
+        (
+            ["q1", "q2", "q3", "q4"],
+            "2999-01-01",
+            {},
+            [*["the waiver for"] * 4, "waivers leave 4 of 4 questions (hybrid) out of the means"],
+        ),
+    ],
+)
+def test_waivers_of_too_much(waived: list[str], expires: str, modes: dict[str, str], messages: list[str]) -> None:
+    """A waiver for more than a year is remarked upon, and so are waivers that leave out most questions of a mode."""
+    waivers = [{"case": case, "owner": "team", "reason": "known", "expires": expires, **modes} for case in waived]
+    settings = make_config(waivers=waivers, ask={"modes": ["hybrid", *modes.values()]})
+    golden = make_golden(*map(make_case, ("q1", "q2", "q3", "q4")))
+    found = [*suite_checks.check_waivers(settings, golden, "raggate.yml", AT, lambda number: 30 + number)]
+    assert [finding.message[: len(message)] for finding, message in zip(found, messages, strict=True)] == messages
+    assert {finding.check for finding in found} == (
+        {"expired-waiver" if expires < AT else "broad-waiver"} if found else set()
+    )
 
 
 def test_small_slices() -> None:

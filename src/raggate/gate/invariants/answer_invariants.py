@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 from math import isfinite
@@ -227,13 +228,28 @@ def _no_empty_documents(_: Suite) -> Rule:
 
 
 def _list_deep_enough(suite: Suite) -> Rule:
+    """Find modes in which most lists end at one rank: a threshold, or an index of few chunks, ends them otherwise."""
     deepest = max(suite.run.config.score.k)
+    lengths: dict[str, Counter[int]] = {}
+    seen: dict[str, set[str]] = {}
 
-    def see(answer: Answer) -> Iterator[str]:
-        if 0 < len(answer.response.chunks) < deepest:
-            yield f"{answer.place}: {counted(len(answer.response.chunks), 'chunk')}, scored to depth {deepest}"
+    def see(answer: Answer) -> Iterable[str]:
+        mode, chunks = answer.item.result.mode, answer.response.chunks
+        known = seen.setdefault(mode, set())
+        if chunks:
+            lengths.setdefault(mode, Counter())[len(chunks)] += 1
+        if len(known) < deepest:
+            known.update(chunk.chunk_id for chunk in chunks)
+        return ()
 
-    return Rule(see)
+    def close() -> Iterator[str]:
+        for mode, counts in lengths.items():
+            longest, total = max(counts), counts.total()
+            if longest < min(deepest, len(seen[mode])) and 2 * counts[longest] > total:
+                lists = f"{counts[longest]} of {counted(total, 'list')}"
+                yield f"{mode}: {lists} end at rank {longest}, and none goes on; scored to depth {deepest}"
+
+    return Rule(see, close)
 
 
 def _must_be_deterministic(suite: Suite) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import insort
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from operator import attrgetter
 from typing import Any
@@ -54,6 +54,31 @@ def findings(scorecard: Scorecard, baseline: Baseline | None, levels: Invariants
     count, shown = lists.differing()
     message = sentences()[NAME]
     return (Finding(invariant=NAME, level=level, message=message, count=count, examples=(*overall, *shown)),)
+
+
+def without_known_depths(
+    findings: Iterable[Finding], scorecard: Scorecard, baseline: Baseline | None
+) -> tuple[Finding, ...]:
+    """Return the findings without a warning of cut lists that whoever promoted the baseline has seen."""
+    known = _as_deep_as_before(scorecard, baseline)
+    return tuple(
+        finding
+        for finding in findings
+        if not known or (finding.invariant, finding.level) != ("list_deep_enough", "warn")
+    )
+
+
+def _as_deep_as_before(scorecard: Scorecard, baseline: Baseline | None) -> bool:
+    """Return whether no mode's longest list is shorter than the longest that the baseline keeps of it."""
+    before, now = (_deepest(side) for side in (baseline.scorecard if baseline else None, scorecard))
+    return any(before.values()) and all(length >= before.get(mode, length + 1) for mode, length in now.items())
+
+
+def _deepest(scorecard: Scorecard | None) -> dict[str, int]:
+    lengths: dict[str, int] = {}
+    for case in scorecard.cases if scorecard is not None else ():
+        lengths[case.mode] = max(lengths.get(case.mode, 0), len(case.entries))
+    return lengths
 
 
 class _Lists:

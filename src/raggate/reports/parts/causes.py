@@ -72,9 +72,16 @@ def remaining(flip: Flip) -> str:
 
 
 def instead(flip: Flip) -> str:
-    """Return the passage in the place of the one that is expected; empty if both are named alike."""
+    """Return the passage in the place of the one that is expected; of the same section only that it is another piece.
+
+    Empty if nothing is known to have risen, and if the cause says that the piece came without the snippet.
+    """
     risen = flip.displaced_by or ""
-    return "" if flip.gold == risen or flip.gold.startswith(f"{risen} (+") else risen
+    if not risen or (flip.gold != risen and not flip.gold.startswith(f"{risen} (+")):
+        return risen
+    told = flip.cause is not None and flip.cause.code == "snippet-gone"
+    snippets = flip.support is not None and flip.support.snippets
+    return "another piece of the same section, without the snippet" if snippets and not told else ""
 
 
 def summary(review: Review) -> Section:

@@ -133,6 +133,19 @@ HOLDS = [
     pytest.param("list_deep_enough", [answer(*THREE)], TO_DEPTH_3, id="list-as-deep-as-scored"),
     pytest.param("list_deep_enough", [answer()], TO_DEPTH_3, id="empty-list"),
     pytest.param("list_deep_enough", [answer(*THREE[:1])], {}, id="not-scored"),
+    pytest.param("list_deep_enough", [answer(*THREE[:2])], TO_DEPTH_3, id="the-index-has-no-more"),
+    pytest.param(
+        "list_deep_enough",
+        [answer(*THREE), answer(*THREE[:1], case_id="q2"), answer(*THREE[:1], case_id="q3")],
+        TO_DEPTH_3,
+        id="a-threshold-ends-most-lists",
+    ),
+    pytest.param(
+        "list_deep_enough",
+        [answer(*THREE[:2]), answer(THREE[2], case_id="q2")],
+        TO_DEPTH_3,
+        id="a-threshold-ends-lists-at-several-ranks",
+    ),
     pytest.param("must_be_deterministic", [answer()], repeated(10, differ=0), id="the-same-twice"),
     pytest.param("must_be_deterministic", [answer()], repeated(50, failed=1, differ=0), id="as-many-fail-as-may"),
     pytest.param("must_be_deterministic", [answer()], {"stopped": "it died"}, id="not-come-to"),
@@ -306,13 +319,17 @@ BROKEN = [
     ),
     pytest.param(
         "list_deep_enough",
-        [answer(*THREE[:2])],
+        [answer(*THREE[:2]), answer(*THREE[1:], case_id="q2"), answer(THREE[0], case_id="q3")],
         TO_DEPTH_3,
-        "q1 (hybrid): 2 chunks, scored to depth 3",
-        id="short-list",
+        "hybrid: 2 of 3 lists end at rank 2, and none goes on; scored to depth 3",
+        id="cut-at-one-rank",
     ),
     pytest.param(
-        "list_deep_enough", [answer(THREE[0])], TO_DEPTH_3, "q1 (hybrid): 1 chunk, scored to depth 3", id="one-chunk"
+        "list_deep_enough",
+        [answer(THREE[0]), answer(THREE[1], case_id="q2")],
+        TO_DEPTH_3,
+        "hybrid: 2 of 2 lists end at rank 1, and none goes on; scored to depth 3",
+        id="one-chunk",
     ),
     pytest.param(
         "must_be_deterministic",

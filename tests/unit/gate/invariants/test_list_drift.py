@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from builders import make_baseline, make_case_score, make_scorecard
+from builders import make_baseline, make_case_score, make_finding, make_scorecard
 from probed import OFF
-from raggate.gate.invariants.list_drift import findings
+from raggate.gate.invariants.list_drift import findings, without_known_depths
 from raggate.models.comparison import Finding
 from raggate.models.scorecard import ListEntry, Scorecard
 from tables import each_row
@@ -139,6 +139,28 @@ def test_other_ids_of_the_same_notes() -> None:
     before, now = entries("abc", notes="mnm"), entries("xyz", notes="mnn")
     assert drift(listed(before), listed(now)) == ()
     assert drift(listed(before, entries("q")), listed(now, entries("q"))) == ()
+
+
+@each_row(
+    ("before", "now", "known"),
+    [
+        pytest.param(["ab", "cd"], ["ef", "g"], True, id="as long"),
+        pytest.param(["ab", "cd"], ["efg", "h"], True, id="longer"),
+        pytest.param(["abc", "d"], ["ef", "gh"], False, id="shorter"),
+        pytest.param(["", ""], ["ab", "c"], False, id="the baseline keeps no lists"),
+        pytest.param(None, ["ab", "c"], False, id="no baseline"),
+    ],
+)
+def test_lists_that_end_where_they_did(before: list[str] | None, now: list[str], *, known: bool) -> None:
+    """Whoever promoted lists of a depth was told; shorter ones, a first run, and the level `error` are told."""
+    stored = None if before is None else make_baseline(listed(*map(entries, before)))
+    scores = listed(*map(entries, now))
+    cut, other = make_finding("list_deep_enough", "warn"), make_finding("scores_ordered", "warn")
+    assert without_known_depths((cut, other), scores, stored) == ((other,) if known else (cut, other))
+    other_mode = None if before is None else make_baseline(listed(*map(entries, before), mode="bm25"))
+    assert without_known_depths((cut,), scores, other_mode) == (cut,)
+    must_hold = make_finding("list_deep_enough", "error")
+    assert without_known_depths((must_hold,), scores, stored) == (must_hold,)
 
 
 def content_hashed(ids: str, headings: str, notes: str = "") -> tuple[ListEntry, ...]:
