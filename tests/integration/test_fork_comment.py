@@ -28,7 +28,7 @@ from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
-from raggate.inputs import golden
+from raggate.inputs import golden, vault
 from raggate.interop.systems import SYSTEMS
 from raggate.models.publication import Links, Publication
 from raggate.reports import comment, failure
@@ -758,6 +758,26 @@ def test_what_is_too_much_to_read_is_told_as_not_looked_at(stage: Stage, monkeyp
     page = comment.render(told.review, Publication())
     assert "not looked at" in page
     assert "gate.tolerance" in page
+
+
+@pytest.mark.parametrize(
+    ("module", "name", "problem"),
+    [
+        pytest.param(git_objects, "MOST_BYTES_OF_A_STRANGER", "or more than 1 MiB", id="read"),
+        pytest.param(vault, "MOST_NEW_BYTES", "its notes take 1 MiB more memory", id="held"),
+    ],
+)
+def test_a_huge_note_is_no_pass(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch, module: Any, name: str, problem: str
+) -> None:
+    """A fork's notes are read so far and no further, by what GitHub sends and by what they take in memory."""
+    monkeypatch.setattr(module, name, 1 << 20)
+    stage.change({f"{VAULT}/big.md": "word " * (1 << 18)})
+    told = stage.judge(stage.measured(0))
+    assert told.review is not None
+    assert told.review.context.preview is not None
+    assert problem in " ".join(told.review.context.preview.unseen)
+    assert told.code == 3
 
 
 def test_what_github_does_not_answer_is_no_pass(stage: Stage) -> None:

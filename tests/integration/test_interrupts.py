@@ -91,6 +91,22 @@ def places(suite: Project, tmp_path_factory: pytest.TempPathFactory) -> list[tup
     return sorted({(line, time) for line, last in times.items() for time in (1, last)})
 
 
+def test_an_interrupt_between_measuring_and_deciding(
+    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal that comes when everything was asked, and before it is judged, is what the verdict says."""
+    conclude = check.conclude
+
+    def interrupted(*given: Any, **named: Any) -> Any:
+        signal.raise_signal(signal.SIGTERM)
+        return conclude(*given, **named)
+
+    monkeypatch.setattr(check, "conclude", interrupted)
+    checked(suite, tmp_path, lambda line: None)
+    (run,) = tmp_path.iterdir()
+    assert json.loads((run / "verdict.json").read_bytes())["verdict"] == "interrupted"
+
+
 def test_an_interrupt_anywhere_leaves_a_verdict(suite: Project, places: list[tuple[Line, int]], tmp_path: Path) -> None:
     """Wherever a signal comes, a run directory that was made says how the run ended."""
     silent = {}

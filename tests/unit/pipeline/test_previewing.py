@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 import reviews
 from checkouts import commit_all, git, write_files
+from raggate.inputs import vault
 from raggate.inputs.committed import Commit
 from raggate.inputs.sources import Remote
 from raggate.inputs.trusted import load_trusted
@@ -135,6 +136,15 @@ def test_what_cannot_be_read_from_a_commit(repository: Path, name: str, content:
     review = previewed(repository, job=job)
     assert review.verdict.outcome == "cannot tell"
     assert problem in review.verdict.reasons[0].message
+
+
+def test_notes_that_take_much_more_memory(repository: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A change whose notes are more than are looked at is no pass, and is not said to break the gate."""
+    monkeypatch.setattr(vault, "MOST_NEW_BYTES", 1 << 20)
+    commit(repository, "vault/big.md", "# Big\n" + "word " * (1 << 18))
+    review = previewed(repository, job=True)
+    assert (review.verdict.outcome, [reason.code for reason in review.verdict.reasons]) == ("cannot tell", ["preview"])
+    assert "its notes take 1 MiB more memory than those of the base" in review.verdict.headline
 
 
 def test_settings_that_are_committed_alone(repository: Path) -> None:
