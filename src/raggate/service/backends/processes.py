@@ -303,6 +303,7 @@ class ProcessGroup:
             _open.discard(id(self))
             if self._adopts and not _open:
                 _end_orphans()
+                _adopt_orphans(adopt=False)
 
     def _send_to_watchdog(self, line: str) -> None:
         if self._watchdog and self._watchdog.stdin:
@@ -322,14 +323,14 @@ class ProcessGroup:
             self._watchdog.wait()
 
 
-def _adopt_orphans() -> bool:
-    """Have processes whose parent has ended become children of this one; return whether that can be (Linux)."""
+def _adopt_orphans(*, adopt: bool = True) -> bool:
+    """Have processes whose parent has ended become children of this one, or no more; return whether it can (Linux)."""
     if sys.platform != "linux":
         return False
     import ctypes
 
     try:
-        adopted: int = ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, (_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)))
+        adopted: int = ctypes.CDLL(None).prctl(*map(ctypes.c_ulong, (_PR_SET_CHILD_SUBREAPER, adopt, 0, 0, 0)))
     except (OSError, AttributeError):
         return False
     return adopted == 0
