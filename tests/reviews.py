@@ -450,6 +450,7 @@ def hostile_everywhere() -> Review:
         rows=(replace(passing().comparison.deltas[0], mode=HOSTILE, metric=HOSTILE),),
         unmet=(("error", HOSTILE, HOSTILE),),
         breaks=(HOSTILE,),
+        unseen=(HOSTILE,),
         problems=(HOSTILE,),
     )
     review = hostile()
