@@ -65,7 +65,7 @@ def test_ten_lines_that_measure(root: Path) -> None:
         assert len((root / "raggate.yml").read_text().splitlines()) <= 10
         assert "heading_path  data.hits[*].meta.section  2 of 2" in done.out
         assert "this configuration can be measured (exit 0)" in done.out
-        assert "asked:    where is the spare key (--question, hybrid)" in done.out
+        assert "asked:    where is the spare key (--question, no-mode)" in done.out
         again = raggate(root, "probe", "--question", "spare key")
         assert again.code == 0, again.out + again.err
         assert [path.name for path in (root / "golden").iterdir()] == [".gitignore"]
@@ -77,7 +77,7 @@ def test_from_an_api_to_a_verdict(root: Path) -> None:
         done = raggate(root, "init", "--probe", f"{there.base_url}/search", "--vault", "notes")
         assert done.code == 0, done.err
         # of the first note, as nobody has said what to ask
-        assert "asked:    bread of flour and a key (no question of yours, hybrid)" in done.out
+        assert "asked:    bread of flour and a key (no question of yours, no-mode)" in done.out
         added = raggate(root, "golden", "add", "Where is the spare key?", "--anchor", "Keys.md#Keys")
         assert added.code == 0, added.err
         assert raggate(root, "check").code == 3
@@ -165,7 +165,7 @@ def test_a_golden_set_that_is_there(root: Path) -> None:
         config = yaml.safe_load((root / "raggate.yml").read_text())
         assert (config["golden"], config["vault"]) == ("eval/eval_set.jsonl", {"notes": "notes"})
         assert "Your golden set: eval/eval_set.jsonl, 3 questions." in done.out
-        assert "asked:    spare key 0 (eval/eval_set.jsonl, hybrid)" in done.out
+        assert "asked:    spare key 0 (eval/eval_set.jsonl, no-mode)" in done.out
         assert "Next: `raggate check`." in done.out
         assert "golden add" not in done.out
         assert not (root / "golden").exists()

@@ -11,7 +11,7 @@ from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import Mapped
 from raggate.config.mcp_settings import Mcp
 from raggate.config.probe_settings import Probes
-from raggate.config.retrieval_modes import distinct_modes
+from raggate.config.retrieval_modes import NO_MODE, distinct_modes
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds
 from raggate.text.nearest import suggestion
@@ -54,7 +54,8 @@ class Ask(SettingsModel):
     adapter: Annotated[Name, AfterValidator(_known_adapter), WithJsonSchema({"enum": [*ADAPTER_NAMES]})] = "ask"
     """The protocol the API speaks."""
     modes: Annotated[list[Name], Field(min_length=1), AfterValidator(distinct_modes)] = ["hybrid"]  # noqa: RUF012 - pydantic copies it
-    """Retrieval modes; every question is asked in each of them."""
+    """Retrieval modes; every question is asked in each of them. If `mapped` or `mcp` sends no `{mode}`, the default is
+    the one mode `no-mode`."""
     k: Annotated[int, Field(ge=1, le=1000)] = 10
     """How many chunks are asked for. An API may return more in its debug list, or cap it."""
     retrieval_only: bool = True
@@ -113,6 +114,15 @@ class Ask(SettingsModel):
         if fields is None or (fields.answer is not None and not self.retrieval_only):
             return True
         return fields.abstained is not None and not (fields.abstained.empty and self.retrieval_only)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _without_a_mode(cls, values: object) -> object:
+        """Name the mode of an API that is sent none, unless the file names it."""
+        if not isinstance(values, dict) or "modes" in values:
+            return values
+        section = values.get("mapped") or values.get("mcp")
+        return values if section is None or "{mode}" in str(section) else {**values, "modes": [NO_MODE]}
 
     @model_validator(mode="after")
     def _keys_that_belong_together(self) -> Ask:

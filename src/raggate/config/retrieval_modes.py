@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+NO_MODE = "no-mode"
+"""The mode of an API that is sent none: questions of all modes are asked in it."""
+
 ALIASES = {"fts": "bm25"}
 """Other names of a mode, as some tools write it."""
 
@@ -20,6 +23,8 @@ def asked_in(named: Collection[str] | None, mode: str) -> bool:
     """Say whether a question that names these modes is asked in a mode; one that names none is asked in every mode."""
     if named is None:
         return True
+    if mode == NO_MODE:
+        return bool(named)
     name = mode_name(mode)
     return not {name, COVERED.get(name, name)}.isdisjoint(map(mode_name, named))
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
+from raggate.config.ask_settings import Ask
 from raggate.config.retrieval_modes import asked_in, distinct_modes
 from tables import each_row
 
@@ -20,11 +23,31 @@ from tables import each_row
         pytest.param(("hybrid_rerank",), "hybrid", False, id="and not the other way round"),
         pytest.param(("vector",), "vector_rerank", False, id="no other mode is covered"),
         pytest.param((), "hybrid", False, id="no mode at all"),
+        pytest.param(("vector",), "no-mode", True, id="an API that is sent no mode"),
+        pytest.param((), "no-mode", False, id="no mode at all, and none is sent"),
     ],
 )
 def test_asked_in(named: tuple[str, ...] | None, mode: str, *, expected: bool) -> None:
     """A question is asked in the modes it names, whatever name they go by; `hybrid` covers `hybrid_rerank`."""
     assert asked_in(named, mode) is expected
+
+
+RESPONSE = {"chunks": {"list": "hits", "rel_path": "path", "text": "text"}}
+MAPPED = {"ask": {"path": "/search", "body": {"q": "{question}"}}, "response": RESPONSE}
+
+
+@each_row(
+    ("section", "modes"),
+    [
+        ({"adapter": "mapped", "mapped": MAPPED}, ["no-mode"]),
+        ({"adapter": "mapped", "mapped": {**MAPPED, "headers": {"x-mode": "{mode}"}}}, ["hybrid"]),
+        ({"adapter": "mapped", "mapped": MAPPED, "modes": ["lexical"]}, ["lexical"]),
+        ({}, ["hybrid"]),
+    ],
+)
+def test_the_mode_of_an_api_that_is_sent_none(section: dict[str, Any], modes: list[str]) -> None:
+    """An API that is sent no mode is asked in `no-mode`, unless the file names modes."""
+    assert Ask.model_validate(section).modes == modes
 
 
 def test_distinct_modes() -> None:
