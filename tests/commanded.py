@@ -16,7 +16,7 @@ from raggate.github.respond import Response
 from raggate.github.rest import retry
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event, WrittenComment
-from raggate.interop.systems import SYSTEMS
+from raggate_interop.systems import SYSTEMS
 
 NAME = "octo/notes"
 EVENTS = Path(__file__).parent / "fakes" / "github" / "events"

@@ -1,4 +1,4 @@
-"""raggate's own source as text and as syntax trees, each module read and parsed once a process."""
+"""The project's own source as text and as syntax trees, each module read and parsed once a process."""
 
 from __future__ import annotations
 
@@ -6,15 +6,22 @@ import ast
 from functools import cache
 from pathlib import Path
 
-PACKAGE = Path(__file__).parents[1] / "src" / "raggate"
-MODULES = sorted(path.relative_to(PACKAGE).as_posix() for path in PACKAGE.rglob("*.py"))
-"""Every module, by its path in the package."""
+SOURCE = Path(__file__).parents[1] / "src"
+PACKAGE = SOURCE / "raggate"
+INTEROP = "raggate_interop"
+MODULES = sorted(
+    path.relative_to(folder).as_posix()
+    for folder, package in ((PACKAGE, PACKAGE), (SOURCE, SOURCE / INTEROP))
+    for path in package.rglob("*.py")
+)
+"""Every module: of the gate by its path in the package, of the other package by its path beside it."""
 
 
 @cache
 def source(name: str) -> str:
     """Give the text of a module."""
-    return (PACKAGE / name).read_text(encoding="utf-8")
+    folder = SOURCE if name.startswith(f"{INTEROP}/") else PACKAGE
+    return (folder / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -16,10 +16,10 @@ from raggate.cli.main import cli
 from raggate.cli.output import SCHEMA
 from raggate.cli.results import authoring, measured, measuring, stored
 from raggate.errors import ExitCode
-from raggate.interop import evaluated, results as interop
 from raggate.models.answer import Answer
 from raggate.models.lint_document import LintDocument
 from raggate.models.public_verdict import Verdict
+from raggate_interop import evaluated, results as interop
 
 DIALECT = "https://json-schema.org/draft/2020-12/schema"
 REF = "#/$defs/"

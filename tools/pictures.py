@@ -19,10 +19,10 @@ from tools.label_pictures import photograph_labelling
 from tools.page_pictures import photograph_report
 from tools.preview_comment import page
 
-from raggate.interop.systems import SYSTEMS
 from raggate.models.publication import Links, Publication
 from raggate.pipeline.rerun import compare_directory
 from raggate.reports import comment
+from raggate_interop.systems import SYSTEMS
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"

@@ -45,10 +45,10 @@ def check(
             for what could not be measured. Its `directory` is the run directory, None where no run has begun.
     """
     from raggate.config.overrides import Overrides
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import check as pipeline
     from raggate.pipeline.request import Request, unheard
     from raggate.reports.public_verdict import verdict_of
+    from raggate_interop.systems import SYSTEMS
 
     request = Request(
         config_file=Path(config),

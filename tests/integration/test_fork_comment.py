@@ -29,10 +29,10 @@ from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
 from raggate.inputs import golden, vault
-from raggate.interop.systems import SYSTEMS
 from raggate.models.publication import Links, Publication
 from raggate.reports import comment, failure
 from raggate.scoring import score
+from raggate_interop.systems import SYSTEMS
 from stored_rows import files_of
 
 VAULT = "vault/work"

@@ -11,7 +11,7 @@ import pytest
 from fakes.kebab_stub import short
 from kebab_builders import hit, query, row, write_database
 from project import Project
-from raggate.interop.kebab import golden as kebab
+from raggate_interop.kebab import golden as kebab
 from stored_rows import plain_rows
 
 STUB = Path(__file__).parents[1] / "fakes" / "kebab_stub.py"

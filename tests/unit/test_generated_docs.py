@@ -5,12 +5,12 @@ from pathlib import Path
 from tools.generate_docs import FACTS, PAGES, metric_facts
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
-from raggate.interop import measures
-from raggate.interop.helloworld import compare, metrics
-from raggate.interop.kebab import metrics as kebab
-from raggate.interop.substrate import gate
 from raggate.labels.metrics import LABEL_METRICS
 from raggate.scoring.metrics import METRICS
+from raggate_interop import measures
+from raggate_interop.helloworld import compare, metrics
+from raggate_interop.kebab import metrics as kebab
+from raggate_interop.substrate import gate
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]

@@ -22,7 +22,6 @@ from raggate.github.rest import artifact_zip
 from raggate.github.runner import event
 from raggate.inputs import golden, headings
 from raggate.inputs.note_labels import Notes
-from raggate.interop.kebab import golden as kebab
 from raggate.models.golden import Case, Support, Vault
 from raggate.models.run import Result
 from raggate.pipeline import run_directory
@@ -30,6 +29,7 @@ from raggate.scoring import score
 from raggate.service.adapters.ask import AskAdapter
 from raggate.service.answer_limits import bounded
 from raggate.text import anchors, yamlio
+from raggate_interop.kebab import golden as kebab
 from tries import tried
 
 SOON = 20.0

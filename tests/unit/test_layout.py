@@ -11,7 +11,7 @@ from functools import cache
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-from own_source import MODULES, PACKAGE, source, tree
+from own_source import INTEROP, MODULES, PACKAGE, source, tree
 from tables import each_row
 
 GROUND = {"errors", "text", "config", "models"}
@@ -33,8 +33,8 @@ ROOMS = {
     "prove": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "github": {*GROUND, "__init__", "scoring", "reports", "inputs", "service", "gate", "pipeline"},
     "web": {*GROUND, "inputs", "labelling", "reports"},
-    "interop": {*GROUND, "__init__", "scoring", "labels", "reports", "inputs", "service", "gate", "pipeline"},
-    "api": {*GROUND, "reports", "pipeline", "interop"},
+    "raggate_interop": {*GROUND, "__init__", "scoring", "labels", "reports", "inputs", "service", "gate", "pipeline"},
+    "api": {*GROUND, "reports", "pipeline", "raggate_interop"},
     "pytest_plugin": {"models", "api"},
     "cli": {
         *GROUND,
@@ -48,11 +48,22 @@ ROOMS = {
         "pipeline",
         "prove",
         "github",
-        "interop",
+        "raggate_interop",
         "labelling",
         "web",
     },
-    "action": {*GROUND, "scoring", "reports", "inputs", "service", "gate", "pipeline", "github", "interop", "cli"},
+    "action": {
+        *GROUND,
+        "scoring",
+        "reports",
+        "inputs",
+        "service",
+        "gate",
+        "pipeline",
+        "github",
+        "raggate_interop",
+        "cli",
+    },
     "__main__": {"cli", "service"},
 }
 """What the modules of a folder may import beside those of their own: a row for each name at the package's root."""
@@ -84,16 +95,16 @@ SINKS = (
     "github/rest/statuses.py",
     # what people say of a promotion goes into the baseline file, and its table to the terminal
     "gate/promote.py",
-    "interop/terminal.py",
-    "interop/helloworld/terminal.py",
-    "interop/helloworld/summary.py",
-    "interop/kebab/report.py",
-    "interop/kebab/command.py",
-    "interop/substrate/command.py",
-    "interop/helloworld/command.py",
-    "interop/convert_command.py",
-    "interop/evaluate_command.py",
-    "interop/export_command.py",
+    "raggate_interop/terminal.py",
+    "raggate_interop/helloworld/terminal.py",
+    "raggate_interop/helloworld/summary.py",
+    "raggate_interop/kebab/report.py",
+    "raggate_interop/kebab/command.py",
+    "raggate_interop/substrate/command.py",
+    "raggate_interop/helloworld/command.py",
+    "raggate_interop/convert_command.py",
+    "raggate_interop/evaluate_command.py",
+    "raggate_interop/export_command.py",
 )
 """What shows text to somebody, and so makes it harmless for its place."""
 
@@ -182,12 +193,12 @@ def imports(name: str) -> set[str]:
 
 @cache
 def own(name: str) -> set[str]:
-    """Give the modules of the package that a module imports, as `folder/module`, a folder by its own name."""
+    """Give the modules of both packages that a module imports, as `folder/module`, a folder by its own name."""
     targets = set()
     for target in imports(name):
         parts = target.split(".")
-        if parts[0] == "raggate":
-            path = "/".join(parts[1:])
+        if parts[0] in ("raggate", INTEROP):
+            path = "/".join(parts[parts[0] == "raggate" :])
             # what is imported may be a module or a name in one
             targets.add(path if path in SHORT_NAMES else path.rpartition("/")[0] or "__init__")
     return targets
@@ -206,8 +217,8 @@ def test_imports_between_rooms_go_one_way() -> None:
 
 def test_only_the_front_ends_know_other_systems() -> None:
     """What serves moving in from other systems is imported by the front ends alone."""
-    importers = {name.split("/")[0] for name in MODULES if any(part.startswith("interop") for part in own(name))}
-    assert importers == {"interop", "api.py", "cli", "action"}
+    importers = {name.split("/")[0] for name in MODULES if any(part.startswith(INTEROP) for part in own(name))}
+    assert importers == {INTEROP, "api.py", "cli", "action"}
 
 
 def test_the_action_runs_no_command_line() -> None:

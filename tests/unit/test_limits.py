@@ -10,15 +10,15 @@ from pathlib import Path
 
 import pytest
 
-from own_source import MODULES, source, tree
+from own_source import INTEROP, MODULES, source, tree
 from raggate.errors import UsageError
 from raggate.github.rest.git_objects import Objects
 from raggate.github.runner import event
 from raggate.inputs import local_objects
 from raggate.inputs.git_objects import Limits
-from raggate.interop.kebab import golden
 from raggate.service import dockerignore
 from raggate.text import yamlio
+from raggate_interop.kebab import golden
 from tables import each_row
 
 ROOT = Path(__file__).parents[2]
@@ -41,7 +41,8 @@ BOUND = re.compile(r"\b(?:MAX|MOST)_(?:\w+_)?BYTES\b")
 @each_row(("module", "name", "digits", "unit"), NUMBER.findall(PAGE))
 def test_each_number_is_the_code_s(module: str, name: str, digits: str, unit: str) -> None:
     """Every number on the page is that of the constant it stands beside."""
-    value = getattr(importlib.import_module(f"raggate.{module}"), name)
+    full = module if module.startswith(f"{INTEROP}.") else f"raggate.{module}"
+    value = getattr(importlib.import_module(full), name)
     assert value == float(digits.replace(",", "")) * FACTORS[unit]
 
 

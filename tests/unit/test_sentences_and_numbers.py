@@ -25,7 +25,7 @@ ALLOWED = {
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
     ("reports/parts/causes.py", "remaining"): "the words that stand above a group are not said again below it",
     ("labelling/golden_edits.py", "_unwritable"): "the id that stands before the message is not said twice",
-    ("interop/convert.py", "_check"): "a scratch file's name becomes the one of the target",
+    ("raggate_interop/convert.py", "_check"): "a scratch file's name becomes the one of the target",
 }
 """Where text is taken apart all the same, and why that is no reading of data."""
 
@@ -118,11 +118,11 @@ def test_nothing_is_excused_that_is_not_there() -> None:
 
 WRITERS = {
     "text/numbers.py": "the rule itself",
-    "interop/kebab/metrics.py": "kebab's 32-bit floats, by the digits that it writes",
-    "interop/kebab/report.py": "kebab's report, rounded as kebab rounds",
-    "interop/helloworld/compare.py": "the lines of helloworld's scripts",
-    "interop/substrate/gate.py": "the lines of substrate's check",
-    "interop/substrate/metrics.py": "substrate's own means, bit for bit",
+    "raggate_interop/kebab/metrics.py": "kebab's 32-bit floats, by the digits that it writes",
+    "raggate_interop/kebab/report.py": "kebab's report, rounded as kebab rounds",
+    "raggate_interop/helloworld/compare.py": "the lines of helloworld's scripts",
+    "raggate_interop/substrate/gate.py": "the lines of substrate's check",
+    "raggate_interop/substrate/metrics.py": "substrate's own means, bit for bit",
     "reports/plot.py": "marks of an axis beyond a thousand, by digits that count",
     "action/main.py": "a moment in whole seconds, read by the post step alone",
 }

@@ -27,7 +27,6 @@ from raggate.github.step_context import Runner, StepState, prefix_of
 from raggate.inputs import sources
 from raggate.inputs.suite_list import SuiteFile
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
-from raggate.interop.systems import SYSTEMS
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.provenance import Evidence
 from raggate.models.run import Run
@@ -38,6 +37,7 @@ from raggate.scoring import score
 from raggate.text.guarded import Guarded
 from raggate.text.quote import cut
 from raggate.text.redact import redact
+from raggate_interop.systems import SYSTEMS
 
 
 class Prepared(Struct, frozen=True, kw_only=True):

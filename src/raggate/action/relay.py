@@ -17,8 +17,8 @@ from raggate.github.rest.repository import Repository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.interop.systems import SYSTEMS
 from raggate.text.jsonio import dumps
+from raggate_interop.systems import SYSTEMS
 
 
 class _Told(Struct, frozen=True, kw_only=True):

@@ -163,8 +163,8 @@ def request_of(
     replayed: bool = False,
 ) -> Request:
     """Say what the inputs ask of the pipeline, whatever the step does with it; see `Request` and `Overrides`."""
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
+    from raggate_interop.systems import SYSTEMS
 
     return Request(
         config_file=Path(inputs["config"]),

@@ -10,11 +10,11 @@ import click
 
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, number, sampling
 from raggate.errors import ExitCode, UsageError
-from raggate.interop.options import DIRECTORY, FiniteRange
 from raggate.models.answer import Answer
 from raggate.text.clock import now
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted
+from raggate_interop.options import DIRECTORY, FiniteRange
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import AgreementShown, GradedAgreement
@@ -60,11 +60,11 @@ def agreement(
     (grade 1 or more), and kappa of the grades with quadratic weights. Exits 3 when no row is left to compare.
     """
     from raggate.cli.results.authoring import AgreementShown
-    from raggate.interop.pragmata.files import read_sheets, write_agreement
     from raggate.labelling import label_file
     from raggate.labels import agreement as agreement_metrics, agreement_rows
     from raggate.labels.models import TaskAgreement
     from raggate.text.files import read_file
+    from raggate_interop.pragmata.files import read_sheets, write_agreement
 
     bootstrap = sampling(settings)
     selection = agreement_rows.Selection(**settings)

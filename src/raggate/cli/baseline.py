@@ -12,14 +12,14 @@ from raggate.cli import console, options
 from raggate.cli.options import PATH
 from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
-from raggate.interop.options import choice
-from raggate.interop.run_names import out_of
 from raggate.models.answer import Answer
 from raggate.text import clock, dates
 from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, quoted
 from raggate.text.struct_fields import as_dict
+from raggate_interop.options import choice
+from raggate_interop.run_names import out_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -49,9 +49,9 @@ def baseline() -> None:
 def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answer[BaselineShown]:
     """Show what a baseline says: where it is from, its values, and what was accepted."""
     from raggate.gate import history
-    from raggate.interop.systems import SYSTEMS
     from raggate.models.baseline import MOST_BYTES
     from raggate.text.files import long_file
+    from raggate_interop.systems import SYSTEMS
 
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
@@ -103,9 +103,9 @@ def log(
     Shown are the gated metrics; --format json has every metric.
     """
     from raggate.gate import history
-    from raggate.interop.systems import SYSTEMS
     from raggate.reports import history_table
     from raggate.scoring import figures
+    from raggate_interop.systems import SYSTEMS
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")

@@ -34,13 +34,13 @@ GATE = {
 }
 """The gate's own commands as they are met: set up, gate, look closer, promote; and the modules that they stand in."""
 OTHER_SYSTEMS = {
-    "convert": "raggate.interop.convert_command",
-    "export": "raggate.interop.export_command",
-    "evaluate": "raggate.interop.evaluate_command",
+    "convert": "raggate_interop.convert_command",
+    "export": "raggate_interop.export_command",
+    "evaluate": "raggate_interop.evaluate_command",
     "labels": "raggate.cli.labels",
-    "helloworld": "raggate.interop.helloworld.command",
-    "kebab": "raggate.interop.kebab.command",
-    "substrate": "raggate.interop.substrate.command",
+    "helloworld": "raggate_interop.helloworld.command",
+    "kebab": "raggate_interop.kebab.command",
+    "substrate": "raggate_interop.substrate.command",
 }
 """What serves moving in from other systems, and living beside them."""
 _MODULES = {**GATE, **OTHER_SYSTEMS}

@@ -11,8 +11,8 @@ import click
 from raggate.cli import console, options
 from raggate.cli.options_only import OptionsOnly
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.options import choice
 from raggate.models.answer import Answer
+from raggate_interop.options import choice
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import Comment, Commented
@@ -44,7 +44,7 @@ def comment(
     from raggate.github.rest.client import GitHub
     from raggate.github.rest.repository import Repository
     from raggate.github.runner import event, results
-    from raggate.interop.systems import SYSTEMS
+    from raggate_interop.systems import SYSTEMS
 
     token = environment.get("GITHUB_TOKEN", "")
     if not token:

@@ -132,9 +132,9 @@ def _write_files(directory: Path) -> str:
 
 
 def _request(environment: dict[str, str]) -> Request:
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import USUAL, Request
     from raggate.reports.progress import Progress
+    from raggate_interop.systems import SYSTEMS
 
     return Request(
         config_file=Path(USUAL),

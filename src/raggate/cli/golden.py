@@ -24,11 +24,11 @@ if TYPE_CHECKING:
         QuestionsImported,
         QuestionsProposed,
     )
-    from raggate.interop.question_sets.anchored import Imported
     from raggate.models.golden import Case, Support
     from raggate.models.lint import LintFinding
     from raggate.pipeline.authoring import Workbench
     from raggate.pipeline.request import Request
+    from raggate_interop.question_sets.anchored import Imported
 
 FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad", "beir")
 SHOWN = 10
@@ -122,12 +122,12 @@ def import_(
     candidates for `raggate golden add`. Questions that are already in the golden set are skipped.
     """
     from raggate.cli.results.authoring import QuestionsImported, Undecided
-    from raggate.interop.question_sets import READERS
-    from raggate.interop.question_sets.anchored import anchored
-    from raggate.interop.question_sets.detect import detect
-    from raggate.interop.question_sets.undecided import lines
     from raggate.pipeline import authoring
     from raggate.text.files import write_file
+    from raggate_interop.question_sets import READERS
+    from raggate_interop.question_sets.anchored import anchored
+    from raggate_interop.question_sets.detect import detect
+    from raggate_interop.question_sets.undecided import lines
 
     bench = authoring.open_golden(_request(config_file, environment))
     form = form or detect(file)

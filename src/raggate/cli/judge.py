@@ -10,10 +10,10 @@ import click
 from raggate.cli import console, options
 from raggate.cli.options_only import OptionsOnly
 from raggate.errors import UsageError
-from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import loads
+from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate.cli.results.stored import BiasMeasured, CassettePruned, Judged
@@ -76,9 +76,9 @@ def judge(
     """
     from raggate.cli.results.stored import Judged
     from raggate.config.judge_overrides import JudgeOverrides
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
+    from raggate_interop.systems import SYSTEMS
 
     alone = prune and not any((bias, bias_n, answered_by, *instead.values()))
     if not (prune or dry_run):

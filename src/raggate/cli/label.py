@@ -10,9 +10,9 @@ import click
 
 from raggate.cli import console, installed, options
 from raggate.errors import UsageError
-from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.numbers import counted
+from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import Labelled

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli.options import PATH
-from raggate.interop.options import FiniteRange
 from raggate.text.numbers import written
+from raggate_interop.options import FiniteRange
 
 if TYPE_CHECKING:
     from raggate.labels.intervals import Sampling

@@ -13,13 +13,13 @@ from raggate.cli.agreement import agreement
 from raggate.cli.label_options import CI, FILES, RESAMPLES, SEED, interval, number, sampling
 from raggate.cli.options import PATH
 from raggate.errors import ExitCode, UsageError
-from raggate.interop.options import DIRECTORY, FiniteRange, choice
-from raggate.interop.run_names import RUN
-from raggate.interop.terminal import warn
 from raggate.models.answer import Answer
 from raggate.text.clock import now
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, percent, written
+from raggate_interop.options import DIRECTORY, FiniteRange, choice
+from raggate_interop.run_names import RUN
+from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import LabelReport, LabelReportsShown, LabelsChecked, LabelsJoined, LabelsScored
@@ -81,8 +81,8 @@ labels.add_command(agreement)
 def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any) -> Answer[LabelsScored]:
     """Compute the label-based metrics of one task with confidence intervals."""
     from raggate.cli.results.authoring import LabelsScored
-    from raggate.interop.pragmata.files import read_sheets, write_report
     from raggate.labels import checks, score as label_scores
+    from raggate_interop.pragmata.files import read_sheets, write_report
 
     sheets = read_sheets(files, task)
     judgments = [judgment for sheet in sheets for judgment in sheet.judgments]
@@ -112,7 +112,7 @@ def score(files: tuple[Path, ...], task: Task, out: Path | None, **settings: Any
 def show(reports: tuple[Path, ...]) -> Answer[LabelReportsShown]:
     """Print stored score reports, such as retrieval_scores.json of `score --out`."""
     from raggate.cli.results.authoring import LabelReport, LabelReportsShown
-    from raggate.interop.pragmata.files import read_report
+    from raggate_interop.pragmata.files import read_report
 
     rows: list[LabelReport] = []
     for path in reports:
@@ -139,8 +139,8 @@ def show(reports: tuple[Path, ...]) -> Answer[LabelReportsShown]:
 def check(files: tuple[Path, ...], strict: bool, allow: tuple[str, ...]) -> Answer[LabelsChecked]:  # noqa: FBT001 - click passes it by name
     """Find labels that contradict each other, doubled rows, and queries whose chunks are not all judged."""
     from raggate.cli.results.authoring import LabelsChecked
-    from raggate.interop.pragmata.files import read_sheets
     from raggate.labels import checks, score as label_scores
+    from raggate_interop.pragmata.files import read_sheets
 
     rules = (*checks.RULES, checks.REPEATED, checks.SHARED_RANK, checks.OTHER_QUERY, checks.INCOMPLETE)
     unknown = next((name for name in allow if name not in rules), None)
@@ -199,9 +199,9 @@ def join(
     calls failed on either side, an annotator judged a chunk twice, or the runs cannot be compared.
     """
     from raggate.cli.results.authoring import LabelsJoined
-    from raggate.interop.pragmata.files import read_sheets, result_lists
     from raggate.labels import checks, compare, score as label_scores
     from raggate.labels.models import RetrievalJudgment
+    from raggate_interop.pragmata.files import read_sheets, result_lists
 
     labelled = [judgment for sheet in read_sheets(files, "retrieval") for judgment in sheet.judgments]
     judgments = [judgment for judgment in labelled if isinstance(judgment, RetrievalJudgment)]

@@ -66,9 +66,9 @@ def lint(
     Exits with 2 when there are errors; with --strict, for warnings too. docs/lint.md lists the checks.
     """
     from raggate.config.overrides import Overrides
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
     from raggate.reports.lint import all_findings, document
+    from raggate_interop.systems import SYSTEMS
 
     request = Request(
         config_file=config_file,

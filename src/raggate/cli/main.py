@@ -20,10 +20,10 @@ from raggate.cli.options import API, PATH
 from raggate.cli.options_only import OptionsOnly
 from raggate.cli.requests import request_of
 from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.interop.options import choice
-from raggate.interop.run_names import RUN
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
+from raggate_interop.options import choice
+from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Calibrated, Measured
@@ -197,9 +197,9 @@ def calibrate(*, runs: int, boot_each: bool, **flags: Any) -> Answer[Calibrated]
 def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
     """Score a stored run again and rewrite its metrics.json."""
     from raggate.cli.results.stored import Scored
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
     from raggate.scoring import figures
+    from raggate_interop.systems import SYSTEMS
 
     scored, scorecard = rerun.score(directory, golden_file, SYSTEMS)
     values = [
@@ -242,8 +242,8 @@ def compare(
     --baseline. The reports are written to its folder `compared`; its own verdict stays as it is.
     """
     from raggate.cli.promote_command_line import promote_command_line
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import report_files, rerun
+    from raggate_interop.systems import SYSTEMS
 
     files = report_files.parsed(reports, "--report")
     report_files.prepare(files)
@@ -260,8 +260,8 @@ def compare(
 def report(directory: Path, name: str) -> Answer[Reported]:
     """Write the reports of a stored run again from its data, and print one."""
     from raggate.cli.results.stored import Reported
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline import rerun
+    from raggate_interop.systems import SYSTEMS
 
     text = rerun.report(directory, name, SYSTEMS)
     click.echo(text, nl=False)

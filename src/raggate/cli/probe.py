@@ -9,8 +9,8 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options_only import OptionsOnly
-from raggate.interop.options import FiniteRange
 from raggate.models.answer import Answer
+from raggate_interop.options import FiniteRange
 
 if TYPE_CHECKING:
     from raggate.cli.results.measuring import Probed

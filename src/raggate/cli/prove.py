@@ -32,11 +32,11 @@ if TYPE_CHECKING:
 def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path | None) -> Answer[Proved]:
     """Try known faults on the gate: which it catches, which it misses and why, and its false alarms."""
     from raggate.cli.results.measuring import Proved
-    from raggate.interop.systems import SYSTEMS
     from raggate.pipeline.request import Request
     from raggate.prove import proof
     from raggate.reports import proof_file, proof_terminal
     from raggate.reports.parts.proof_words import EXIT_CODES
+    from raggate_interop.systems import SYSTEMS
 
     request = Request(config_file=config_file, environment=environment, say=console.say, systems=SYSTEMS, out=out)
     directory, result = proof.prove(request, runs)

@@ -30,9 +30,9 @@ def request_of(
 ) -> Request:
     """Make the request of a command: which questions, and the flags that commands of the gate share."""
     from raggate.config.overrides import Overrides
-    from raggate.interop.systems import SYSTEMS
     from raggate.models.selection import EVERYTHING
     from raggate.pipeline.request import Request
+    from raggate_interop.systems import SYSTEMS
 
     return Request(
         config_file=config_file,

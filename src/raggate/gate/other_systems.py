@@ -1,6 +1,6 @@
 """What another system gives the gate: to read its metrics files as baselines, and to score a run as it would. Pure.
 
-The gate knows none of them. The front ends hand them in, as `raggate.interop` has them.
+The gate knows none of them. The front ends hand them in, as `raggate_interop` has them.
 """
 
 from __future__ import annotations

@@ -17,10 +17,10 @@ from raggate.action import main, steps
 from raggate.cli import main as cli
 from raggate.errors import CannotTell, UsageError
 from raggate.github.publish import GitHubReporter, StepOutcome
-from raggate.interop.systems import SYSTEMS
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
+from raggate_interop.systems import SYSTEMS
 from reviews import passing
 
 SHA = "0123456789abcdef0123456789abcdef01234567"

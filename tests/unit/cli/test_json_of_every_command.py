@@ -30,7 +30,6 @@ from raggate.cli import main
 from raggate.errors import ExitCode
 from raggate.github.fork_comment import CommentResult
 from raggate.github.publish import StepOutcome
-from raggate.interop.kebab import golden as kebab_golden
 from raggate.models.calibration import Calibration
 from raggate.models.scorecard import MetricValue
 from raggate.models.selection import Selection
@@ -41,6 +40,7 @@ from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.shards.merge import Merged
 from raggate.reports import OF_RUN, MeasuredRun
 from raggate.scoring.score import score
+from raggate_interop.kebab import golden as kebab_golden
 
 SHIPPED = json.loads((Path(main.__file__).parent / "output.schema.json").read_text(encoding="utf-8"))
 RUN, OTHER = ".raggate/runs/20260102_030405", ".raggate/runs/20260101_030405"

@@ -15,10 +15,10 @@ from builders import make_case, make_chunk, make_failure, make_labelled, make_re
 from label_builders import export_csv
 from raggate.cli.labels import labels
 from raggate.errors import CannotTell, RaggateError, UsageError
-from raggate.interop.pragmata.score_files import read_scores
 from raggate.labels import checks
 from raggate.labels.metrics import LABEL_METRICS
 from raggate.pipeline import run_directory
+from raggate_interop.pragmata.score_files import read_scores
 
 QUERIES = 12
 

@@ -12,10 +12,10 @@ from msgspec.structs import replace
 from builders import make_case_score, make_metric, make_run, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
-from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction
 from raggate.reports import metrics_file
+from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}

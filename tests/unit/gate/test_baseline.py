@@ -12,9 +12,9 @@ from msgspec.structs import replace
 from builders import make_case_score, make_metric, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
-from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
+from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}

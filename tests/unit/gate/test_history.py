@@ -13,13 +13,13 @@ from msgspec.structs import replace
 from builders import make_case_score, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline, history
-from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Baseline
 from raggate.models.history import History
 from raggate.models.scorecard import OVERALL
 from raggate.reports import history_table
 from raggate.scoring import score
 from raggate.text.long_bytes import LongBytes
+from raggate_interop.systems import SYSTEMS
 
 Git = Callable[..., str]
 NAME = "baselines/notes.json"

@@ -12,9 +12,9 @@ from builders import make_case, make_chunk, make_labelled, make_result, make_run
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.other_systems import compat_scores
-from raggate.interop.systems import SYSTEMS
 from raggate.pipeline import result_rows, run_directory
 from raggate.scoring import score
+from raggate_interop.systems import SYSTEMS
 
 UNCOUNTED = {"by_retriever": {"hybrid": {"overall": {"hit_at_5": 0.7, "count": 50}}}}
 

@@ -16,15 +16,15 @@ from here import called
 from raggate.cli.main import run_command
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.interop.convert import PRAGMATA, Conversion, convert, read
-from raggate.interop.convert_command import SOURCES, TARGETS, convert as command
-from raggate.interop.golden_formats import FORMATS, Options, rows_of
-from raggate.interop.kebab.golden import GoldenFile, GoldenQuery
-from raggate.interop.substrate.golden import Query, QuerySet
-from raggate.interop.trec_beir.golden_graded import Graded
 from raggate.models.golden import Case, Support
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
+from raggate_interop.convert import PRAGMATA, Conversion, convert, read
+from raggate_interop.convert_command import SOURCES, TARGETS, convert as command
+from raggate_interop.golden_formats import FORMATS, Options, rows_of
+from raggate_interop.kebab.golden import GoldenFile, GoldenQuery
+from raggate_interop.substrate.golden import Query, QuerySet
+from raggate_interop.trec_beir.golden_graded import Graded
 from tries import tried
 
 TOKEN = st.text("abcdef-_.ä0129", min_size=1, max_size=8)

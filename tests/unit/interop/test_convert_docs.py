@@ -9,9 +9,9 @@ from msgspec.structs import replace
 
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.interop.convert import through
-from raggate.interop.golden_formats import FORMATS, Options
 from raggate.models.golden import Case, Support
+from raggate_interop.convert import through
+from raggate_interop.golden_formats import FORMATS, Options
 from tables import each_row
 
 PAGE = Path(__file__).parents[3] / "docs" / "convert.md"

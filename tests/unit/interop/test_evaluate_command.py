@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from raggate.errors import UsageError
-from raggate.interop.evaluate_command import evaluate
+from raggate_interop.evaluate_command import evaluate
 
 TABLE = """\
                 @1       @2
@@ -140,7 +140,7 @@ def test_keep_first(folder: Path) -> None:
 def test_imports_stay_few(folder: Path, source: list[str]) -> None:
     """The path imports neither the gate's nouns nor any heavy library, and a JSON reader for files of JSON alone."""
     code = (
-        "import sys; from raggate.interop.evaluate_command import evaluate; before = set(sys.modules);"
+        "import sys; from raggate_interop.evaluate_command import evaluate; before = set(sys.modules);"
         "evaluate(sys.argv[1:], standalone_mode=False);"
         "print(*sorted(before), file=sys.stderr); print(*sorted(sys.modules), file=sys.stderr)"
     )
@@ -154,6 +154,6 @@ def test_imports_stay_few(folder: Path, source: list[str]) -> None:
     before, after = (set(line.split()) for line in done.stderr.splitlines())
     heavy = {"httpx", "pydantic", "docker", "markdown_it", "yaml", "numpy", "asyncio", "raggate.models.run"}
     assert not heavy & after
-    assert not {"orjson", "raggate.interop.evaluate", "raggate.interop.trec_beir"} & before
-    assert {"raggate.interop.evaluate", "raggate.interop.trec_beir"} <= after
+    assert not {"orjson", "raggate_interop.evaluate", "raggate_interop.trec_beir"} & before
+    assert {"raggate_interop.evaluate", "raggate_interop.trec_beir"} <= after
     assert "orjson" not in after or source[0] != "--lists"

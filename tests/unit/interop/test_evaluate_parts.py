@@ -16,14 +16,14 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate.interop import evaluate_parts
-from raggate.interop.evaluate import evaluate_files
-from raggate.interop.measures import CUTOFFS
-from raggate.interop.totals import Evaluation
-from raggate.interop.trec_beir import cuts, evaluation_files
-from raggate.interop.trec_beir.evaluation_files import Files
-from raggate.interop.trec_beir.stretches import Stretch
 from raggate.service import forked_processes
+from raggate_interop import evaluate_parts
+from raggate_interop.evaluate import evaluate_files
+from raggate_interop.measures import CUTOFFS
+from raggate_interop.totals import Evaluation
+from raggate_interop.trec_beir import cuts, evaluation_files
+from raggate_interop.trec_beir.evaluation_files import Files
+from raggate_interop.trec_beir.stretches import Stretch
 from tables import each_row
 
 QUERIES = 60

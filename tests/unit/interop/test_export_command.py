@@ -9,10 +9,10 @@ from click.testing import CliRunner
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run
 from raggate.errors import RaggateError, UsageError
-from raggate.interop.export_command import export
-from raggate.interop.trec_beir import beir, trec
-from raggate.interop.trec_beir.rankings import iter_lists
 from raggate.pipeline import run_directory
+from raggate_interop.export_command import export
+from raggate_interop.trec_beir import beir, trec
+from raggate_interop.trec_beir.rankings import iter_lists
 
 
 def run(*arguments: str | Path) -> str:

@@ -12,10 +12,10 @@ from builders import make_chunk, make_labelled, make_response, make_result, make
 from helloworld_files import CASES, make_chunk_row, make_row
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.interop import lenient_golden
-from raggate.interop.helloworld import metrics as helloworld_metrics
 from raggate.models.golden import Golden, Support
 from raggate.scoring import score
+from raggate_interop import lenient_golden
+from raggate_interop.helloworld import metrics as helloworld_metrics
 from tables import each_row
 
 LINE = {"id": "q1", "question": "What?", "answerable": True, "gold_supports": [{"rel_path": "a.md"}]}

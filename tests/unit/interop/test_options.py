@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from raggate.cli.main import cli
-from raggate.interop.options import FiniteRange
+from raggate_interop.options import FiniteRange
 from tables import each_row
 
 

@@ -12,13 +12,13 @@ from builders import make_case, make_chunk, make_chunks, make_failure, make_labe
 from raggate.config.gate_settings import Gate, Rule
 from raggate.errors import UsageError
 from raggate.gate import baseline, compare, promote, verdict
-from raggate.interop.systems import SYSTEMS
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Delta
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.scoring import score
+from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.02)}, max_error_rate=0.5)

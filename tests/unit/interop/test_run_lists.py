@@ -12,13 +12,13 @@ from msgspec.structs import replace
 
 from builders import make_case, make_chunk, make_golden, make_labelled, make_result, make_run
 from raggate.errors import CannotTell
-from raggate.interop.export_command import export
-from raggate.interop.helloworld.command import helloworld
-from raggate.interop.kebab.command import kebab
-from raggate.interop.substrate.command import substrate
 from raggate.models.run import Run
 from raggate.models.selection import Choice, Selection
 from raggate.pipeline import run_directory
+from raggate_interop.export_command import export
+from raggate_interop.helloworld.command import helloworld
+from raggate_interop.kebab.command import kebab
+from raggate_interop.substrate.command import substrate
 from tables import each_row
 
 ASKED, LEFT = make_case("q1"), make_case("q2")

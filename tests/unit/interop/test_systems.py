@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from raggate.config.score_settings import Compat
-from raggate.interop.systems import SYSTEMS
+from raggate_interop.systems import SYSTEMS
 
 
 def test_every_system_of_the_configuration_is_there() -> None:

@@ -9,10 +9,10 @@ from typing import Any
 from hypothesis import given, strategies as st
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
-from raggate.interop.substrate import trace
 from raggate.models.golden import Support
 from raggate.models.run import Run
 from raggate.reports import trace_file
+from raggate_interop.substrate import trace
 
 CASE = make_case("q1", gold_supports=(make_support("a.md", "# A"),), difficulty="hard")
 

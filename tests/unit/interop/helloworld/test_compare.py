@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from helloworld_files import CONFIG, FLAT, make_row
-from raggate.interop.helloworld.compare import Side, check_invariants, check_regressions, compare
+from raggate_interop.helloworld.compare import Side, check_invariants, check_regressions, compare
 from tables import each_row
 
 

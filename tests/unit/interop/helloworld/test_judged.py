@@ -14,12 +14,12 @@ from msgspec.structs import replace
 from builders import make_chunk, make_labelled, make_response, make_result, make_run
 from helloworld_files import make_chunk_row, make_row, write_golden, write_run
 from raggate.errors import FileError, RaggateError, UsageError
-from raggate.interop.helloworld import judged
-from raggate.interop.helloworld.command import helloworld
 from raggate.models.judging import Judgement
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline import run_directory
 from raggate.scoring.score import score
+from raggate_interop.helloworld import judged
+from raggate_interop.helloworld.command import helloworld
 from tables import each_row
 
 GROUNDED: dict[str, Any] = {

@@ -10,9 +10,9 @@ from hypothesis import given, strategies as st
 from builders import make_case, make_chunk, make_failure, make_response, make_result, make_support
 from helloworld_files import make_chunk_row, make_row
 from raggate.errors import UsageError
-from raggate.interop.helloworld import metrics
-from raggate.interop.helloworld.baseline import failed_calls
-from raggate.interop.helloworld.citations import citations
+from raggate_interop.helloworld import metrics
+from raggate_interop.helloworld.baseline import failed_calls
+from raggate_interop.helloworld.citations import citations
 from tables import each_row
 
 

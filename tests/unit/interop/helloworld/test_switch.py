@@ -29,16 +29,16 @@ from raggate.gate import baseline
 from raggate.gate.invariants import invariants
 from raggate.inputs import golden
 from raggate.inputs.anchor_check import check_anchors
-from raggate.interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write
-from raggate.interop.helloworld.baseline import bare_metrics
-from raggate.interop.helloworld.summary import summary
-from raggate.interop.systems import SYSTEMS
 from raggate.models.golden import Golden, Vault
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate.scoring.metrics.answers import citation_presence_rate
 from raggate.service.adapters.ask import AskAdapter
+from raggate_interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write
+from raggate_interop.helloworld.baseline import bare_metrics
+from raggate_interop.helloworld.summary import summary
+from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"

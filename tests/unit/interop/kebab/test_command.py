@@ -15,9 +15,9 @@ from click.testing import CliRunner, Result
 from builders import make_labelled, make_result, make_run
 from kebab_builders import answer, hit, jsonl, query, row, three_queries, three_queries_later, write_database
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.kebab import golden as kebab_golden
-from raggate.interop.kebab.command import kebab
 from raggate.pipeline import results_file, run_directory
+from raggate_interop.kebab import golden as kebab_golden
+from raggate_interop.kebab.command import kebab
 
 TABLE = """\
 hit_at_1                 0.3333
@@ -326,9 +326,9 @@ def test_what_is_refused(folder: Path, arguments: tuple[str, ...], problem: str)
 
 def test_starts_alone() -> None:
     """The command's help needs neither the files' readers nor a database."""
-    heavy = "('raggate.interop.kebab.metrics', 'raggate.interop.kebab.golden', 'sqlite3', 'yaml', 'pydantic')"
+    heavy = "('raggate_interop.kebab.metrics', 'raggate_interop.kebab.golden', 'sqlite3', 'yaml', 'pydantic')"
     code = (
-        f"import sys, raggate.interop.kebab.command; print([name for name in sys.modules if name.startswith({heavy})])"
+        f"import sys, raggate_interop.kebab.command; print([name for name in sys.modules if name.startswith({heavy})])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"

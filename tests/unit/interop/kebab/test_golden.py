@@ -29,13 +29,13 @@ from raggate.config.invariant_settings import Invariants
 from raggate.config.score_settings import Score
 from raggate.errors import UsageError
 from raggate.inputs import golden as raggate_golden
-from raggate.interop.kebab import golden as kebab_golden, metrics, spans
-from raggate.interop.kebab.export import NO_TIME, to_rows
-from raggate.interop.kebab.rows import StoredRun, read_row, read_rows, write_rows
-from raggate.interop.kebab.run import to_run
-from raggate.interop.kebab.sqlite import is_store, open_store
 from raggate.models.run import Reference
 from raggate.scoring.score import score
+from raggate_interop.kebab import golden as kebab_golden, metrics, spans
+from raggate_interop.kebab.export import NO_TIME, to_rows
+from raggate_interop.kebab.rows import StoredRun, read_row, read_rows, write_rows
+from raggate_interop.kebab.run import to_run
+from raggate_interop.kebab.sqlite import is_store, open_store
 from tables import each_row
 
 YAML = b"""\

@@ -10,7 +10,7 @@ from hypothesis import given, strategies as st
 
 from kebab_builders import answer, hit, queries, query, row, three_queries, three_queries_later
 from raggate.errors import CannotTell, ExitCode
-from raggate.interop.kebab import (
+from raggate_interop.kebab import (
     compare,
     metrics,
     report as kebab_report,
@@ -18,8 +18,8 @@ from raggate.interop.kebab import (
     variants,
     verdict as kebab_verdict,
 )
-from raggate.interop.kebab.compare import Options
-from raggate.interop.kebab.rows import StoredRun
+from raggate_interop.kebab.compare import Options
+from raggate_interop.kebab.rows import StoredRun
 from tables import each_row
 
 ZEROS = {"1": 0.0, "3": 0.0, "5": 0.0, "10": 0.0}

@@ -24,8 +24,8 @@ from kebab_builders import (
     write_database,
 )
 from raggate.errors import CannotTell, UsageError
-from raggate.interop.kebab import golden as kebab_golden, metrics
-from raggate.interop.kebab.command import kebab
+from raggate_interop.kebab import golden as kebab_golden, metrics
+from raggate_interop.kebab.command import kebab
 
 DOCS = {"bread.md": "bread bakes forty minutes"}
 D1, D2, C1 = "aa" * 16, "bb" * 16, "cc" * 16

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from label_builders import to_csv
 from raggate.errors import UsageError
-from raggate.interop.pragmata.records import CanonicalRecord, read_records
+from raggate_interop.pragmata.records import CanonicalRecord, read_records
 from tables import each_row
 
 RECORD: dict[str, Any] = {

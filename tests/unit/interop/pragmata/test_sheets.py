@@ -11,9 +11,6 @@ from hypothesis import example, given, strategies as st
 
 from label_builders import COMMON, EXPORT, export_csv, to_csv
 from raggate.errors import UsageError
-from raggate.interop.pragmata.csv_table import MAX_FIELD
-from raggate.interop.pragmata.score_files import file_name, read_scores, write_scores
-from raggate.interop.pragmata.sheets import read_sheet
 from raggate.labels import checks, score as label_scores
 from raggate.labels.intervals import Sampling
 from raggate.labels.models import (
@@ -26,6 +23,9 @@ from raggate.labels.models import (
     Task,
 )
 from raggate.text.escape import plain
+from raggate_interop.pragmata.csv_table import MAX_FIELD
+from raggate_interop.pragmata.score_files import file_name, read_scores, write_scores
+from raggate_interop.pragmata.sheets import read_sheet
 from tables import each_row
 
 # two annotators; the second discarded the third chunk, which then only the first judged

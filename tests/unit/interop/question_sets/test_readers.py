@@ -11,9 +11,9 @@ import pytest
 
 from raggate.cli.golden import FORMATS
 from raggate.errors import UsageError
-from raggate.interop.question_sets import READERS, records
-from raggate.interop.question_sets.detect import detect
-from raggate.interop.question_sets.questions import Question, texts
+from raggate_interop.question_sets import READERS, records
+from raggate_interop.question_sets.detect import detect
+from raggate_interop.question_sets.questions import Question, texts
 from tables import each_row
 
 CONTEXT = "The Rhine rises in the canton of Grisons."

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 
 from builders import make_case, make_chunk, make_failure, make_labelled, make_result, make_run, make_support
 from raggate.errors import CannotTell, RaggateError, UsageError
-from raggate.interop.substrate.command import substrate
 from raggate.models.golden import Support
 from raggate.pipeline import run_directory
+from raggate_interop.substrate.command import substrate
 from tables import each_row
 
 QUERIES = [

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from raggate.errors import ExitCode
-from raggate.interop.substrate import floors, gate
-from raggate.interop.substrate.gate import Policy
+from raggate_interop.substrate import floors, gate
+from raggate_interop.substrate.gate import Policy
 from tables import each_row
 
 

@@ -22,17 +22,17 @@ from builders import (
 )
 from raggate.errors import UsageError
 from raggate.inputs import golden
-from raggate.interop.substrate import (
+from raggate.models.golden import Support
+from raggate.scoring import score
+from raggate_interop.substrate import (
     golden as substrate_golden,
     metrics_files,
     records,
     results as substrate_results,
     trace,
 )
-from raggate.interop.substrate.cases import from_cases, to_cases
-from raggate.interop.substrate.golden import Document, Query, QuerySet
-from raggate.models.golden import Support
-from raggate.scoring import score
+from raggate_interop.substrate.cases import from_cases, to_cases
+from raggate_interop.substrate.golden import Document, Query, QuerySet
 from tables import each_row
 
 QUERY = {"query": "Where?", "expected_docs": ["a.md"], "difficulty": "easy", "retriever_types": ["bm25"]}

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies as st
 
-from raggate.interop.substrate import headings, metrics
-from raggate.interop.substrate.metrics import Definitions, RankedQuery
+from raggate_interop.substrate import headings, metrics
+from raggate_interop.substrate.metrics import Definitions, RankedQuery
 from tables import each_row
 
 D2 = 0.6309297535714574  # 1 / log2(3)

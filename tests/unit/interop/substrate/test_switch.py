@@ -11,7 +11,8 @@ from click.testing import CliRunner
 
 from raggate.errors import ExitCode, RaggateError
 from raggate.inputs import golden
-from raggate.interop.substrate import (
+from raggate.text.struct_fields import as_dict
+from raggate_interop.substrate import (
     floors,
     gate,
     golden as substrate_golden,
@@ -21,9 +22,8 @@ from raggate.interop.substrate import (
     results as substrate_results,
     trace,
 )
-from raggate.interop.substrate.cases import from_cases, to_cases
-from raggate.interop.substrate.command import substrate
-from raggate.text.struct_fields import as_dict
+from raggate_interop.substrate.cases import from_cases, to_cases
+from raggate_interop.substrate.command import substrate
 
 QUERIES: list[dict[str, Any]] = [
     {

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate.interop.trec_beir import beir
-from raggate.interop.trec_beir.beir import Document
+from raggate_interop.trec_beir import beir
+from raggate_interop.trec_beir.beir import Document
 
 HEADER = "query-id\tcorpus-id\tscore\n"
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from raggate.errors import UsageError
-from raggate.interop.trec_beir import columns, trec
-from raggate.interop.trec_beir.grades import QueryGrades
-from raggate.interop.trec_beir.rankings import Ranking, ranked
+from raggate_interop.trec_beir import columns, trec
+from raggate_interop.trec_beir.grades import QueryGrades
+from raggate_interop.trec_beir.rankings import Ranking, ranked
 
 
 @pytest.fixture

@@ -1,0 +1,97 @@
+"""`raggate convert`: flags -> a golden set in another format, and what it cannot say. Imports only what it needs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from raggate.errors import ExitCode
+from raggate.models.answer import Answer
+from raggate.text.escape import log_line
+from raggate.text.files import writing
+from raggate.text.numbers import counted
+from raggate_interop.options import choice
+
+if TYPE_CHECKING:
+    from raggate_interop.convert import Conversion
+    from raggate_interop.results import Converted
+
+TARGETS = ("raggate", "helloworld", "kebab", "substrate", "substrate-array", "trec", "beir")
+SOURCES = (*TARGETS, "pragmata")
+SHOWN_NOTES = 50
+
+_PATH = click.Path(path_type=Path)
+
+
+@click.command()
+@click.argument("source", type=_PATH)
+@click.argument("target", type=_PATH)
+@click.option("--from", "from_format", type=click.Choice(SOURCES), required=True, help="Format of SOURCE.")
+@click.option("--to", "to_format", type=click.Choice(TARGETS), required=True, help="Format of TARGET.")
+@click.option("--strict", is_flag=True, help="Write nothing and exit 2 when anything is lost.")
+@click.option("--force", is_flag=True, help="Replace existing files.")
+@click.option("--topics", type=_PATH, help="The topics of a TREC source.")
+@click.option("--topics-out", type=_PATH, help="Where the topics of a TREC target go.")
+@click.option("--split", default="test", show_default=True, help="Which judgements of a BEIR folder.")
+@choice("--unit", "document", "chunk", help="The unit that TREC and BEIR files judge.")
+@choice(
+    "--unlabelled",
+    "refuse-to-guess",
+    "refusal",
+    "skip",
+    help="How to read kebab entries that have no labels and do not say whether they are answerable.",
+)
+@click.option(
+    "--lenient", is_flag=True, help="Leave out what of a golden set in JSON lines cannot be read, and say how much."
+)
+@click.option("--records", type=_PATH, help="Canonical records of pragmata, for the documents of its chunks.")
+def convert(source: Path, target: Path, **settings: Any) -> Answer[Converted]:
+    """Convert a golden set, and list everything that the target format cannot express.
+
+    SOURCE and TARGET are files; a BEIR folder is a directory, TREC files are qrels with topics beside them, and labels
+    of pragmata are a CSV file or a directory of them. docs/convert.md says what each format holds.
+    """
+    from raggate_interop.convert import convert as run
+    from raggate_interop.golden_formats import Options
+
+    flags = {name: settings.pop(name) for name in ("strict", "force")}
+    formats = {name: settings.pop(name) for name in ("from_format", "to_format")}
+    with writing(target):
+        conversion = run(
+            source, target, **formats, options=Options(**settings), strict=flags["strict"], overwrite=flags["force"]
+        )
+    _say(conversion)
+    return Answer(_converted(conversion), ExitCode.USAGE if flags["strict"] and conversion.lost else ExitCode.PASS)
+
+
+def _say(conversion: Conversion) -> None:
+    for note in conversion.lost[:SHOWN_NOTES]:
+        where = ": ".join(part for part in (note.case, note.key) if part)
+        click.echo(log_line(f"{note.kind}: {where}: {note.message}" if where else f"{note.kind}: {note.message}"))
+    if len(conversion.lost) > SHOWN_NOTES:
+        click.echo(f"… and {len(conversion.lost) - SHOWN_NOTES} more; --json lists all")
+    filled = len(conversion.notes) - len(conversion.lost)
+    count = (
+        f"{conversion.written} of {conversion.cases}"
+        if conversion.files and conversion.written < conversion.cases
+        else f"{conversion.cases}"
+    )
+    cases = f"{count} {'case' if conversion.cases == 1 else 'cases'}"
+    losses = counted(len(conversion.lost), "loss", "losses")
+    about = f"{cases}, {losses}, {counted(filled, 'default')} filled in"
+    written = ", ".join(str(path) for path in conversion.files)
+    click.echo(log_line(f"wrote {written}: {about}" if written else f"nothing written: {about}"))
+
+
+def _converted(conversion: Conversion) -> Converted:
+    from raggate_interop.results import Converted
+
+    return Converted(
+        cases=conversion.cases,
+        written=conversion.written,
+        files=tuple(conversion.files),
+        lost=tuple(conversion.lost),
+        filled=tuple(note for note in conversion.notes if not note.lost),
+    )

@@ -1,0 +1,103 @@
+"""What raggate has, for other tools: result lists of a run as TREC or JSON lines, and a corpus as a BEIR folder's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Literal
+
+from raggate.errors import UsageError
+from raggate.inputs import vault
+from raggate.models.run import Chunk
+from raggate.text.jsonio import dumps
+from raggate.text.quote import quoted
+from raggate_interop import run_lists
+from raggate_interop.trec_beir import beir, trec
+from raggate_interop.trec_beir.atomic_stream import write_whole
+from raggate_interop.trec_beir.beir import Document
+
+Unit = Literal["document", "note", "chunk"]
+"""What a list names: documents by their ids (by their paths where the API gives none), notes by path, or chunks."""
+
+Lists = Mapping[str, Sequence[str] | None]
+
+
+def lists_of(directory: Path, unit: Unit, mode: str | None = None) -> dict[str, tuple[str, ...] | None]:
+    """Give per case what a run retrieved, best first and each name once; None for a failed call.
+
+    Raises:
+        UsageError: when the directory cannot be read, the mode is not there or not given, or a chunk has no id.
+        CannotTell: for a run that did not ask all of its questions.
+    """
+    lists: dict[str, tuple[str, ...] | None] = {}
+    for item in run_lists.results(directory, mode):
+        response = item.result.response
+        names = None if response is None else tuple(dict.fromkeys(_name(chunk, unit) for chunk in response.chunks))
+        if names is not None and "" in names:
+            raise UsageError(f"case {quoted(item.case.id)}: the API returned a {unit} without a name")
+        lists[item.case.id] = names
+    return lists
+
+
+def write_lists(lists: Lists, target: Path, form: Literal["trec", "lists"]) -> None:
+    """Write a TREC run file, or JSON lines as `raggate evaluate --lists` reads them.
+
+    A failed call is in neither, and an empty list not in a TREC file: whoever scores the file has to count both as
+    misses. Scores of a TREC file are made of the ranks.
+
+    Raises:
+        UsageError: for names that the format cannot hold.
+        OSError: when the file cannot be written.
+    """
+    if form == "trec":
+        trec.write_run(target, ((name, doc_ids) for name, doc_ids in lists.items() if doc_ids))
+        return
+    with write_whole(target) as stream:
+        for name, doc_ids in lists.items():
+            if doc_ids is not None:
+                stream.write(dumps({"query_id": name, "doc_ids": list(doc_ids)}) + b"\n")
+
+
+def corpus_of(source: Path) -> Iterable[Document]:
+    """Give the documents of a BEIR folder, one by one, or else the notes of a directory by their paths.
+
+    Raises:
+        UsageError: when neither can be read.
+    """
+    if (source / beir.CORPUS).is_file():
+        return beir.iter_corpus(source)
+    if not source.is_dir():
+        raise UsageError(f"{source}: expected a directory of notes, or a BEIR folder")
+    return _notes(source)
+
+
+def write_corpus(documents: Iterable[Document], folder: Path) -> int:
+    """Write `corpus.jsonl` of a BEIR folder, and count the documents. The rest of the folder stays as it is.
+
+    Raises:
+        UsageError: for an id that is empty, or occurs twice.
+        OSError: when it cannot be written; an old one is then untouched.
+    """
+    seen: set[str] = set()
+
+    def checked() -> Iterator[Document]:
+        for document in documents:
+            if document.id in seen:
+                raise UsageError(f"document {quoted(document.id)} occurs twice")
+            seen.add(document.id)
+            yield document
+
+    folder.mkdir(parents=True, exist_ok=True)
+    beir.write_corpus(folder, checked())
+    return len(seen)
+
+
+def _notes(directory: Path) -> Iterator[Document]:
+    for (_, path), text in vault.load({"notes": directory}).texts.items():
+        yield Document(path, text, Path(path).stem)
+
+
+def _name(chunk: Chunk, unit: Unit) -> str:
+    if unit == "chunk":
+        return chunk.chunk_id
+    return chunk.rel_path if unit == "note" or chunk.doc_id is None else chunk.doc_id

@@ -1,0 +1,210 @@
+"""What helloworld's judges leave behind, in and out: scores in rows, and the cache `judge_cache.jsonl`.
+
+Their cache knows a judge by the name of its model and the label of its prompt, and says nothing of the words that were
+asked. So it is no cassette: what it holds becomes scores of the run whose answers it is about, and nothing else.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec.structs import replace
+from pydantic import ValidationError
+
+from raggate.config.imported import ImportedConfig
+from raggate.config.judge_settings import MIN_COVERAGE
+from raggate.errors import FileError, UsageError
+from raggate.models.judging import Judgement, NotJudgedReason
+from raggate.models.judging_quality import JUDGES, JUDGING, Coverage, JudgingSummary, judges_of
+from raggate.models.run import LabelledResult, Run
+from raggate.text.jsonio import fields, parse_object
+from raggate.text.numbers import setting
+from raggate.text.problems import first_problem
+from raggate.text.quote import quoted
+from raggate_interop.helloworld.shape import CACHE_LINE
+
+SCORES = ("groundedness", "correctness")
+PROMPT_VERSION = "v1.0"
+"""What their scripts call the prompts, unless told otherwise."""
+
+_HASHED_TEXT = 500
+_SHOWN_TEXT = 200
+_VERSION_LENGTH = 12
+_NOT_THERE = "their results have no score of it"
+
+Cache = Mapping[str, Mapping[str, Any]]
+"""Their results by cache key."""
+
+
+def read_cache(data: bytes, name: str) -> Cache:
+    """Read a `judge_cache.jsonl`; of two lines of a key the last one counts, as there.
+
+    Raises:
+        FileError: naming the line that is none of theirs.
+    """
+    results: dict[str, Mapping[str, Any]] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if not line.strip():
+            continue
+        place = f"{name}:{number}"
+        try:
+            entry = CACHE_LINE.validate_python(parse_object(line, place))
+        except ValidationError as error:
+            raise FileError(place, first_problem(error)) from None
+        results[entry["cache_key"]] = entry["result"]
+    return results
+
+
+def cache_key(score: str, row: Mapping[str, Any], *, model: str, version: str) -> str:
+    """Give the key that their script looks for, of a row as its file holds it.
+
+    The first 32 digits of the SHA-256 of score, model, version, question, answer and the hash of the chunks, of which
+    the first 500 characters count.
+    """
+    chunks = [
+        {"chunk_id": chunk.get("chunk_id", ""), "text": chunk.get("text", "")[:_HASHED_TEXT]}
+        for chunk in row.get("retrieved_chunks") or []
+    ]
+    context = hashlib.sha256(json.dumps(chunks, sort_keys=True).encode()).hexdigest()[:16]
+    parts = (score, model, version, row.get("question", ""), row.get("answer") or "", context)
+    return hashlib.sha256("|".join(parts).encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def cache_file(rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -> bytes:
+    """Give the scores of rows as a `judge_cache.jsonl`, by which their script asks for none of them again."""
+    lines = []
+    for row in rows:
+        tokens = fields(row.get("cost")).get("judge_tokens", 0)
+        for score in SCORES:
+            if row.get(score):
+                entry = {
+                    "cache_key": cache_key(score, row, model=model, version=version),
+                    "judge_type": score,
+                    "result": row[score],
+                    # they are told for both scores together
+                    "tokens": tokens if score == SCORES[0] else 0,
+                    "cost_usd": fields(row.get("cost")).get("judge_cost_usd", 0.0) if score == SCORES[0] else 0.0,
+                    "timestamp": 0.0,
+                }
+                lines.append(json.dumps(entry, ensure_ascii=False) + "\n")
+    return "".join(lines).encode()
+
+
+def of_another_answer(row: Mapping[str, Any]) -> bool:
+    """Say whether a row has scores, and its `judge_input` is not the row's own question, answer and chunks.
+
+    The judge may have seen the first of the chunks alone.
+    """
+    shown = row.get("judge_input")
+    if not shown or not any(row.get(score) for score in SCORES):
+        return False
+    ids = [chunk.get("chunk_id", "") for chunk in row.get("retrieved_chunks") or []]
+    judged_ids = shown.get("context_chunk_ids", ids)
+    texts = [(shown.get(key, row.get(key)) or "") == (row.get(key) or "") for key in ("question", "answer")]
+    return not all(texts) or judged_ids != ids[: len(judged_ids)]
+
+
+def without_scores(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row as if nobody had judged it."""
+    return {key: value for key, value in row.items() if key not in {*SCORES, "judge_input"}}
+
+
+def with_cached(row: Mapping[str, Any], cache: Cache, *, model: str, version: str) -> dict[str, Any]:
+    """Give a row with the scores of the cache where it has none of its own."""
+    cached = {score: cache.get(cache_key(score, row, model=model, version=version)) for score in SCORES}
+    return {**row, **{score: result for score, result in cached.items() if result is not None and not row.get(score)}}
+
+
+def judged(run: Run, rows: Sequence[Mapping[str, Any]], *, model: str, version: str) -> Run:
+    """Give a run with the scores that rows hold of its answers; the same run where they hold none.
+
+    Args:
+        run: the run that was made of the rows.
+        rows: the rows.
+        model: the name of the judge there.
+        version: the label of the prompts there.
+
+    Raises:
+        UsageError: for a score that is not from 0 to 5.
+    """
+    by_id = {row["test_case_id"]: row for row in rows}
+    results = tuple(
+        replace(item, judgements=tuple(_judgement(score, by_id.get(item.case.id, {}), item, model) for score in SCORES))
+        for item in run.results
+    )
+    coverages = {score: Coverage.of(score, [item.judgements for item in results]) for score in SCORES}
+    scores = [score for score, coverage in coverages.items() if coverage.judged]
+    if not scores:
+        return run
+    summary = JudgingSummary(min_coverage=MIN_COVERAGE, scores={score: coverages[score] for score in scores})
+    identity = {
+        "models": [{"model": model, "build": "", "endpoint": "helloworld"}],
+        "prompts": {"version": version},
+        "scores": scores,
+        "temperature": run.config.settings.get("judge_temperature") if isinstance(run.config, ImportedConfig) else None,
+    }
+    fingerprint = {**run.fingerprint, JUDGES: identity, JUDGING: summary.stored()}
+    return replace(run, results=results, fingerprint=fingerprint)
+
+
+def score_fields(item: LabelledResult, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give what their script writes into a row of what it has judged: scores, and what the judge saw."""
+    given = {judgement.score: judgement for judgement in item.judgements if judgement.value is not None}
+    if not given.keys() & set(SCORES):
+        return {}
+    scores: dict[str, Any] = {
+        name: {"score": given[name].value, "reasoning": given[name].reasoning} for name in SCORES if name in given
+    }
+    if "groundedness" in given:
+        claims = {"unsupported_claims": given["groundedness"].unsupported}
+        claims["supported_claims"] = given["groundedness"].supported
+        scores["groundedness"] |= {name: list(texts) for name, texts in claims.items()}
+    chunks = row.get("retrieved_chunks") or []
+    shown = {
+        "question": row.get("question", ""),
+        "answer": row.get("answer", ""),
+        "context_chunk_ids": [chunk["chunk_id"] for chunk in chunks],
+        "context_chunks_truncated": [_shortened(chunk["text"]) for chunk in chunks],
+    }
+    return {**scores, "judge_input": shown}
+
+
+def config_fields(run: Run) -> dict[str, Any]:
+    """Give what a `config.json` of theirs tells of the judges of a run; nothing where nobody judged it."""
+    identity = run.fingerprint.get(JUDGES)
+    if not isinstance(identity, Mapping):
+        return {}
+    # theirs has one judge, so a panel is one of several names
+    model, prompts = ", ".join(name for name, _ in judges_of(run.fingerprint)), fields(identity.get("prompts"))
+    # what raggate asks has no label; the hash of all its prompts stands for one
+    digest = hashlib.sha256(json.dumps(prompts, sort_keys=True).encode()).hexdigest()
+    version = prompts.get("version") or (digest[:_VERSION_LENGTH] if prompts else None)
+    temperature = identity.get("temperature")
+    return {"judge_model": model or None, "judge_prompt_version": version, "judge_temperature": temperature}
+
+
+def _judgement(score: str, row: Mapping[str, Any], item: LabelledResult, model: str) -> Judgement:
+    result = row.get(score)
+    if not result:
+        response = item.result.response
+        empty = response is None or not response.answer or not response.chunks
+        reason: NotJudgedReason = "nothing_to_judge" if empty else "replay_miss"
+        return Judgement(score=score, value=None, reason=reason, detail=_NOT_THERE, judge=model)
+    value = float(result.get("score", 0.0))
+    if not 0 <= value <= 5:
+        raise UsageError(f"case {quoted(item.case.id)}: {score}: expected a score from 0 to 5, found {setting(value)}")
+    return Judgement(
+        score=score,
+        value=value,
+        reasoning=str(result.get("reasoning", "")),
+        supported=tuple(map(str, result.get("supported_claims") or ())),
+        unsupported=tuple(map(str, result.get("unsupported_claims") or ())),
+        judge=model,
+    )
+
+
+def _shortened(text: str) -> str:
+    return text[:_SHOWN_TEXT] + "..." if len(text) > _SHOWN_TEXT else text

@@ -1,0 +1,251 @@
+"""Run directories of helloworld, read: its files in, rows, a raggate run or bare metrics out.
+
+`results.jsonl` holds a row per answered call, `config.json` the settings, `metrics.json` the aggregates: operational
+ones alone, or with the flat `*_avg` keys that were merged in by hand. `summary.md` is not read. Any file may be
+missing, as `results.jsonl` is kept out of git.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+from pydantic import TypeAdapter
+
+from raggate.config.imported import ImportedConfig
+from raggate.config.score_settings import Score
+from raggate.errors import UsageError
+from raggate.models.golden import Case, Golden
+from raggate.models.run import Chunk, Failure, Reference, Response, Result, Run
+from raggate.scoring.score import label
+from raggate.text.files import read_file, reading
+from raggate.text.jsonio import parse_object
+from raggate.text.numbers import rounded
+from raggate.text.quote import cut, quoted
+from raggate_interop.helloworld.shape import AGGREGATE, CONFIG, METRICS, NESTED, NUMBERS, ROW
+from raggate_interop.json_shapes import check
+
+REDACTED = "[redacted]"
+"""Stands for a text that was taken out."""
+
+STORED_TEXT = 200
+"""Characters of a chunk's text that their runs keep; "..." stands behind a text that was cut."""
+
+MAX_BYTES = 256 << 20
+DEFAULT_K = 5
+_SETTINGS = (
+    *("rerank_weights", "folder_mode", "llm_model"),
+    *("embedding_model", "retriever_version", "answerer_version"),
+)
+"""Settings of `config.json` that an imported run is told by, so that a comparison names those that differ."""
+
+MODE = "hybrid"
+"""What their one way of retrieving is called here."""
+
+
+class RunFiles(Struct, frozen=True, kw_only=True):
+    """The files of one of their runs, as JSON values; empty where a file is missing.
+
+    `rows` are in file order and hold their keys untouched, checked for the types of those that are known.
+    """
+
+    run_id: str
+    config: dict[str, Any]
+    metrics: dict[str, Any]
+    rows: tuple[dict[str, Any], ...]
+
+    @property
+    def aggregates(self) -> dict[str, Any]:
+        """The content of `aggregate_metrics`."""
+        return dict(self.metrics.get("aggregate_metrics") or {})
+
+    @property
+    def k(self) -> int:
+        """The K that the run is scored at."""
+        configs = [self.config, *(row.get("config") or {} for row in self.rows)]
+        return next((int(config["k"]) for config in configs if config.get("k")), DEFAULT_K)
+
+    @property
+    def scored(self) -> bool:
+        """Whether `metrics.json` holds more than operational metrics and latency."""
+        return any(key.endswith("_avg") for key in self.aggregates)
+
+
+def read(directory: Path) -> RunFiles:
+    """Read a run directory of theirs.
+
+    Raises:
+        UsageError: naming the file, and the line, of the first thing that is not as it should be.
+    """
+    if not directory.is_dir():
+        raise UsageError(f"{directory}: no such directory", hint="Expected a run directory, eval/results/<run_id>.")
+    config = read_config(directory / "config.json")
+    metrics = _read_object(directory / "metrics.json", METRICS)
+    check_metrics(metrics, str(directory / "metrics.json"))
+    rows = tuple(_read_rows(directory / "results.jsonl"))
+    if not metrics and not rows:
+        raise UsageError(f"{directory}: neither metrics.json nor results.jsonl", hint="Is this a run directory?")
+    return RunFiles(run_id=str(metrics.get("run_id") or directory.name), config=config, metrics=metrics, rows=rows)
+
+
+def read_config(path: Path) -> dict[str, Any]:
+    """Read a `config.json`; empty where there is none.
+
+    Raises:
+        UsageError: naming the file, and the key, of the first thing that is not as it should be.
+    """
+    return _read_object(path, CONFIG)
+
+
+def check_metrics(metrics: dict[str, Any], place: str) -> None:
+    """Check the content of a `metrics.json`: aggregates are numbers, and objects where their scripts write objects.
+
+    Raises:
+        UsageError: naming the place and the key of the first thing that is not as it should be.
+    """
+    check(METRICS, metrics, place)
+    for name, value in (metrics.get("aggregate_metrics") or {}).items():
+        # an object of a name that is not theirs is somebody's own, and nothing reads it
+        if name in NESTED or name in NUMBERS or not isinstance(value, dict):
+            check(NESTED.get(name, AGGREGATE), value, f"{place}: aggregate_metrics.{name}")
+
+
+def truncated(row: dict[str, Any]) -> bool:
+    """Say whether a chunk's text was cut, so that a snippet that is missing in it proves nothing."""
+    texts = [chunk.get("text", "") for chunk in row.get("retrieved_chunks") or []]
+    return any(len(text) == STORED_TEXT + 3 and text.endswith("...") for text in texts)
+
+
+def without_texts(row: Mapping[str, Any]) -> bool:
+    """Say whether a chunk's text was taken out, as `redact` does."""
+    return any(chunk.get("text") == REDACTED for chunk in row.get("retrieved_chunks") or [])
+
+
+def asked_cases(files: RunFiles, golden: Golden, failed: int = 0) -> Sequence[Case]:
+    """Give the cases of the golden set that a run asked, in their order.
+
+    A failed call has no row, and `--limit` asks the first cases only. So a case without a row was asked and failed if
+    a later one has a row; of those behind the last row, as many as are still missing from `failed`.
+    """
+    answered = {row["test_case_id"] for row in files.rows}
+    positions = [position for position, case in enumerate(golden.cases) if case.id in answered]
+    if not positions:
+        return golden.cases[:failed]
+    until = positions[-1] + 1
+    return golden.cases[: until + max(failed - (until - len(positions)), 0)]
+
+
+def to_run(files: RunFiles, golden: Golden) -> Run:
+    """Make a raggate run of theirs, so that it can be scored again and compared.
+
+    Args:
+        files: the files of the run; rows of cases that the golden set does not have are left out.
+        golden: the cases that were asked. One without a row becomes a failed call.
+
+    Raises:
+        UsageError: for a run without rows.
+    """
+    if not files.rows:
+        raise UsageError(f"run {cut(files.run_id)}: no results.jsonl, so it cannot be scored again")
+    rows = {row["test_case_id"]: row for row in files.rows}
+    results = [(case, _result(case, rows.get(case.id))) for case in golden.cases]
+    coverage = next((result.response.coverage for _, result in results if result.response), None) or {}
+    k = files.k
+    return Run(
+        run_id=files.run_id,
+        suite="default",
+        started=_started(files),
+        golden=golden,
+        results=tuple(label(case, result, truncated=truncated(rows.get(case.id, {}))) for case, result in results),
+        config=ImportedConfig(
+            system="helloworld",
+            settings=files.config,
+            score=Score(k=sorted({1, 3, 5, 10, k})),
+        ),
+        fingerprint={
+            "adapter": "ask",
+            "k": k,
+            "retrieval_only": False,
+            "modes": [MODE],
+            "golden": golden.hash,
+            **{name: files.config[name] for name in _SETTINGS if files.config.get(name) is not None},
+            **{name: coverage[name] for name in ("index_version", "chunker_version") if name in coverage},
+        },
+        duration_s=rounded(sum(result.elapsed_ms for _, result in results) / 1000, 3),
+    )
+
+
+def _result(case: Case, row: dict[str, Any] | None) -> Result:
+    if row is None:
+        failure = Failure(kind="aborted", message="no row in results.jsonl: the call failed")
+        return Result(case_id=case.id, mode=MODE, response=None, failure=failure, retries=0, elapsed_ms=0.0)
+    latency = {step: float(value) for step, value in (row.get("latency") or {}).items() if value is not None}
+    response = Response(
+        chunks=tuple(_chunk(chunk) for chunk in row.get("retrieved_chunks") or []),
+        answer=row.get("answer") or "",
+        references=tuple(_reference(item) for item in row.get("references") or []),
+        abstained=bool((row.get("abstention") or {}).get("abstained")),
+        latency=latency,
+        coverage=row.get("indexing_coverage"),
+        cost={kind: float(value) for kind, value in (row.get("cost") or {}).items()},
+    )
+    elapsed = latency.get("total_ms", 0.0)
+    return Result(case_id=case.id, mode=MODE, response=response, failure=None, retries=0, elapsed_ms=elapsed)
+
+
+def _chunk(chunk: dict[str, Any]) -> Chunk:
+    return Chunk(
+        **{key: chunk.get(key, "") for key in ("chunk_id", "rel_path", "heading_path", "text")},
+        rank=chunk.get("rank"),
+        score_final=chunk.get("score_final"),
+        score_vector=chunk.get("score_vector"),
+        score_lexical=chunk.get("score_lexical"),
+    )
+
+
+def _reference(item: dict[str, Any]) -> Reference:
+    texts = {key: item.get(key, "") for key in ("vault", "rel_path", "heading_path")}
+    return Reference(**texts, chunk_index=item.get("chunk_index", 0))
+
+
+def _started(files: RunFiles) -> str:
+    """Give the start from the run id, `YYYYMMDD_HHMMSS` in UTC, else the time that metrics.json tells."""
+    match = re.fullmatch(r"(\d{4})(\d\d)(\d\d)_(\d\d)(\d\d)(\d\d)", files.run_id, re.ASCII)
+    if match:
+        return "{}-{}-{}T{}:{}:{}Z".format(*match.groups())
+    return str(files.metrics.get("timestamp", ""))
+
+
+def _read_rows(path: Path) -> Sequence[dict[str, Any]]:
+    rows = []
+    lines: dict[str, int] = {}
+    for number, line in enumerate(_bytes(path).split(b"\n"), 1):
+        if line.strip():
+            row = check(ROW, parse_object(line, f"{path}:{number}"), f"{path}:{number}")
+            first = lines.setdefault(row["test_case_id"], number)
+            if first != number:
+                raise UsageError(
+                    f"{path}:{number}: case {quoted(row['test_case_id'])} has two rows, the first in line {first}",
+                    hint="Their scripts append to the file: keep the row that counts.",
+                )
+            rows.append(row)
+    return rows
+
+
+def _read_object(path: Path, adapter: TypeAdapter[Any]) -> dict[str, Any]:
+    data = _bytes(path)
+    return check(adapter, parse_object(data, str(path)), str(path)) if data else {}
+
+
+def _bytes(path: Path) -> bytes:
+    """Give the content of a file, nothing for one that is not there."""
+    with reading(path):
+        if not path.exists():
+            return b""
+        if not path.is_file():
+            # a pipe would be waited for
+            raise UsageError(f"{path}: not a file")
+    return read_file(path, most_bytes=MAX_BYTES)

@@ -1,0 +1,233 @@
+"""Run directories of helloworld, written: a raggate run becomes the four files its scripts leave behind."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from raggate.config.imported import ImportedConfig
+from raggate.models.run import Chunk, LabelledResult, Response, Run
+from raggate.text.files import write_file
+from raggate_interop.helloworld import judged
+from raggate_interop.helloworld.read import REDACTED, STORED_TEXT, RunFiles
+from raggate_interop.helloworld.summary import summary
+
+RUN_CONFIG: dict[str, Any] = {
+    "k": 5,
+    "rerank_weights": None,
+    "folder_mode": None,
+    "llm_model": None,
+    "embedding_model": None,
+    "judge_model": None,
+    "judge_prompt_version": None,
+    "judge_temperature": None,
+    "dataset_version": None,
+    "index_build_version": None,
+    "retriever_version": None,
+    "answerer_version": None,
+}
+"""The keys of their run configuration in their order; null is what a run does not tell."""
+
+_TEXTS = frozenset(
+    ("question", "answer", "text", "reasoning", "unsupported_claims", "supported_claims", "context_chunks_truncated")
+)
+"""Keys of a row, at any depth, that hold texts of notes, questions, answers and judges."""
+
+_COMMIT = "eval_set_commit_hash"
+_STEPS = ("folder_selection_ms", "retrieval_ms", "generation_ms", "judge_ms")
+_ROW_KEYS = (
+    "test_case_id",
+    "question",
+    "answer",
+    "references",
+    "retrieved_chunks",
+    "config",
+    "indexing_coverage",
+    "latency",
+    "retrieval_metrics",
+    "groundedness",
+    "correctness",
+    "abstention",
+    "judge_input",
+    "cost",
+)
+
+
+def config_hash(config: Mapping[str, Any]) -> str:
+    """Give their `config_hash` of a `config.json`: it covers everything but `eval_set_commit_hash`."""
+    hashed = {key: value for key, value in config.items() if key != _COMMIT}
+    return hashlib.sha256(json.dumps(hashed, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def run_config(run: Run) -> dict[str, Any]:
+    """Return the `config.json` of a raggate run: the one it was imported with, else what raggate knows of the run.
+
+    The dataset is told by the hash of its content, where their scripts write the commit of the repository. The folder
+    mode is on if the API names the folders that it selected: whether it falls back, no API tells.
+    """
+    judges = judged.config_fields(run)
+    if isinstance(run.config, ImportedConfig) and run.config.system == "helloworld" and run.config.settings:
+        return {**run.config.settings, **judges}
+    dataset = {"dataset_version": run.golden.hash, _COMMIT: run.golden.hash}
+    told = ("embedding_model", "retriever_version", "answerer_version")
+    versions = {name: run.fingerprint.get(name) for name in told}
+    versions["index_build_version"] = run.fingerprint.get("index_version")
+    responses = (item.result.response for item in run.results)
+    scoped = any(response.selected_folders is not None for response in responses if response is not None)
+    settings = {"k": run.fingerprint.get("k", RUN_CONFIG["k"]), "folder_mode": "on" if scoped else None}
+    return {**RUN_CONFIG, **settings, **versions, **dataset, **judges}
+
+
+def to_rows(
+    items: Iterable[LabelledResult], config: Mapping[str, Any], *, full_text: bool = False
+) -> list[dict[str, Any]]:
+    """Give the rows of `results.jsonl`: one per answered call, not scored yet; failed calls have none.
+
+    Args:
+        items: the results of one mode.
+        config: the content of `config.json`.
+        full_text: whether chunk texts stay whole; their scripts cut them before scoring.
+    """
+    settings = {key: value for key, value in config.items() if key != _COMMIT}
+    return [
+        _row(item, item.result.response, settings, full_text=full_text)
+        for item in items
+        if item.result.response is not None
+    ]
+
+
+def write(
+    directory: Path, files: RunFiles, *, description: str, eval_set: str, previous: RunFiles | None = None
+) -> None:
+    """Write `results.jsonl`, `config.json`, `metrics.json` and `summary.md`, each whole or not at all.
+
+    Args:
+        directory: the run directory; made if it does not exist.
+        files: what to write.
+        description: what the run is about. Untrusted text.
+        eval_set: the name of the golden set.
+        previous: the run to compare with in the summary.
+
+    Raises:
+        UsageError: when the directory cannot be written.
+    """
+    write_file(directory / "results.jsonl", _jsonl(files.rows))
+    write_object(directory / "config.json", files.config)
+    write_object(directory / "metrics.json", files.metrics)
+    text = summary(files, description=description, eval_set=eval_set, previous=previous)
+    write_file(directory / "summary.md", text.encode())
+
+
+def update(directory: Path, files: RunFiles, rows: Sequence[Mapping[str, Any]], aggregates: Mapping[str, Any]) -> None:
+    """Write scores into a run directory of theirs, in place: `results.jsonl`, and the means into `metrics.json`.
+
+    What the files hold beside the scores stays, so that doing it again changes nothing.
+
+    Args:
+        directory: the run directory.
+        files: what was read from it.
+        rows: its rows with their scores.
+        aggregates: the means.
+
+    Raises:
+        UsageError: when the directory cannot be written.
+    """
+    means = {name: value for name, value in aggregates.items() if value is not None}
+    write_file(directory / "results.jsonl", _jsonl(rows))
+    write_object(directory / "metrics.json", {**files.metrics, "aggregate_metrics": {**files.aggregates, **means}})
+
+
+def write_object(path: Path, value: Mapping[str, Any]) -> None:
+    """Write a JSON object as their scripts do.
+
+    Raises:
+        UsageError: when the file cannot be written.
+    """
+    write_file(path, json.dumps(value, indent=2, ensure_ascii=False).encode())
+
+
+def redacted(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Give a row without the texts that are nobody's but the notes' and the askers': what stays is where and how well.
+
+    A text becomes `REDACTED`, so that an answer that was there is still one; lists of texts become empty.
+    """
+    return {key: _redacted(key, value) for key, value in row.items()}
+
+
+def _redacted(key: str, value: Any) -> Any:
+    if key in _TEXTS:
+        return [] if isinstance(value, list) else REDACTED if value else value
+    if isinstance(value, Mapping):
+        return {inner: _redacted(inner, part) for inner, part in value.items()}
+    return [_redacted(key, part) for part in value] if isinstance(value, list) else value
+
+
+def metrics_file(run: Run, config: Mapping[str, Any], aggregates: Mapping[str, Any]) -> dict[str, Any]:
+    """Give the content of `metrics.json`: all aggregates, where their scripts leave the operational ones alone."""
+    commit = {_COMMIT: config[_COMMIT]} if config.get(_COMMIT) else {}
+    return {
+        "run_id": run.run_id,
+        "timestamp": run.started.removesuffix("Z") + "+00:00" if run.started.endswith("Z") else run.started,
+        "aggregate_metrics": dict(aggregates),
+        "config_hash": config_hash(config),
+        **commit,
+    }
+
+
+def _jsonl(rows: Sequence[Mapping[str, Any]]) -> bytes:
+    return "".join(json.dumps(_ordered(row), ensure_ascii=False) + "\n" for row in rows).encode()
+
+
+def _ordered(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {**{key: row[key] for key in _ROW_KEYS if key in row}, **row}
+
+
+def _row(item: LabelledResult, response: Response, config: Mapping[str, Any], *, full_text: bool) -> dict[str, Any]:
+    steps = {step: response.latency[step] for step in _STEPS if step in response.latency}
+    row: dict[str, Any] = {
+        "test_case_id": item.case.id,
+        "question": item.case.question,
+        "answer": response.answer or "",
+        "references": [
+            {
+                "vault": ref.vault,
+                "rel_path": ref.rel_path,
+                "heading_path": ref.heading_path,
+                "chunk_index": ref.chunk_index,
+            }
+            for ref in response.references
+        ],
+        "retrieved_chunks": [
+            _chunk(chunk, position, full_text=full_text) for position, chunk in enumerate(response.chunks, 1)
+        ],
+        "config": dict(config),
+        "latency": {"total_ms": response.latency.get("total_ms", item.result.elapsed_ms), **steps},
+    }
+    if response.coverage is not None:
+        row["indexing_coverage"] = response.coverage
+    if response.cost:
+        # their tokens are whole numbers
+        row["cost"] = {
+            kind: int(amount) if kind == "judge_tokens" else amount for kind, amount in response.cost.items()
+        }
+    if response.abstained:
+        row["abstention"] = {"abstained": True, "hallucinated": False}
+    return {**row, **judged.score_fields(item, row)}
+
+
+def _chunk(chunk: Chunk, position: int, *, full_text: bool) -> dict[str, Any]:
+    whole = full_text or len(chunk.text) <= STORED_TEXT
+    lexical = {} if chunk.score_lexical is None else {"score_lexical": chunk.score_lexical}
+    return {
+        "chunk_id": chunk.chunk_id,
+        "rel_path": chunk.rel_path,
+        "heading_path": chunk.heading_path,
+        "rank": position if chunk.rank is None else chunk.rank,
+        "score_vector": chunk.score_vector or 0.0,
+        "score_final": chunk.score_final or 0.0,
+        **lexical,
+        "text": chunk.text if whole else chunk.text[:STORED_TEXT] + "...",
+    }

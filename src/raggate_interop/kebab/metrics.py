@@ -1,0 +1,254 @@
+"""kebab's own numbers, bit for bit: result rows and golden queries in, its `AggregateMetrics` as JSON values out.
+
+Its definitions differ from raggate's: ranks are those the rows claim, precision divides by a fixed k, a query without
+`expected_doc_ids` should be refused, most means over nothing are 0.0. A row is a JSON object as kebab stores it.
+"""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from raggate.text.numbers import setting
+from raggate_interop.kebab.golden import GoldenQuery
+
+Row = Mapping[str, Any]
+Queries = Mapping[str, GoldenQuery]
+Aggregate = dict[str, Any]
+
+CUTOFFS = (1, 3, 5, 10)
+"""The k of every metric at k."""
+
+MRR_DEPTH = 10
+TOLERANCE = 1e-6
+"""Two values of theirs are equal within this: they are 32-bit floats."""
+
+RANKED = ("hit_at_k", "recall_at_k_doc", "precision_at_k_chunk")
+CHUNK_LEVEL = ("hit_at_k", "mrr", "precision_at_k_chunk")
+"""What cannot be compared between runs of different chunkers."""
+
+ANSWER_LEVEL = ("citation_coverage", "groundedness", "refusal_correctness")
+"""What is measured of answers."""
+
+LOWER_IS_BETTER = frozenset(("empty_result_rate",))
+METRICS = (
+    "hit_at_k",
+    "mrr",
+    "recall_at_k_doc",
+    "precision_at_k_chunk",
+    "citation_coverage",
+    "groundedness",
+    "empty_result_rate",
+    "refusal_correctness",
+)
+"""Every metric, in the order of their report."""
+
+_STEPS = 10_000.0
+
+
+class Rules(Struct, frozen=True, kw_only=True):
+    """Where their document and their code differ. The defaults are the code's.
+
+    Attributes:
+        paths: every document path of the index. A citation then counts only when its path is one of them; with None
+            any path that is not empty counts.
+        refusals: `unlabelled` takes every query without `expected_doc_ids` for one that should be refused; `declared`
+            those that say `answerable: false`, and only for the rest what is unlabelled.
+        groundedness: `code` takes every answer that can be judged; `spec` leaves out those of queries that should be
+            refused, which count in `refusal_correctness` alone.
+    """
+
+    paths: Container[str] | None = None
+    refusals: Literal["unlabelled", "declared"] = "unlabelled"
+    groundedness: Literal["code", "spec"] = "code"
+
+
+def aggregate(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) -> Aggregate:
+    """Compute every metric of a run, rounded as they store it.
+
+    Args:
+        rows: the stored rows. One without a golden query counts only in total, failed and empty.
+        queries: the golden queries by id.
+        rules: which reading of a definition counts.
+
+    Returns:
+        `hit_at_k` and the like by k as text. Over nothing, citation_coverage and refusal_correctness are None and all
+        else is 0.0.
+    """
+    rules = rules or Rules()
+    pairs = _with_query(rows, queries)
+    labelled = [(row, query) for row, query in pairs if query.expected_chunk_ids]
+    ranks = [first_rank(row, "chunk_id", query.expected_chunk_ids) for row, query in labelled]
+    documented = [(row, query) for row, query in pairs if query.expected_doc_ids]
+    return {
+        **ranked(ranks),
+        "recall_at_k_doc": {
+            str(k): _mean([doc_recall(row, query.expected_doc_ids, k) for row, query in documented]) for k in CUTOFFS
+        },
+        "precision_at_k_chunk": {
+            str(k): _mean([_hits_within(row, query.expected_chunk_ids, k) / k for row, query in labelled])
+            for k in CUTOFFS
+        },
+        "citation_coverage": _share(_flags(pairs, "citation_coverage", rules)),
+        "groundedness": _share(_flags(pairs, "groundedness", rules)) or 0.0,
+        "empty_result_rate": _mean([float(not row["hits_top_k"]) for row in rows]),
+        "refusal_correctness": _share(_flags(pairs, "refusal_correctness", rules)),
+        "total_queries": len(rows),
+        "failed_queries": sum(row.get("error") is not None for row in rows),
+    }
+
+
+def counts(rows: Sequence[Row], queries: Queries, rules: Rules | None = None) -> dict[str, int]:
+    """Say of how many rows each metric of `aggregate` is the mean, which its 0.0 over nothing does not tell."""
+    rules = rules or Rules()
+    pairs = _with_query(rows, queries)
+    return {
+        **dict.fromkeys(CHUNK_LEVEL, sum(bool(query.expected_chunk_ids) for _, query in pairs)),
+        "recall_at_k_doc": sum(bool(query.expected_doc_ids) for _, query in pairs),
+        "empty_result_rate": len(rows),
+        **{name: len(_flags(pairs, name, rules)) for name in ANSWER_LEVEL},
+    }
+
+
+def ranked(ranks: Sequence[int | None]) -> Aggregate:
+    """Give `hit_at_k` and `mrr` of the ranks of each query's first hit, None for a miss."""
+    hits = {str(k): _mean([float(rank is not None and rank <= k) for rank in ranks]) for k in CUTOFFS}
+    return {"hit_at_k": hits, "mrr": _mean([1 / rank if rank and rank <= MRR_DEPTH else 0.0 for rank in ranks])}
+
+
+def first_rank(row: Row, key: str, expected: Iterable[str]) -> int | None:
+    """Give the smallest rank of a hit whose `key` is expected, however deep it stands."""
+    wanted = frozenset(expected)
+    return min((hit["rank"] for hit in row["hits_top_k"] if hit[key] in wanted), default=None)
+
+
+def doc_recall(row: Row, expected: Iterable[str], k: int) -> float:
+    """Give the share of the expected documents among the hits of rank k or better."""
+    wanted = frozenset(expected)
+    return len(wanted & {hit["doc_id"] for hit in row["hits_top_k"] if hit["rank"] <= k}) / len(wanted)
+
+
+def answer_ok(row: Row, query: GoldenQuery) -> bool | None:
+    """Say whether the answer holds every text it must and none it must not; None where there is nothing to judge."""
+    answer = row.get("answer")
+    if answer is None or row.get("error") is not None or not (query.must_contain or query.forbidden):
+        return None
+    text = answer["answer"]
+    return all(part in text for part in query.must_contain) and not any(part in text for part in query.forbidden)
+
+
+def round_stored(value: float) -> float:
+    """Round a value that is not negative to 4 decimals, half away from zero, in the steps of their 64-bit arithmetic.
+
+    The product is rounded, not the decimal that the value prints as: 3167/4000 gives 0.7917.
+    """
+    scaled = value * _STEPS
+    whole = math.floor(scaled)
+    return (whole + (scaled - whole >= 0.5)) / _STEPS
+
+
+def single(value: float) -> float:
+    """Give the 32-bit float next to a value."""
+    return float(struct.unpack("<f", struct.pack("<f", value))[0])
+
+
+def shortest(value: float) -> float:
+    """Give the number with the fewest digits that is the same 32-bit float: what they print."""
+    target = single(value)
+    return next(short for digits in range(1, 18) if single(short := float(f"{target:.{digits}g}")) == target)
+
+
+def delta(before: float | None, after: float | None) -> float | None:
+    """Give the difference of two stored values as theirs comes out: taken in 32 bits, printed in 64."""
+    return None if before is None or after is None else single(single(after) - single(before))
+
+
+def differences(stored: Mapping[str, Any], computed: Aggregate) -> list[str]:
+    """Name what a stored `aggregate_json` has otherwise, beyond the tolerance; what it lacks is no difference."""
+    lines = []
+    for name, now in flat(computed).items():
+        before = flat(stored).get(name, now)
+        same = before == now if before is None or now is None else abs(before - now) <= TOLERANCE
+        if not same:
+            lines.append(f"{name}: stored {_formatted(before)}, computed {_formatted(now)}")
+    return lines
+
+
+def flat(values: Mapping[str, Any]) -> dict[str, float | None]:
+    """Give every number of an aggregate under one name, such as `hit_at_5` or `recall_at_3_doc`."""
+    numbers: dict[str, float | None] = {}
+    for name, value in values.items():
+        if isinstance(value, Mapping):
+            head, _, tail = name.partition("_at_k")
+            numbers.update({f"{head}_at_{k}{tail}": number for k, number in value.items() if _is_number(number)})
+        elif value is None or _is_number(value):
+            numbers[name] = value
+    return numbers
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _formatted(value: float | None) -> str:
+    return "null" if value is None else setting(value)
+
+
+def _hits_within(row: Row, expected: Iterable[str], k: int) -> int:
+    # hits, not distinct chunks: a chunk that occurs twice counts twice, as theirs does
+    wanted = frozenset(expected)
+    return sum(hit["rank"] <= k and hit["chunk_id"] in wanted for hit in row["hits_top_k"])
+
+
+def _cited(row: Row, paths: Container[str] | None) -> bool | None:
+    answer = row.get("answer")
+    if answer is None or row.get("error") is not None or not answer["grounded"]:
+        return None
+    cited = [item["citation"]["path"] for item in answer["citations"]]
+    return bool(cited) and all(path and (paths is None or path in paths) for path in cited)
+
+
+def _refused(row: Row, query: GoldenQuery, rules: Rules) -> bool | None:
+    answer = row.get("answer")
+    return None if answer is None or not _to_refuse(query, rules) else not answer["grounded"]
+
+
+def _grounded(row: Row, query: GoldenQuery, rules: Rules) -> bool | None:
+    excluded = rules.groundedness == "spec" and _to_refuse(query, rules)
+    return None if excluded else answer_ok(row, query)
+
+
+def _to_refuse(query: GoldenQuery, rules: Rules) -> bool:
+    if rules.refusals == "declared" and query.answerable is not None:
+        return not query.answerable
+    return not query.expected_doc_ids
+
+
+def _with_query(rows: Iterable[Row], queries: Queries) -> list[tuple[Row, GoldenQuery]]:
+    return [(row, query) for row in rows if (query := queries.get(row["query_id"])) is not None]
+
+
+def _flags(pairs: Iterable[tuple[Row, GoldenQuery]], name: str, rules: Rules) -> list[bool]:
+    """Measure the answers by one of the metrics of answers; those it does not apply to are left out."""
+    flag_of: Callable[[Row, GoldenQuery], bool | None] = {
+        "citation_coverage": lambda row, _: _cited(row, rules.paths),
+        "groundedness": lambda row, query: _grounded(row, query, rules),
+        "refusal_correctness": lambda row, query: _refused(row, query, rules),
+    }[name]
+    return [flag for row, query in pairs if (flag := flag_of(row, query)) is not None]
+
+
+def _share(flags: Sequence[bool]) -> float | None:
+    return round_stored(sum(flags) / len(flags)) if flags else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    # summed one after the other, as theirs is: fsum would be exact and so differ
+    total = 0.0
+    for value in values:
+        total += value
+    return round_stored(total / len(values)) if values else 0.0

@@ -1,0 +1,124 @@
+"""kebab's rows of results, `QueryResult`: JSON lines in, checked rows out, and back without loss.
+
+A row is kept as the JSON object it is; only what is read of it is checked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, Any, Required
+
+from msgspec import Struct, field
+from pydantic import Field, StrictBool, StrictFloat, StrictStr, TypeAdapter
+from typing_extensions import TypedDict
+
+from raggate.errors import UsageError
+from raggate.text.jsonio import dumps, parse
+from raggate.text.quote import quoted
+from raggate_interop.json_shapes import check
+
+MAX_BYTES = 512 << 20
+
+_Count = Annotated[int, Field(strict=True, ge=0)]
+_Rank = Annotated[int, Field(strict=True, ge=1)]
+
+
+class _Citation(TypedDict, total=False):
+    path: StrictStr
+    kind: StrictStr
+
+
+class _CitedPath(TypedDict, total=False):
+    path: Required[StrictStr]
+    section: StrictStr | None
+
+
+class _Cited(TypedDict):
+    citation: _CitedPath
+
+
+class _Answer(TypedDict, total=False):
+    answer: Required[StrictStr]
+    grounded: Required[StrictBool]
+    citations: Required[list[_Cited]]
+    refusal_reason: StrictStr | None
+
+
+class _Retrieval(TypedDict, total=False):
+    method: StrictStr
+    fusion_score: StrictFloat | None
+    lexical_score: StrictFloat | None
+    vector_score: StrictFloat | None
+
+
+class _Hit(TypedDict, total=False):
+    rank: Required[_Rank]
+    chunk_id: Required[StrictStr]
+    doc_id: Required[StrictStr]
+    doc_path: StrictStr
+    heading_path: list[StrictStr]
+    snippet: StrictStr
+    citation: _Citation | None
+    retrieval: _Retrieval | None
+    index_version: StrictStr | None
+    chunker_version: StrictStr | None
+    score_kind: StrictStr | None
+    stale: StrictBool | None
+
+
+class _Row(TypedDict, total=False):
+    query_id: Required[Annotated[str, Field(strict=True, min_length=1)]]
+    hits_top_k: Required[list[_Hit]]
+    query: StrictStr
+    mode: StrictStr
+    answer: _Answer | None
+    elapsed_ms: _Count
+    error: StrictStr | None
+
+
+_ROW: TypeAdapter[Any] = TypeAdapter(_Row)
+
+
+class StoredRun(Struct, frozen=True, kw_only=True):
+    """One run of theirs. `snapshot` and `aggregate` are JSON objects, empty where they are not known."""
+
+    run_id: str
+    rows: tuple[dict[str, Any], ...]
+    suite: str = ""
+    created_at: str = ""
+    commit_hash: str | None = None
+    snapshot: dict[str, Any] = field(default_factory=dict)
+    aggregate: dict[str, Any] = field(default_factory=dict)
+
+
+def read_rows(data: bytes, name: str) -> tuple[dict[str, Any], ...]:
+    """Read a `per_query.jsonl`.
+
+    Raises:
+        UsageError: naming the line of the first row that is none, or that a query has already.
+    """
+    if len(data) > MAX_BYTES:
+        raise UsageError(f"{name}: larger than {MAX_BYTES} bytes")
+    rows: dict[str, dict[str, Any]] = {}
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.strip():
+            row = read_row(line, f"{name}:{number}")
+            if row["query_id"] in rows:
+                raise UsageError(f"{name}:{number}: query {quoted(row['query_id'])} occurs twice")
+            rows[row["query_id"]] = row
+    return tuple(rows.values())
+
+
+def read_row(data: bytes | str, place: str) -> dict[str, Any]:
+    """Read one row. Keys that are not known, or that older versions do not write, do not matter.
+
+    Raises:
+        UsageError: naming the place and what is wrong.
+    """
+    row: dict[str, Any] = check(_ROW, parse(data, place), f"{place}: not a result of kebab")
+    return row
+
+
+def write_rows(rows: Iterable[dict[str, Any]]) -> bytes:
+    """Write a `per_query.jsonl`; every key of a row is kept."""
+    return b"".join(dumps(row) + b"\n" for row in rows)

@@ -1,0 +1,192 @@
+"""What the commands for other systems tell programs with `--json`. Frozen.
+
+The commands that print a document of another system tell that one, `SystemDocument`, whose keys are that system's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from msgspec import Struct
+
+from raggate_interop.golden_rows import Note
+from raggate_interop.helloworld.compare import RunComparison
+from raggate_interop.kebab.sqlite import RunLine
+from raggate_interop.substrate.gate import Row
+
+SystemDocument = dict[str, Any]
+"""The document that the command prints by itself with its own `--json`."""
+
+
+class Converted(Struct, frozen=True, kw_only=True):
+    """A golden set in another format.
+
+    Attributes:
+        cases: cases of SOURCE.
+        written: cases of TARGET.
+        files: the files written.
+        lost: what TARGET cannot say.
+        filled: defaults that became explicit.
+    """
+
+    cases: int
+    written: int
+    files: tuple[Path, ...]
+    lost: tuple[Note, ...]
+    filled: tuple[Note, ...]
+
+
+class ListsExported(Struct, frozen=True, kw_only=True):
+    """The result lists of a run in a file.
+
+    Attributes:
+        file: the file.
+        lists: lists in it.
+        failed: failed calls, which are not.
+        empty: empty lists, which are not.
+    """
+
+    file: Path
+    lists: int
+    failed: int
+    empty: int
+
+
+class CorpusExported(Struct, frozen=True, kw_only=True):
+    """A corpus in a file.
+
+    Attributes:
+        file: the file.
+        documents: documents in it.
+    """
+
+    file: Path
+    documents: int
+
+
+class RunImported(Struct, frozen=True, kw_only=True):
+    """A run of another system as one of raggate.
+
+    Attributes:
+        run_directory: the run directory.
+        questions: questions of the run.
+    """
+
+    run_directory: Path
+    questions: int
+
+
+class HelloworldExported(Struct, frozen=True, kw_only=True):
+    """A run as one of helloworld.
+
+    Attributes:
+        run_directory: the run directory.
+        rows: rows.
+        failed: failed calls without one.
+    """
+
+    run_directory: Path
+    rows: int
+    failed: int
+
+
+class Redacted(Struct, frozen=True, kw_only=True):
+    """A run without its texts.
+
+    Attributes:
+        run_directory: the run directory.
+        rows: rows.
+    """
+
+    run_directory: Path
+    rows: int
+
+
+class HelloworldCompared(Struct, frozen=True, kw_only=True):
+    """Two runs of helloworld.
+
+    Attributes:
+        comparison: invariants, settings, means, questions that flipped.
+    """
+
+    comparison: RunComparison
+
+
+class KebabExported(Struct, frozen=True, kw_only=True):
+    """A run as rows of kebab.
+
+    Attributes:
+        file: the file.
+        rows: rows.
+        failed: failed calls among them.
+    """
+
+    file: Path
+    rows: int
+    failed: int
+
+
+class KebabRuns(Struct, frozen=True, kw_only=True):
+    """The runs of kebab.
+
+    Attributes:
+        runs: the runs, oldest first.
+    """
+
+    runs: tuple[RunLine, ...]
+
+
+class SubstrateScored(Struct, frozen=True, kw_only=True):
+    """Results, scored as substrate does.
+
+    Attributes:
+        metrics: by mode, bucket and metric.
+    """
+
+    metrics: Mapping[str, Mapping[str, Mapping[str, float | None]]]
+
+
+class SubstrateCompared(Struct, frozen=True, kw_only=True):
+    """Two metrics files of substrate.
+
+    Attributes:
+        rows: the metrics on both sides.
+        vanished: what the baseline has and METRICS has not.
+        fewer: buckets with fewer queries.
+        new: what METRICS alone has.
+        limits: limits that are broken.
+    """
+
+    rows: tuple[Row, ...]
+    vanished: tuple[str, ...]
+    fewer: tuple[str, ...]
+    new: tuple[str, ...]
+    limits: tuple[str, ...]
+
+
+class SubstrateBaseline(Struct, frozen=True, kw_only=True):
+    """A metrics file that was kept as a baseline.
+
+    Attributes:
+        baseline: the file.
+        key: its key.
+        written: false if it was the same already.
+    """
+
+    baseline: Path
+    key: str
+    written: bool
+
+
+class Lines(Struct, frozen=True, kw_only=True):
+    """The lines of a file.
+
+    Attributes:
+        file: the file, with --out.
+        lines: the lines as objects, without --out.
+    """
+
+    file: Path | None
+    lines: tuple[dict[str, Any], ...] | None

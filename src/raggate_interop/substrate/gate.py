@@ -1,0 +1,324 @@
+"""substrate's regression gate: two tables of metrics and a policy in, judged rows and an exit code out.
+
+By default it keeps the promise of the specification: directions are known, a boundary is crossed only beyond 1e-9, and
+what has vanished fails. `as_written` judges as `compare_baseline.py` does, mistakes included.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from raggate.errors import ExitCode
+from raggate.models.scorecard import EPSILON, OVERALL, Direction, improvement, oriented
+from raggate.scoring.metrics import METRICS, Metric
+from raggate.text.struct_fields import as_dict
+from raggate_interop.substrate.floors import Limits
+from raggate_interop.substrate.metrics_files import Bucket, Table
+
+DEFAULT_THRESHOLD = 0.05
+COUNT = "count"
+
+Status = Literal["REGRESSED", "IMPROVED", "OK", "TOO FEW"]
+
+
+class Policy(Struct, frozen=True, kw_only=True):
+    """How far a metric may get worse, and what else fails.
+
+    Attributes:
+        threshold: for metrics without one of their own, at least 0.
+        thresholds: by metric.
+        strict: whether any change for the worse fails, as with thresholds of 0.
+        vanished: whether what the baseline has and the current run does not is a failure.
+        min_count: buckets of fewer queries on either side are shown and not judged.
+        as_written: judge as their script: more is always better, no tolerance for float errors, the rest ignored.
+    """
+
+    threshold: float = DEFAULT_THRESHOLD
+    thresholds: Mapping[str, float] = field(default_factory=dict)
+    strict: bool = False
+    vanished: bool = True
+    min_count: int = 1
+    as_written: bool = False
+
+
+class Row(Struct, frozen=True, kw_only=True):
+    """One metric of one bucket on both sides; `delta` is current minus baseline."""
+
+    mode: str
+    difficulty: str
+    metric: str
+    baseline: float
+    current: float
+    delta: float
+    threshold: float
+    status: Status
+
+
+class Limit(Struct, frozen=True, kw_only=True):
+    """One absolute limit: `value` None where the run does not say. `broken` is set for a value beyond it."""
+
+    mode: str
+    bucket: str
+    metric: str
+    value: float | None
+    limit: float
+    direction: Direction
+    broken: bool
+
+    def __str__(self) -> str:
+        """Write it as their check does: `bm25/easy/hit_at_1: 60.0% < 70.0%`."""
+        sign = "<" if self.direction == "higher" else ">"
+        # rounded as theirs is: to even
+        outcome = "not measured" if self.value is None else f"{self.value:.1%} {sign} {self.limit:.1%}"
+        return f"{self.mode}/{self.bucket}/{self.metric}: {outcome}"
+
+
+class Comparison(Struct, frozen=True, kw_only=True):
+    """A run held against its baseline and its limits.
+
+    `vanished` names modes, buckets and metrics that only the baseline has, as `mode/bucket/metric`, counts among them;
+    `shrunk` buckets of fewer queries than the baseline's; `added` what only the run has. `levelled` says that `overall`
+    was left out because one file's shape cannot say it.
+    """
+
+    rows: tuple[Row, ...]
+    vanished: tuple[str, ...] = ()
+    shrunk: tuple[str, ...] = ()
+    added: tuple[str, ...] = ()
+    limits: tuple[Limit, ...] = ()
+    levelled: bool = False
+    policy: Policy = field(default_factory=Policy)
+
+    @property
+    def regressions(self) -> tuple[Row, ...]:
+        """Rows that got worse by more than they may."""
+        return tuple(row for row in self.rows if row.status == "REGRESSED")
+
+    @property
+    def exit_code(self) -> ExitCode:
+        """Say how the gate ends.
+
+        0 for theirs 0; 1 for theirs 1: something regressed or is beyond a limit; 3 where theirs is 0 although nothing,
+        or not everything, could be compared. Their 2, an unusable file, is raggate's 2 before anything is compared.
+        """
+        if self.regressions or any(limit.broken for limit in self.limits):
+            return ExitCode.REGRESSION
+        # a limit is asked for beside whatever else is let go
+        if any(limit.value is None for limit in self.limits):
+            return ExitCode.CANNOT_TELL
+        if self.policy.as_written:
+            return ExitCode.PASS
+        if not self.limits and all(row.status == "TOO FEW" for row in self.rows):
+            return ExitCode.CANNOT_TELL
+        incomplete = self.vanished or self.shrunk
+        return ExitCode.CANNOT_TELL if incomplete and self.policy.vanished else ExitCode.PASS
+
+
+def compare(
+    baseline: Table,
+    current: Table,
+    policy: Policy | None = None,
+    limits: tuple[Limit, ...] = (),
+    *,
+    flat: tuple[bool, bool] = (False, False),
+) -> Comparison:
+    """Compare every metric that both sides have, in the order of mode, difficulty and metric.
+
+    Args:
+        baseline: the stored metrics.
+        current: the metrics of the run.
+        policy: what is allowed.
+        limits: absolute limits, already checked against `current`.
+        flat: whether the baseline's file and the run's are of a shape that cannot say `overall`. Where one of them is,
+            only difficulties are compared; a file that could say it and does not has lost it.
+    """
+    chosen = policy or Policy()
+    levelled = _is_levelled((baseline, current), flat)
+    sides = [_without_overall(side) if levelled or chosen.as_written else side for side in (baseline, current)]
+    before, now = sides
+    return Comparison(
+        rows=tuple(_rows(before, now, chosen)),
+        vanished=() if chosen.as_written else tuple(_only_in(before, now)),
+        shrunk=() if chosen.as_written else tuple(_shrunk(before, now)),
+        added=tuple(_only_in(now, before)),
+        limits=limits,
+        levelled=levelled,
+        policy=chosen,
+    )
+
+
+def renamed(comparison: Comparison, named: Callable[[str], str]) -> Comparison:
+    """Give a comparison with other names of the modes."""
+
+    def place(text: str) -> str:
+        mode, slash, rest = text.partition("/")
+        return f"{named(mode)}{slash}{rest}"
+
+    return replace(
+        comparison,
+        rows=tuple(replace(row, mode=named(row.mode)) for row in comparison.rows),
+        vanished=tuple(map(place, comparison.vanished)),
+        shrunk=tuple(map(place, comparison.shrunk)),
+        added=tuple(map(place, comparison.added)),
+        limits=tuple(replace(limit, mode=named(limit.mode)) for limit in comparison.limits),
+    )
+
+
+def check_limits(current: Table, limits: Limits, *, everywhere: bool = False) -> tuple[Limit, ...]:
+    """Hold a run against absolute limits: mode, bucket and metric to value.
+
+    One of a metric that its bucket does not say, or over all queries of a mode, is kept with the value None: it was
+    asked for and not measured.
+
+    Args:
+        current: the metrics of the run.
+        limits: what is demanded.
+        everywhere: whether a difficulty that the run does not have was asked for too.
+    """
+    checked = []
+    for mode, buckets in limits.items():
+        for name, metrics in buckets.items():
+            bucket = current.get(mode, {}).get(name)
+            for metric, limit in metrics.items() if bucket is not None or everywhere or name == OVERALL else ():
+                value = (bucket or {}).get(metric)
+                direction = direction_of(metric)
+                worse = value is not None and improvement(direction, value, limit) > EPSILON
+                checked.append(
+                    Limit(
+                        mode=mode,
+                        bucket=name,
+                        metric=metric,
+                        value=value,
+                        limit=limit,
+                        direction=direction,
+                        broken=worse,
+                    )
+                )
+    return tuple(checked)
+
+
+def targets(scenario: Mapping[str, Mapping[str, float]]) -> Limits:
+    """Give the targets of a scenario as limits over all its queries."""
+    return {mode: {OVERALL: metrics} for mode, metrics in scenario.items()}
+
+
+def direction_of(metric: str) -> Direction:
+    """Say which way is better: as for raggate's metric of the name, with or without `_at_k`; more where it has none."""
+    shared = _shared(metric)
+    return shared.direction if shared else "higher"
+
+
+def undirected(comparison: Comparison) -> tuple[str, ...]:
+    """Name the metrics that are taken to be better where they are more, as raggate has none of their name."""
+    names = {row.metric for row in comparison.rows} | {limit.metric for limit in comparison.limits}
+    return () if comparison.policy.as_written else tuple(sorted(name for name in names if _shared(name) is None))
+
+
+def _shared(metric: str) -> Metric | None:
+    return METRICS.get(metric) or METRICS.get(re.sub(r"_at_\d+$", "", metric))
+
+
+def report(comparison: Comparison, *, timestamp: str, baseline_path: str, current_path: str) -> dict[str, Any]:
+    """Give the content of `comparison.json`: their keys in their order, then raggate's."""
+    by_status: dict[str, list[dict[str, Any]]] = {"REGRESSED": [], "IMPROVED": [], "OK": [], "TOO FEW": []}
+    for row in map(as_dict, comparison.rows):
+        by_status[row.pop("status")].append(row)
+    return {
+        "timestamp": timestamp,
+        "baseline_path": baseline_path,
+        "current_path": current_path,
+        "threshold": comparison.policy.threshold,
+        "regressions": by_status["REGRESSED"],
+        "improvements": by_status["IMPROVED"],
+        "unchanged": by_status["OK"],
+        "passed": comparison.exit_code is ExitCode.PASS,
+        "too_few": by_status["TOO FEW"],
+        "vanished": list(comparison.vanished),
+        "shrunk": list(comparison.shrunk),
+        "added": list(comparison.added),
+        "limits": [as_dict(limit) for limit in comparison.limits],
+        "exit_code": int(comparison.exit_code),
+    }
+
+
+def _rows(baseline: Table, current: Table, policy: Policy) -> Iterator[Row]:
+    for mode in sorted(baseline.keys() & current.keys()):
+        for name in sorted(baseline[mode].keys() & current[mode].keys()):
+            before, now = baseline[mode][name], current[mode][name]
+            few = not policy.as_written and min(_count(before), _count(now)) < policy.min_count
+            for metric in sorted((before.keys() & now.keys()) - {COUNT}):
+                old, new = before[metric], now[metric]
+                if old is None or new is None:
+                    continue
+                threshold = 0.0 if policy.strict else policy.thresholds.get(metric, policy.threshold)
+                yield Row(
+                    mode=mode,
+                    difficulty=name,
+                    metric=metric,
+                    baseline=old,
+                    current=new,
+                    delta=new - old,
+                    threshold=threshold,
+                    status="TOO FEW" if few else _status(metric, new - old, threshold, policy),
+                )
+
+
+def _status(metric: str, delta: float, threshold: float, policy: Policy) -> Status:
+    gained = oriented("higher" if policy.as_written else direction_of(metric), delta)
+    boundary = threshold if policy.as_written else threshold + EPSILON
+    # written so that a NaN, which no comparison is true of, ends up as bad
+    if not gained >= -boundary:
+        return "REGRESSED"
+    return "IMPROVED" if gained > boundary else "OK"
+
+
+def _only_in(first: Table, second: Table) -> Iterator[str]:
+    """Name the values of the first side that the second does not have; a whole bucket or mode by its name alone.
+
+    A count is one of them: without it nobody can tell how many queries a bucket still is of.
+    """
+    for mode, buckets in first.items():
+        if mode not in second:
+            yield mode
+            continue
+        for name, bucket in buckets.items():
+            if name not in second[mode]:
+                yield f"{mode}/{name}"
+                continue
+            other = second[mode][name]
+            for metric, value in bucket.items():
+                if value is not None and other.get(metric) is None:
+                    yield f"{mode}/{name}/{metric}"
+
+
+def _shrunk(baseline: Table, current: Table) -> Iterator[str]:
+    for mode in baseline.keys() & current.keys():
+        for name in baseline[mode].keys() & current[mode].keys():
+            before, now = baseline[mode][name].get(COUNT), current[mode][name].get(COUNT)
+            if before is not None and now is not None and now < before:
+                yield f"{mode}/{name}: {now:g} queries, {before:g} in the baseline"
+
+
+def _count(bucket: Bucket) -> float:
+    """Give how many queries a bucket is of; a file that does not say is not held against the bucket."""
+    count = bucket.get(COUNT)
+    return float("inf") if count is None else count
+
+
+def _is_levelled(sides: tuple[Table, Table], flat: tuple[bool, bool]) -> bool:
+    """Say whether one side's shape has no `overall` and the other's does, so that only difficulties can be compared."""
+    has_overall = [any(OVERALL in buckets for buckets in side.values()) for side in sides]
+    unable = any(shape and not present for shape, present in zip(flat, has_overall, strict=True))
+    every = [buckets for side in sides for buckets in side.values()]
+    return unable and has_overall[0] != has_overall[1] and all(buckets.keys() - {OVERALL} for buckets in every)
+
+
+def _without_overall(table: Table) -> Table:
+    return {
+        mode: {name: bucket for name, bucket in buckets.items() if name != OVERALL} for mode, buckets in table.items()
+    }

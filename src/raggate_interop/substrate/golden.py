@@ -1,0 +1,197 @@
+"""Golden sets of substrate: queries.json and corpus.jsonl in, queries, documents and raggate cases out.
+
+`queries.json` is an object with `queries` or a bare array. A query needs no id: it is known by its text and the mode it
+is asked in, so one text may stand twice when the modes differ. Keys beyond theirs are kept in `extra`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Required
+
+from msgspec import Struct, field
+from pydantic import Field, StrictStr, TypeAdapter
+from typing_extensions import TypedDict
+
+from raggate.config.retrieval_modes import mode_name
+from raggate.errors import UsageError
+from raggate.text.jsonio import write_atomic
+from raggate.text.quote import quoted
+from raggate_interop.json_shapes import Name, check
+from raggate_interop.substrate.files import read_json, read_lines
+
+DEFAULT_DIFFICULTY = "medium"
+VERSION = "1.0"
+
+_Grade = Annotated[int, Field(strict=True, ge=0, le=100)]
+
+
+class _Query(TypedDict, total=False):
+    query: Required[Name]
+    expected_docs: Required[list[Name]]
+    id: Name | None
+    difficulty: Name | None
+    retriever_types: list[Name] | None
+    relevance: dict[str, _Grade] | None
+    notes: StrictStr | None
+    intent: StrictStr | None
+    scenario: StrictStr | None
+
+
+class _Document(TypedDict, total=False):
+    doc_id: Required[Name]
+    title: StrictStr | None
+    body: StrictStr | None
+    frontmatter: dict[str, Any] | None
+
+
+_QUERY: TypeAdapter[Any] = TypeAdapter(_Query)
+_DOCUMENT: TypeAdapter[Any] = TypeAdapter(_Document)
+_LIST: TypeAdapter[Any] = TypeAdapter(list[dict[str, Any]])
+_KNOWN = tuple(_Query.__annotations__)
+
+
+class Query(Struct, frozen=True, kw_only=True):
+    """One query of `queries.json`.
+
+    `retriever_types` are modes under raggate's names, None for all. `relevance` grades documents, from 0 for judged and
+    not relevant; without it all of `expected_docs` have grade 1. `id`, `notes`, `intent` and `scenario` are optional.
+    """
+
+    query: str
+    expected_docs: tuple[str, ...]
+    difficulty: str = DEFAULT_DIFFICULTY
+    retriever_types: tuple[str, ...] | None = None
+    id: str | None = None
+    relevance: Mapping[str, int] | None = None
+    notes: str | None = None
+    intent: str | None = None
+    scenario: str | None = None
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    def row(self) -> dict[str, Any]:
+        """Give the JSON object of the query, in the order of their keys, without those that say nothing."""
+        named = {
+            **({"id": self.id} if self.id is not None else {}),
+            "query": self.query,
+            "expected_docs": list(self.expected_docs),
+            "difficulty": self.difficulty,
+        }
+        optional = {
+            "retriever_types": None if self.retriever_types is None else list(self.retriever_types),
+            "relevance": None if self.relevance is None else dict(self.relevance),
+            "notes": self.notes,
+            "intent": self.intent,
+            "scenario": self.scenario,
+        }
+        return {**named, **{key: value for key, value in optional.items() if value is not None}, **self.extra}
+
+
+class QuerySet(Struct, frozen=True, kw_only=True):
+    """A whole `queries.json`. `version` is None for a bare array and for an object that has none."""
+
+    queries: tuple[Query, ...]
+    version: str | None = None
+    description: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+
+class Document(Struct, frozen=True, kw_only=True):
+    """One line of `corpus.jsonl`."""
+
+    doc_id: str
+    title: str = ""
+    body: str = ""
+    frontmatter: Mapping[str, Any] = field(default_factory=dict)
+
+
+def read_queries(path: Path) -> QuerySet:
+    """Read a `queries.json` of either form.
+
+    Raises:
+        UsageError: naming the file and the query, for what is not as it should be, and for no query at all.
+    """
+    value = read_json(path)
+    wrapped = value if isinstance(value, dict) else {"queries": value}
+    if "queries" not in wrapped or not isinstance(value, dict | list):
+        raise UsageError(f"{path}: expected an array of queries, or an object with the key 'queries'")
+    items = check(_LIST, wrapped["queries"], f"{path}: queries")
+    if not items:
+        raise UsageError(f"{path}: has no query")
+    queries = tuple(_query(item, f"{path}: query {number}") for number, item in enumerate(items, 1))
+    _refuse_repeated(queries, str(path))
+    version, description = wrapped.get("version"), wrapped.get("description")
+    return QuerySet(
+        queries=queries,
+        version=version if isinstance(version, str) and version.strip() else None,
+        description=description if isinstance(description, str) else "",
+        extra={key: kept for key, kept in wrapped.items() if key not in {"queries", "version", "description"}},
+    )
+
+
+def write_queries(path: Path, queries: QuerySet, *, bare: bool = False) -> None:
+    """Write a `queries.json`; `bare` leaves the array alone, without version and description.
+
+    Raises:
+        OSError: when the directory cannot be written; the old file is then untouched.
+    """
+    rows = [query.row() for query in queries.queries]
+    head = {"version": queries.version or VERSION, "description": queries.description, **queries.extra}
+    value: object = rows if bare else {**head, "queries": rows}
+    write_atomic(path, (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode())
+
+
+def read_corpus(path: Path) -> dict[str, Document]:
+    """Read a `corpus.jsonl`: documents by id.
+
+    Raises:
+        UsageError: naming file and line, for what is no document, and for an id that occurs twice.
+    """
+    documents: dict[str, Document] = {}
+    for place, value in read_lines(path):
+        row = check(_DOCUMENT, value, place)
+        if row["doc_id"] in documents:
+            raise UsageError(f"{place}: doc_id {quoted(row['doc_id'])} occurs twice")
+        documents[row["doc_id"]] = Document(
+            doc_id=row["doc_id"],
+            title=row.get("title") or "",
+            body=row.get("body") or "",
+            frontmatter=row.get("frontmatter") or {},
+        )
+    return documents
+
+
+def _query(item: dict[str, Any], place: str) -> Query:
+    row = check(_QUERY, item, place)
+    modes = row.get("retriever_types")
+    return Query(
+        query=row["query"],
+        expected_docs=tuple(row["expected_docs"]),
+        difficulty=row.get("difficulty") or DEFAULT_DIFFICULTY,
+        retriever_types=None if modes is None else tuple(dict.fromkeys(mode_name(mode) for mode in modes)),
+        id=row.get("id"),
+        relevance=row.get("relevance"),
+        notes=row.get("notes"),
+        intent=row.get("intent"),
+        scenario=row.get("scenario"),
+        extra={key: value for key, value in row.items() if key not in _KNOWN},
+    )
+
+
+def _refuse_repeated(queries: Sequence[Query], name: str) -> None:
+    """Refuse two queries that results could not tell apart: the same text in the same mode, or the same id."""
+    texts: dict[str, list[tuple[int, frozenset[str] | None]]] = {}
+    ids: dict[str, int] = {}
+    for number, query in enumerate(queries, 1):
+        if query.id is not None and ids.setdefault(query.id, number) != number:
+            raise UsageError(f"{name}: query {number}: id {quoted(query.id)} is already in {ids[query.id]}")
+        modes = None if query.retriever_types is None else frozenset(query.retriever_types)
+        for other, taken in texts.setdefault(query.query, []):
+            if modes is None or taken is None or modes & taken:
+                raise UsageError(
+                    f"{name}: query {number}: {quoted(query.query, limit=80)} is already in {other}",
+                    hint="A query is known by its text and mode: let retriever_types keep the two apart.",
+                )
+        texts[query.query].append((number, modes))

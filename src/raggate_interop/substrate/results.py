@@ -1,0 +1,252 @@
+"""Result files of substrate: results.jsonl in and out, as checked rows and as a raggate run.
+
+A row is one query in one mode: `{query, mode, difficulty, expected_docs, results: [{rank, doc_id, score, scores}]}`.
+Their scripts write nothing about the text of a result; what raggate adds for it stands in optional keys of an entry:
+`node_id`, `heading_only` (the question meets the heading and no word of the body) and `body_text`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from math import isfinite
+from pathlib import Path
+from typing import Any, Required
+
+from msgspec.structs import replace
+from pydantic import StrictBool, StrictStr, TypeAdapter
+from typing_extensions import TypedDict
+
+from raggate.config.imported import ImportedConfig
+from raggate.config.retrieval_modes import asked_in, mode_name
+from raggate.errors import UsageError
+from raggate.models.golden import Case, Golden
+from raggate.models.run import Chunk, Failure, LabelledResult, Response, Result, Run
+from raggate.scoring.score import body_of, label
+from raggate.text.quote import cut, quoted
+from raggate_interop.json_shapes import Name, Number, Rank, check
+from raggate_interop.substrate.files import read_lines, script_mode
+from raggate_interop.substrate.golden import DEFAULT_DIFFICULTY, Document
+from raggate_interop.substrate.metrics import stem
+
+Row = Mapping[str, Any]
+
+STORED_TEXT = 200
+"""Characters of a body that are written."""
+
+
+class _Entry(TypedDict, total=False):
+    rank: Required[Rank]
+    doc_id: Required[Name]
+    score: Number | None
+    scores: dict[str, Number] | None
+    node_id: StrictStr | None
+    heading_only: StrictBool | None
+    body_text: StrictStr | None
+
+
+class _Row(TypedDict, total=False):
+    query: Required[Name]
+    mode: Required[Name]
+    difficulty: StrictStr | None
+    expected_docs: list[Name] | None
+    results: list[_Entry] | None
+
+
+_ROW: TypeAdapter[Any] = TypeAdapter(_Row)
+
+
+def read_results(path: Path) -> tuple[dict[str, Any], ...]:
+    """Read a `results.jsonl`. Rows keep their keys; modes get raggate's names, ranks are checked against positions.
+
+    Raises:
+        UsageError: naming file and line, also for a query that occurs twice in a mode and for ranks out of order.
+    """
+    rows: list[dict[str, Any]] = []
+    seen: dict[tuple[str, str], str] = {}
+    for place, value in read_lines(path):
+        row = check(_ROW, value, place)
+        entries = row.get("results") or []
+        row = {**row, "mode": mode_name(row["mode"]), "results": entries}
+        if [entry["rank"] for entry in entries] != list(range(1, len(entries) + 1)):
+            raise UsageError(f"{place}: expected ranks from 1 on, in the order of the results")
+        first = seen.setdefault((row["query"], row["mode"]), place)
+        if first != place:
+            raise UsageError(
+                f"{place}: {quoted(row['query'], limit=80)} in mode {cut(row['mode'])} is already in {first}"
+            )
+        rows.append(row)
+    if not rows:
+        raise UsageError(f"{path}: has no result")
+    return tuple(rows)
+
+
+def render_results(rows: Sequence[Row]) -> str:
+    """Give the text of a `results.jsonl`, with their names of the modes and their order of keys."""
+    lines = []
+    for row in rows:
+        ordered = {
+            "query": row["query"],
+            "mode": script_mode(row["mode"]),
+            "difficulty": row.get("difficulty") or DEFAULT_DIFFICULTY,
+            "expected_docs": list(row.get("expected_docs") or []),
+            "results": row["results"],
+        }
+        lines.append(json.dumps(ordered, ensure_ascii=False) + "\n")
+    return "".join(lines)
+
+
+def from_run(run: Run) -> tuple[dict[str, Any], ...]:
+    """Make rows of a raggate run; a failed call has no results, which counts as a miss there too.
+
+    Raises:
+        UsageError: for two results of one text and mode, by which rows are known; `fts` and `bm25` are one mode.
+    """
+    seen: dict[tuple[str, str], Result] = {}
+    for item in run.results:
+        result, mode = item.result, mode_name(item.result.mode)
+        first = seen.setdefault((item.case.question, mode), result)
+        if first is not result:
+            pair = f"{first.case_id} ({first.mode}) and {result.case_id} ({result.mode})"
+            raise UsageError(
+                f"run {run.run_id}: {pair} ask {item.case.question[:80]!r} in one mode, {mode}",
+                hint="A row is known by its text and mode: ask a text once in each mode.",
+            )
+    return tuple(_row(item) for item in run.results)
+
+
+def with_texts(rows: Sequence[Row], golden: Golden, corpus: Mapping[str, Document]) -> list[Row]:
+    """Give rows whose results tell `heading_only` and `body_text`, from the titles and bodies of the corpus.
+
+    Results that tell them already, and documents that the corpus does not have, stay as they are.
+
+    Args:
+        rows: checked rows.
+        golden: the cases, for the words of the questions.
+        corpus: the documents by id.
+    """
+    run = to_run(rows, golden, corpus=corpus)
+    labelled = {(item.case.question, item.result.mode): item for item in run.results}
+    stems = {stem(doc_id) for doc_id in corpus}
+    result = []
+    for row in rows:
+        item = labelled.get((row["query"], row["mode"]))
+        response = item.result.response if item else None
+        if item is None or response is None:
+            result.append(row)
+            continue
+        entries = [
+            {**_texts(chunk, heading_only=flag), **entry} if stem(entry["doc_id"]) in stems else entry
+            for chunk, flag, entry in zip(response.chunks, item.labels.heading_only, row["results"], strict=True)
+        ]
+        result.append({**row, "results": entries})
+    return result
+
+
+def to_run(
+    rows: Sequence[Row],
+    golden: Golden,
+    *,
+    run_id: str = "imported",
+    started: str = "",
+    corpus: Mapping[str, Document] | None = None,
+) -> Run:
+    """Make a raggate run of rows, so that it can be scored and compared by raggate's own definitions.
+
+    A case that is for a mode of the rows and has no row there becomes a failed call. Document ids match with and
+    without `.md`, as in their scripts. Titles and texts come from the corpus; without it headings cannot be told.
+
+    Args:
+        rows: checked rows.
+        golden: the cases; rows of other queries are left out.
+        run_id: the name of the run.
+        started: when it began, ISO 8601.
+        corpus: the documents by id, for titles and texts.
+    """
+    by_key = {(row["query"], row["mode"]): row for row in rows}
+    modes = list(dict.fromkeys(row["mode"] for row in rows))
+    results = []
+    for mode in modes:
+        for case in golden.cases:
+            if asked_in(case.modes, mode):
+                row = by_key.get((case.question, mode))
+                results.append(_labelled(case, mode, row, corpus or {}))
+    return Run(
+        run_id=run_id,
+        suite="default",
+        started=started,
+        golden=golden,
+        results=tuple(results),
+        config=ImportedConfig(system="substrate"),
+        fingerprint={"adapter": "substrate", "modes": modes, "golden": golden.hash},
+    )
+
+
+def _labelled(case: Case, mode: str, row: Row | None, corpus: Mapping[str, Document]) -> LabelledResult:
+    failure = Failure(kind="aborted", message="no row in results.jsonl") if row is None else None
+    entries: Sequence[Row] = row["results"] if row else ()
+    documents = (name for support in case.gold_supports if (name := support.doc_id or support.rel_path))
+    expected = {stem(doc_id): doc_id for doc_id in (*case.expected_doc_ids, *documents)}
+    stems = {stem(doc_id): document for doc_id, document in corpus.items()}
+    chunks = tuple(_chunk(entry, expected, stems) for entry in entries)
+    response = None if failure else Response(chunks=chunks)
+    result = Result(case_id=case.id, mode=mode, response=response, failure=failure, retries=0, elapsed_ms=0.0)
+    item = label(case, result)
+    recorded = [entry.get("heading_only") for entry in entries]
+    flags = tuple(
+        computed if flag is None else flag for flag, computed in zip(recorded, item.labels.heading_only, strict=True)
+    )
+    return replace(item, labels=replace(item.labels, heading_only=flags))
+
+
+def _chunk(entry: Row, expected: Mapping[str, str], corpus: Mapping[str, Document]) -> Chunk:
+    name = stem(entry["doc_id"])
+    doc_id = expected.get(name, entry["doc_id"])
+    document = corpus.get(name)
+    scores = entry.get("scores") or {}
+    body = entry.get("body_text")
+    return Chunk(
+        chunk_id=entry.get("node_id") or "",
+        rel_path=doc_id,
+        doc_id=doc_id,
+        heading_path=document.title if document else "",
+        text=body if body is not None else (document.body if document else ""),
+        rank=entry["rank"],
+        score_final=entry.get("score"),
+        score_vector=scores.get("vector"),
+        score_lexical=scores.get("fts"),
+    )
+
+
+def _row(item: LabelledResult) -> dict[str, Any]:
+    named = item.case.expected_doc_ids or tuple(
+        dict.fromkeys(support.doc_id or support.rel_path for support in item.case.gold_supports)
+    )
+    chunks = item.result.chunks
+    # an API that returns no text at all tells nothing about headings and bodies
+    has_text = any(chunk.text for chunk in chunks)
+    return {
+        "query": item.case.question,
+        "mode": mode_name(item.result.mode),
+        "difficulty": item.case.difficulty,
+        "expected_docs": [name for name in named if name],
+        "results": [
+            {**_entry(chunk, rank), **(_texts(chunk, heading_only=flag) if has_text else {})}
+            for rank, (chunk, flag) in enumerate(zip(chunks, item.labels.heading_only, strict=True), 1)
+        ],
+    }
+
+
+def _entry(chunk: Chunk, rank: int) -> dict[str, Any]:
+    scores = {"fts": chunk.score_lexical, "vector": chunk.score_vector}
+    return {
+        "rank": rank,
+        "doc_id": chunk.document,
+        "score": chunk.score_final if chunk.score_final is not None and isfinite(chunk.score_final) else 0.0,
+        "scores": {name: score for name, score in scores.items() if score is not None and isfinite(score)},
+        **({"node_id": chunk.chunk_id} if chunk.chunk_id else {}),
+    }
+
+
+def _texts(chunk: Chunk, *, heading_only: bool) -> dict[str, Any]:
+    return {"heading_only": heading_only, "body_text": body_of(chunk.heading_path, chunk.text)[:STORED_TEXT]}
