@@ -141,13 +141,13 @@ def _of_item(block: Sequence[str]) -> Iterator[Fact]:
 
 def _of_paragraph(block: Sequence[str]) -> Iterator[Fact]:
     """Return what the first sentence of a paragraph defines, if a mark or an article shows that it does."""
-    sentence = _first_sentence(_joined(block))
-    found = _DEFINITION.fullmatch(sentence) if len(sentence) <= MOST_ANSWER else None
-    if found is None or not (found["mark"] or sentence.startswith(("A ", "An "))):
+    first = _first_sentence(_joined(block))
+    found = _DEFINITION.fullmatch(first) if len(first) <= MOST_ANSWER else None
+    if found is None or not (found["mark"] or first.startswith(("A ", "An "))):
         return
     key = _plain(found["key"])
     if _names(key) and not _VAGUE & set(words(key)) and len(words(found["value"])) >= FEWEST_DEFINING:
-        yield Fact("definition", key, found["verb"], sentence)
+        yield Fact("definition", key, found["verb"], first)
 
 
 def _of_code(block: Sequence[str], before: str) -> Iterator[Fact]:

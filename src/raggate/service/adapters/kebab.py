@@ -28,7 +28,6 @@ from raggate.service.adapters import kebab_process, kebab_wire
 from raggate.service.adapters.kebab_process import Bounds, Ended
 from raggate.service.answer_limits import bounded
 from raggate.service.ask import AskResult, OnResult
-from raggate.service.backends.processes import ProcessGroup
 from raggate.text.guarded import Guarded
 from raggate.text.http_client import httpx
 from raggate.text.jsonio import dumps
@@ -89,6 +88,8 @@ class KebabAdapter:
         collect: bool = True,
     ) -> AskResult:
         """Ask these cases, each in the mode beside it. No process is left, also when this is interrupted."""
+        from raggate.service.backends.processes import ProcessGroup
+
         with ProcessGroup(self._own_environment) as group:
             environment = {**self._environment, **group.mark}
             return _Asking(questions, self._settings, self._program, self._root, environment, on_result).run()
