@@ -213,8 +213,6 @@ class ResponseFields(SettingsModel):
     """When the API declined to answer. `empty` is not applied with `ask.retrieval_only`."""
     abstain_reason: OnePath | None = None
     """Why it declined. Missing or null means no reason."""
-    model: OnePath | None = None
-    """The name of the model that generated the answer, by which `raggate judge --bias` knows a judge's own kind."""
     grounded: Condition | None = None
     """When the API says that its answer rests on the chunks."""
     references: ReferenceFields | None = None

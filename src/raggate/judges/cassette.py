@@ -63,9 +63,8 @@ class Line(BaseModel):
 
     @property
     def description(self) -> tuple[object, ...]:
-        """What it tells people of its request; why that was asked (`variant`) may differ from one time to the next."""
-        about = {key: value for key, value in self.about.items() if key != "variant"}
-        return self.judge, self.prompt, self.template, self.seed, about
+        """What it tells people of its request."""
+        return self.judge, self.prompt, self.template, self.seed, self.about
 
     def written(self) -> bytes:
         """Give the line as it stands in the file."""

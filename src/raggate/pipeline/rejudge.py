@@ -110,25 +110,21 @@ def prune_cassette(asked: Rejudging, *, dry_run: bool) -> tuple[Path, int, int]:
 def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
     """Read a run directory, and make those ready who judge it."""
     jury.labels_folder(asked.directory)
-    run, judges = stored_run(asked)
-    canary = jury.graded_by_people(_canary(asked.config_file.resolve().parent, judges.settings), judges.settings)
-    baseline = rerun.kept_baseline(asked.directory, run, run.config, asked.systems)
-    return run, replace(judges, canary=canary, baseline=baseline)
-
-
-def stored_run(asked: Rejudging) -> tuple[Run, jury.Jury]:
-    """Read a run directory whose answers can be judged, and make the judges ready, without canary set and baseline.
-
-    Raises:
-        UsageError: for a directory, configuration or cassette that cannot be read, or a run without whole answers.
-    """
     run = run_directory.read(asked.directory)
     _refuse_unjudgeable(run)
     settings, own = _settings(asked.config_file, run, asked.instead)
+    beside = asked.config_file.resolve().parent
     # what a run directory holds is by whoever made it, and must not get into a cassette that is committed
-    path = asked.directory / jury.FILE if own else jury.place(asked.config_file.resolve().parent, settings.cassette)
-    tape = Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh")
-    return run, jury.Jury(settings=settings, tape=tape, environment=asked.environment, say=asked.say)
+    path = asked.directory / jury.FILE if own else jury.place(beside, settings.cassette)
+    judges = jury.Jury(
+        settings=settings,
+        tape=Cassette(jury.replies_at(path), path, fresh=settings.mode == "refresh"),
+        environment=asked.environment,
+        say=asked.say,
+        canary=jury.graded_by_people(_canary(beside, settings), settings),
+        baseline=rerun.kept_baseline(asked.directory, run, run.config, asked.systems),
+    )
+    return run, judges
 
 
 def _settings(config_file: Path, run: Run, instead: JudgeOverrides) -> tuple[Judges, bool]:

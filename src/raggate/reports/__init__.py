@@ -15,7 +15,6 @@ from msgspec import Struct
 
 if TYPE_CHECKING:
     from raggate.models.gate_proof import GateProof
-    from raggate.models.judging_bias import JudgeBias
     from raggate.models.publication import RunFailure
     from raggate.models.run import Run
     from raggate.models.scorecard import Scorecard
@@ -73,10 +72,6 @@ OF_FAILURE: Reports[RunFailure] = {
 OF_DIFF: Reports[SideBySide] = {
     "diff.md": lambda both: _module("diff").render_markdown(both),
     "diff.json": lambda both: _module("diff").render_json(both),
-}
-OF_BIAS: Reports[JudgeBias] = {
-    "judge_bias.md": lambda bias: _module("judge_bias").render_markdown(bias),
-    "judge_bias.json": lambda bias: _module("judge_bias_file").render(bias),
 }
 OF_PROOF: Reports[GateProof] = {
     "proof.md": lambda proof: _module("proof").render(proof),

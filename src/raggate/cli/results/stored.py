@@ -59,18 +59,6 @@ class Judged(Struct, frozen=True, kw_only=True):
     metrics: tuple[MetricRow, ...]
 
 
-class BiasMeasured(Struct, frozen=True, kw_only=True):
-    """With --bias: whom a judge prefers.
-
-    Attributes:
-        run_directory: the run directory.
-        bias: what judge_bias.json holds.
-    """
-
-    run_directory: Path
-    bias: dict[str, Any]
-
-
 class CassettePruned(Struct, frozen=True, kw_only=True):
     """With --prune: which replies of a judge are kept.
 

@@ -67,7 +67,6 @@ def read(root: Any, fields: ResponseFields, beginnings: Prefixes, *, retrieval_o
         folder_reasoning=_optional_text(fields.folder_reasoning, Entry("", root)) or None,
         latency=latency,
         coverage=_coverage(root, fields.coverage) if fields.coverage else None,
-        model=None if retrieval_only else _optional_text(fields.model, Entry("", root)) or None,
         unasked=retrieval_only and generated(_glimpse(fields.answer, root), latency, abstained=abstained),
     )
 

@@ -327,16 +327,6 @@ def test_times_folders_and_coverage_are_read() -> None:
     assert found.coverage == {"docs_processed": 3, "index_version": "7"}
 
 
-def test_the_model_that_answered_is_read() -> None:
-    """Its name is that of the answer: none where none was asked for, or none is told, and a number is no name."""
-    body = {"hits": [], "a": "So.", "by": {"model": "gpt-4o"}}
-    assert read(body, answer="a", model="by.model").model == "gpt-4o"
-    assert read(body, answer="a", model="by.model", retrieval_only=True).model is None
-    assert read(body, answer="a", model="by.name").model is None
-    with pytest.raises(ValueError, match="expected text"):
-        read({**body, "by": {"model": 4}}, answer="a", model="by.model")
-
-
 JSON = st.recursive(
     st.none()
     | st.booleans()
