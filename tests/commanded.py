@@ -10,9 +10,9 @@ from unittest import mock
 from fakes.github_api import BOT, FakeGitHub, Repository
 from here import Done, called
 from raggate.action import main
-from raggate.github import respond as responding
+from raggate.github import commands
+from raggate.github.commands import Response
 from raggate.github.fork_comment import ForkRun
-from raggate.github.respond import Response
 from raggate.github.rest import retry
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event, WrittenComment
@@ -32,7 +32,6 @@ class Conversation:
     workspace: Path
     permissions: dict[str, str] = field(default_factory=lambda: dict(GRANTED))
     comment: int = 0
-    now: str = "2026-06-01T12:00:00+00:00"
     configs: tuple[str, ...] = ()
 
     def say(self, body: str, *, by: str = "ada", person: bool = True) -> Response:
@@ -66,9 +65,7 @@ class Conversation:
         )
         token = self.fake.token(self.permissions)
         with self.fake.client(token) as github:
-            return responding.respond(
-                GitHubRepository(github, NAME), gate, configs=self.configs, token=token, login="", now=self.now
-            )
+            return commands.respond(GitHubRepository(github, NAME), gate, configs=self.configs, token=token, login="")
 
     def step(self, body: str) -> Done:
         """Let ada comment, and the step of the workflow run as on GitHub's runner, files and environment included."""

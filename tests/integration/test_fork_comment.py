@@ -21,7 +21,7 @@ from project import Project, make_project
 from raggate.errors import UsageError
 from raggate.gate import baseline
 from raggate.gate.drawn_order import Drawn, seed_of
-from raggate.github import explain, fork_comment
+from raggate.github import commands, fork_comment
 from raggate.github.publish import StepOutcome
 from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
@@ -360,7 +360,7 @@ def test_a_run_that_stopped_early_is_red_by_its_answers(stage: Stage) -> None:
     # which is told of whole runs alone, here as where the run was measured
     assert told.review.context.preview is None
     left = next(case["id"] for case in stage.project.cases() if case["id"] not in run.selection.asked)
-    reply = explain.of_question(told.review, left, "there", Links(server="https://github.test", repository=NAME))
+    reply = commands.of_question(told.review, left, "there", Links(server="https://github.test", repository=NAME))
     assert reply.text == (
         f"there:\n\nPartial: stopped early, after 8 of 12 questions. Question {left} is not among these."
     )

@@ -11,8 +11,15 @@ from msgspec.structs import replace
 from fakes.github_api import COMMIT_THEN_DROP, FakeGitHub, Pull, Repository
 from flavours import EITHER
 from raggate.errors import CannotTell
-from raggate.github.promotion import WORDS, branch_of, commit_directly, message, propose
-from raggate.github.proposal import Change, ProposedFile, PullRequestResult
+from raggate.github.promotion import (
+    Change,
+    ProposedFile,
+    PullRequestResult,
+    branch_of,
+    commit_directly,
+    message,
+    propose,
+)
 from raggate.github.rest.commits import Committed, Moved
 from raggate.github.rest.failures import GitHubError
 from raggate.github.rest.repository import Repository as GitHubRepository
@@ -34,7 +41,6 @@ class Stage:
     def change(self, data: bytes = NEW, run: int = 5, suite: str = "small", **fields: object) -> Change:
         """Describe a promotion, computed against what stands on main now."""
         known = {
-            "words": WORDS,
             "branch": branch_of(suite),
             "target": "main",
             "head": self.repository.head,

@@ -13,7 +13,7 @@ from raggate.action.promotion_step import Prepared, PromotionStep, signed
 from raggate.cli import console
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.github import earlier_run, promotion
-from raggate.github.proposal import Change, PullRequestResult
+from raggate.github.promotion import Change, PullRequestResult
 from raggate.github.rest import commits
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import step_inputs
@@ -112,7 +112,6 @@ def _change(step: PromotionStep, prepared: tuple[Prepared, ...], body: Callable[
     title = report.title(first.proposal) if alone else promoted_suites.title([suite.proposal for suite in prepared])
     event = step.event
     return Change(
-        words=promotion.WORDS,
         branch=promotion.branch_of(suites[0]) if alone else promotion.branch_of_several(suites),
         target=step.target,
         head=step.head,

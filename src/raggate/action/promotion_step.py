@@ -20,7 +20,7 @@ from raggate.errors import CannotTell
 from raggate.gate import baseline
 from raggate.github import earlier_run, eligibility
 from raggate.github.earlier_run import Downloaded
-from raggate.github.proposal import ProposedFile
+from raggate.github.promotion import ProposedFile
 from raggate.github.rest import commits
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of

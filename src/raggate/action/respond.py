@@ -7,13 +7,12 @@ from collections.abc import Mapping
 from raggate.action.relay import ended_run
 from raggate.cli.console import say
 from raggate.errors import UsageError
-from raggate.github import respond as responding
+from raggate.github import commands
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.inputs import suite_list
-from raggate.text import clock
 
 
 def respond(
@@ -29,13 +28,12 @@ def respond(
         raise UsageError("the input github-token is empty, and `command: respond` needs it")
     gate = ended_run(inputs, event, runner)
     configs = step_inputs.entries(inputs, "config")
-    response = responding.respond(
+    response = commands.respond(
         repository,
         gate,
         configs=configs if suite_list.several(configs) else (),
         token=inputs["github-token"],
         login=inputs["token-login"],
-        now=clock.now(),
     )
     state.outputs = {"verdict": "", "exit-code": "", "comment-url": response.url}
     state.summary = f"{response.message}.\n"

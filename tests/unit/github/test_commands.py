@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, strategies as st
 
-from raggate.github.comment_commands import MOST_CHARACTERS, TAKES, Command, Unclear, parse
+from raggate.github.commands import MOST_CHARACTERS, TAKES, Command, Unclear, parse
 from tables import each_row
 
 

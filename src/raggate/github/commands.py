@@ -1,0 +1,292 @@
+"""A comment on a pull request that asks raggate for something -> done, if its author may, and answered once.
+
+The comment is hostile text. `parse` alone reads it, and no part of it gets into a shell.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from raggate.errors import ExitCode, RaggateError, UsageError
+from raggate.github import fork_comment
+from raggate.github.fork_comment import ForkRun
+from raggate.github.publish import StepOutcome
+from raggate.github.rest import pulls, runs
+from raggate.github.rest.exchange import address
+from raggate.github.rest.git_objects import Objects
+from raggate.github.rest.pulls import Pull
+from raggate.github.rest.repository import Repository
+from raggate.github.rest.thread import Comment, Thread
+from raggate.github.runner.event import SourceRun
+from raggate.inputs import sources, suite_list
+from raggate.models.publication import Links
+from raggate.models.verdict import Review
+from raggate.reports import one_question
+from raggate.reports.parts.markup import commit_link, inert, link, listed
+from raggate.text.nearest import nearest_few
+from raggate.text.redact import redact
+
+MOST_CHARACTERS = 300
+"""The longest command."""
+
+TAKES = {"recheck": "", "explain": "q17", "help": ""}
+"""Command -> an example of what follows it, empty for nothing."""
+
+_DOES = {
+    "recheck": "runs the gate again for the present commit of this pull request",
+    "explain": "shows where a question's passage stood and stands, why, and both lists",
+    "help": "shows this list",
+}
+_ADDRESS = "/raggate"
+_ADDRESSED = re.compile(rf"{_ADDRESS}(?=\s|\Z)")
+_COMMAND = re.compile(rf"{_ADDRESS} +([a-z]{{1,20}})(?: +(\S.*))?")
+_MOST_SUITES = 20
+_DONE, _NOT_DONE = "the command was carried out", "the command was not carried out; the reply says why"
+_CLAIMED = "<sub>What was retrieved is what the run itself says. It was judged anew by the base commit's files.</sub>"
+
+
+class Command(Struct, frozen=True, kw_only=True):
+    """What a comment asks for: a name in `TAKES`, and what follows it, which is foreign text on one line."""
+
+    name: str
+    argument: str = ""
+
+
+class Unclear(Struct, frozen=True, kw_only=True):
+    """A comment that is addressed to raggate and is no command. `why` is a sentence without foreign text."""
+
+    why: str
+
+
+class Reply(Struct, frozen=True, kw_only=True):
+    """What came of a command. `text` is Markdown in which nothing foreign is live; `done` is whether it was done."""
+
+    text: str
+    done: bool = False
+
+
+class Response(Struct, frozen=True):
+    """What became of a comment: a sentence for the log, the exit code, and the reply's address, empty for none."""
+
+    message: str
+    code: int = int(ExitCode.PASS)
+    url: str = ""
+
+
+def respond(repository: Repository, gate: ForkRun, *, configs: Sequence[str] = (), token: str, login: str) -> Response:
+    """Do what a comment asks for, and answer it, unless that was done before.
+
+    Args:
+        repository: where the pull request is.
+        gate: the event `issue_comment`, and the gate that the comment is about.
+        configs: paths and patterns of a list of configurations; empty where there is one, which `gate` names.
+        token: which must stand in nothing that is shown.
+        login: who writes with it, where that is an app's own; empty otherwise.
+
+    Raises:
+        UsageError: for another event.
+        GitHubError: when GitHub cannot be asked who the author is, or the reply cannot be written.
+    """
+    if gate.event.name != "issue_comment":
+        raise UsageError(
+            f"a response to a comment needs the event issue_comment, not {gate.event.name}",
+            hint="docs/commands.md has the whole workflow.",
+        )
+    comment = gate.event.comment
+    command = None if comment is None else parse(comment.body)
+    if comment is None or command is None:
+        return Response(message="not a new comment on a pull request that is addressed to raggate: nothing to do")
+    if not comment.person:
+        return Response(message="the comment was not written by a person: nothing is done for it")
+    thread = Thread(repository, number=comment.number, login=login or None, locked=False)
+    if not repository.may_write(comment.author):
+        # no reply: whoever may not write makes raggate write nothing
+        thread.react(comment.id, "-1")
+        return Response(message="the author of the comment may not write to the repository: nothing is done for it")
+    if (before := _reply_to(thread, comment.id)) is not None:
+        return Response(message="the comment was answered before: nothing is done again", url=before.url)
+    thread.react(comment.id, "eyes")
+    code = ExitCode.PASS
+    try:
+        reply = _carry_out(repository, gate, configs, comment.number, command)
+    except RaggateError as error:
+        # a mistake in the workflow, or an error of GitHub's: the step is red, too
+        reply, code = _failure(error), error.exit_code
+    text = redact(f"{_mark(comment.id)}\n{reply.text}\n", (token,))
+    made = thread.create(text, lambda: _reply_to(thread, comment.id))
+    thread.react(comment.id, "+1" if reply.done else "-1")
+    return Response(message=_DONE if reply.done else _NOT_DONE, code=int(code), url=made.url)
+
+
+def _carry_out(
+    repository: Repository, gate: ForkRun, configs: Sequence[str], number: int, command: Command | Unclear
+) -> Reply:
+    if isinstance(command, Unclear):
+        return _usage(command.why)
+    if command.name == "help":
+        return _usage()
+    pull = pulls.find(repository, number)
+    if pull is None:
+        return Reply(text="This pull request is not open.")
+    links = Links(server=gate.event.server_url, repository=repository.name)
+    if command.name == "recheck":
+        return _recheck(repository, pull, gate.workflow, links)
+    chosen = _choose(repository, gate, configs, pull, command)
+    return chosen if isinstance(chosen, Reply) else _explain(repository, chosen[0], pull, chosen[1], links)
+
+
+def _reply_to(thread: Thread, comment: int) -> Comment | None:
+    return next((written for written in thread.own() if written.body.startswith(_mark(comment))), None)
+
+
+def _mark(comment: int) -> str:
+    """Return the first line of the reply to a comment, which does not show."""
+    return f"<!-- raggate:reply {comment} -->"
+
+
+def parse(body: str) -> Command | Unclear | None:
+    """Read a comment.
+
+    A command is the whole comment, one line of at most `MOST_CHARACTERS` printable characters with spaces between
+    words: whoever reads it sees all that it does.
+
+    Args:
+        body: the comment as GitHub gives it.
+
+    Returns:
+        The command; why there is none; None for a comment that is not addressed to raggate.
+    """
+    if not _ADDRESSED.match(body):
+        return None
+    text = body.rstrip(" \t\r\n")
+    if text == _ADDRESS:
+        return Command(name="help")
+    if len(text) > MOST_CHARACTERS:
+        return Unclear(why=f"A command has at most {MOST_CHARACTERS} characters.")
+    if not text.isprintable():
+        return Unclear(why="A command is the whole comment, on one line without characters that do not show.")
+    match = _COMMAND.fullmatch(text)
+    if match is None or match[1] not in TAKES:
+        return Unclear(why="There is no such command.")
+    name, argument = match[1], match[2] or ""
+    if bool(argument) != bool(TAKES[name]):
+        return Unclear(why=f"Nothing follows `{name}`." if argument else f"`{name}` is followed by what it is about.")
+    return Command(name=name, argument=argument)
+
+
+def _usage(why: str = "") -> Reply:
+    """List the commands, below why the comment was none of them."""
+    rows = "\n".join(f"- `{' '.join(filter(None, (_ADDRESS, name, TAKES[name])))}` {_DOES[name]}" for name in TAKES)
+    return Reply(text=f"{why}\n\n{rows}" if why else rows, done=not why)
+
+
+def _failure(error: RaggateError) -> Reply:
+    """Say why a command was not carried out."""
+    lines = [inert(error.message, limit=600, middle=True), *([inert(error.hint, limit=600)] if error.hint else [])]
+    return Reply(text="\n\n".join(lines))
+
+
+def _choose(
+    repository: Repository, gate: ForkRun, configs: Sequence[str], pull: Pull, command: Command
+) -> tuple[ForkRun, str] | Reply:
+    """Return the gate of the suite that `SUITE: …` names, and the rest; or a reply if no suite of the base is meant."""
+    if not configs:
+        return gate, command.argument
+    remote = sources.Remote(workspace=gate.workspace, objects=Objects(repository))
+    suites = {suite.suite: suite for suite in suite_list.find(configs, against=pull.base_sha, remote=remote, among=())}
+    name, _, rest = command.argument.partition(": ")
+    if rest and name in suites:
+        suite, argument = suites[name], rest.strip()
+    elif len(suites) == 1:
+        (suite,), argument = suites.values(), command.argument
+    else:
+        return _unclear_suite(command, list(suites))
+    return gate.of_suite(suite.config, matched=suite.matched), argument
+
+
+def _unclear_suite(command: Command, names: Sequence[str]) -> Reply:
+    example = f"{_ADDRESS} {command.name} {inert(names[0], limit=80)}: {TAKES[command.name]}"
+    known = listed(names, most=_MOST_SUITES)
+    return Reply(text=f"It is not clear which suite is meant: {known}. Begin with its name, as in: {example}")
+
+
+def _recheck(repository: Repository, pull: Pull, workflow: str, links: Links) -> Reply:
+    """Start the newest run for the head of a pull request again."""
+    head = commit_link(links, pull.head_sha)
+    run = runs.newest(repository, pull, workflow)
+    if run is None:
+        return Reply(text=f"There is no run of the gate's workflow for {head}, so there is nothing to start again.")
+    name = link(f"Run {run['id']}", address(run.get("html_url")), links)
+    if run.get("status") != "completed":
+        return Reply(text=f"{name} for {head} has not ended yet, so it is not started again.")
+    if run.get("conclusion") == "action_required":
+        return Reply(text=f"{name} for {head} waits for approval. Approve it on its page.")
+    attempt = runs.rerun(repository, run)
+    return Reply(
+        text=f"{name} for {head} starts again, as attempt {attempt}. The base commit that judges stays that of its "
+        "first attempt: for a newer one, update the branch.",
+        done=True,
+    )
+
+
+def _explain(repository: Repository, gate: ForkRun, pull: Pull, case_id: str, links: Links) -> Reply:
+    """Explain how a question stands in the newest run for the head of a pull request; `case_id` is foreign text."""
+    head = commit_link(links, pull.head_sha)
+    record = runs.newest(repository, pull, gate.workflow)
+    if record is None:
+        return Reply(text=f"There is no run of the gate's workflow for {head}, so nothing can be explained.")
+    name = link(f"run {record['id']}", address(record.get("html_url")), links)
+    if record.get("status") != "completed":
+        return Reply(text=f"The gate's {name} for {head} has not ended yet. Ask again when it has.")
+    event = replace(gate.event, source_run=_source(record, pull))
+    outcome = fork_comment.evaluate(repository, replace(gate, event=event), pull)
+    where = f"{head}, {name}"
+    if outcome.review is None:
+        return _without_review(outcome, where)
+    return of_question(outcome.review, case_id, where, replace(links, prefix=gate.prefix))
+
+
+def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
+    return SourceRun(
+        id=int(record["id"]),
+        attempt=runs.attempt_of(record),
+        event="pull_request",
+        head_sha=pull.head_sha,
+        head_branch=str(record.get("head_branch") or ""),
+        head_repository=pull.head_repository,
+        conclusion=str(record.get("conclusion") or ""),
+        run_started_at=str(record.get("run_started_at") or ""),
+        path=str(record.get("path") or ""),
+    )
+
+
+def _without_review(outcome: StepOutcome, where: str) -> Reply:
+    reason = outcome.reason
+    lines = [f"There is no verdict for {where}, so no question can be explained:"]
+    lines += [inert(text, limit=600, middle=True) for text in (*reason.lines[:3], reason.hint) if text]
+    return Reply(text="\n\n".join(lines))
+
+
+def of_question(review: Review, case_id: str, where: str, links: Links) -> Reply:
+    """Explain a question of a review; `where` says which run that is of."""
+    links = replace(links, commit=review.run.provenance.against)
+    text = one_question.render(review, case_id, links)
+    if text:
+        return Reply(text=f"{where}:\n\n{text}\n\n{_CLAIMED}", done=True)
+    golden, question = review.run.golden, inert(case_id, limit=80)
+    ids = [case.id for case in golden.cases]
+    if case_id in ids:
+        sentence = f"The run has no answer to question {question}, which the base commit's golden set has."
+        return Reply(text=f"{where}:\n\n{sentence}")
+    if (part := review.run.selection) is not None:
+        # of the golden set the run has what it asked alone
+        sentence = f"{part.sentence[:1].upper()}{part.sentence[1:]}. Question {question} is not among these."
+        return Reply(text=f"{where}:\n\n{sentence}")
+    names = nearest_few(case_id, ids)
+    advice = f" Like it: {listed(names)}." if names else ""
+    return Reply(text=f"{golden.noun.capitalize()} of the base commit has no question {question}.{advice}")
