@@ -13,7 +13,6 @@ from raggate.models.judging_quality import JUDGES
 from raggate.models.scorecard import OVERALL, CaseScore, Scorecard
 from raggate.models.verdict import Reason
 from raggate.scoring.metrics import METRICS
-from raggate.text.jsonio import JsonObject
 
 JUDGED = {name: metric.judged for name, metric in METRICS.items() if metric.judged}
 """The score that judges give, by the metric that is of it."""
@@ -33,25 +32,6 @@ def by_these_judges(scorecard: Scorecard, baseline: Baseline | None) -> Baseline
 def floors(gate: Gate) -> dict[str, float]:
     """Give what the mean of a judged metric must not fall below, whatever the baseline, by gated metric."""
     return {name: rule.floor for name, rule in gate.rules().items() if name in JUDGED and rule.floor is not None}
-
-
-def earlier_grades(
-    baseline: Baseline | None, judges: JsonObject
-) -> dict[tuple[str, str, str], dict[str, float]] | None:
-    """Give the grades that a baseline keeps by mode, id and hash of a case, and by score; None if by other judges.
-
-    Args:
-        baseline: the baseline, None when there is none.
-        judges: who judges now, as a fingerprint has it.
-    """
-    if baseline is None or baseline.scorecard.fingerprint.get(JUDGES) != judges:
-        return None
-    return {
-        (case.mode, case.case_id, case.hash): {
-            score: value for name, score in JUDGED.items() if (value := case.values.get(name)) is not None
-        }
-        for case in baseline.scorecard.cases
-    }
 
 
 def other_judges(scorecard: Scorecard, baseline: Baseline) -> bool:

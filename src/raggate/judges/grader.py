@@ -36,13 +36,6 @@ class Grader(Struct, frozen=True, kw_only=True):
             return replace(opinion, says=problem)
         return opinion
 
-    def sampled_again(self) -> Grader:
-        """Give the same model, asked the same by another seed: a second sample, which no cassette takes for the first.
-
-        A provider without seeds still gets a request of its own.
-        """
-        return replace(self, parameters=replace(self.parameters, seed=self.parameters.seed + 1))
-
     def value(self, score: str, value: float, opinions: Iterable[Opinion[Any]], **texts: Any) -> Judgement:
         """Give what a score came out as; `texts` are the reasons and claims of the judgement."""
         keys, usage = _cost(opinions)

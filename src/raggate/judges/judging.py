@@ -1,14 +1,12 @@
-"""Judging a run: its answers, the canary set and the spot check that say what judges are worth, and second samples."""
+"""Judging a run: its answers, and the canary set and the spot check that say what judges are worth."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import Struct
 
 from raggate.config.judge_settings import MIN_COVERAGE, Combine, JudgedScore
 from raggate.judges import canary as canaries
@@ -18,12 +16,14 @@ from raggate.judges.grader import Grader
 from raggate.judges.material import Material, material_of
 from raggate.judges.panel import Panel, templates_of
 from raggate.judges.scores import names_of
-from raggate.judges.second_sample import Earlier, Judgements, moved, near_floors, sampled_again
 from raggate.judges.spot_check import spot_check
 from raggate.models.judging import Judgement, JudgeModel, Parameters
 from raggate.models.judging_quality import Canary, Coverage, JudgingSummary
 from raggate.models.run import LabelledResult
 from raggate.text.jsonio import JsonObject
+
+Judgements = tuple[tuple[Judgement, ...], ...]
+"""By answer, in the order of the answers."""
 
 
 class Askers(Protocol):
@@ -61,7 +61,6 @@ class Plan(Struct, frozen=True, kw_only=True):
         min_coverage: the share of the answers that must have been judged.
         canary: what people graded; None for no such set.
         spot: the spot check; None for none.
-        floors: what the mean of a judged metric must not fall below, by metric.
     """
 
     models: tuple[JudgeModel, ...]
@@ -72,17 +71,11 @@ class Plan(Struct, frozen=True, kw_only=True):
     min_coverage: float = MIN_COVERAGE
     canary: CanarySet | None = None
     spot: SpotPlan | None = None
-    floors: Mapping[str, float] = field(default_factory=dict)
 
     def panel(self, ask: Asker) -> Panel:
         """Give the judges of the answers."""
         graders = tuple(Grader(ask=ask, model=model, parameters=self.parameters) for model in self.models)
         return Panel(graders=graders, scores=self.scores, combine=self.combine, each_claim=self.each_claim)
-
-    def again(self, ask: Asker, scores: tuple[str, ...]) -> Panel:
-        """Give the same judges of these scores, asked the same by another seed."""
-        panel = self.panel(ask)
-        return replace(panel, graders=tuple(grader.sampled_again() for grader in panel.graders), scores=scores)
 
     def second(self, ask: Asker, spot: SpotPlan) -> Panel:
         """Give who judges a sample once more: another model, or the first one with the other wording."""
@@ -107,20 +100,17 @@ async def judge_run(
     plan: Plan,
     askers: Askers,
     on_item: Callable[[int], None] = lambda _: None,
-    earlier: Earlier | None = None,
 ) -> JudgedRun:
     """Judge the answers of a run, and the judges.
 
     The canary set is asked anew as soon as a call was made, for an answer or a case of its own: replies of another day
-    say nothing of the server of today. Where all came from the cassette, the canary does too. What moved is graded
-    again last: where the budget does not reach, first grades stand, and judges whose worth is known decide.
+    say nothing of the server of today. Where all came from the cassette, the canary does too.
 
     Args:
         items: the answers, with whole texts.
         plan: who judges what.
         askers: the ways to ask.
         on_item: takes the number of answers so far that were judged, or could not be.
-        earlier: the grades of a baseline by the same judges; None without one.
     """
     materials = [material_of(item) for item in items]
     panel = plan.panel(askers.first)
@@ -130,21 +120,11 @@ async def judge_run(
         second = plan.second(askers.first, plan.spot)
         names = [f"{item.result.mode}|{item.case.id}|{item.result.repeat}" for item in items]
         spot = await spot_check(names, materials, judgements, second, n=plan.spot.n, seed=plan.spot.seed)
-    canary = await _canary(plan, askers)
-    again = None
-    near = near_floors(items, judgements, plan.floors)
-    if earlier is not None or any(near):
-        scores = moved(items, judgements, earlier or {})
-        judgements, again = await sampled_again(materials, judgements, scores, near, partial(plan.again, askers.first))
-    # second samples may be a run's first calls
-    if canary is not None and canary.replayed and askers.called():
-        canary = await _canary(plan, askers)
     summary = JudgingSummary(
         min_coverage=plan.min_coverage,
         scores={name: Coverage.of(name, judgements) for name in names_of(plan.scores)},
-        canary=canary,
+        canary=await _canary(plan, askers),
         spot_check=spot,
-        second_samples=again,
     )
     return JudgedRun(judgements=judgements, summary=summary)
 

@@ -121,7 +121,7 @@ class Prompt(Struct, frozen=True, kw_only=True):
 
 
 class Parameters(Struct, frozen=True, kw_only=True):
-    """How a reply is sampled. `seed` tells a second sample of the same prompt from the first, wherever it is sent."""
+    """How a reply is sampled."""
 
     max_tokens: int
     temperature: float = 0.0
@@ -237,8 +237,6 @@ class Judgement(Stored, frozen=True, kw_only=True):
         usage: what their replies took.
         judge: the name of the model; empty for what several gave together.
         votes: what each model of a panel said.
-        samples: the first and the second, where it was graded twice; `value` is then the mean of those that have one,
-            and the texts are those of the first.
     """
 
     score: str
@@ -253,7 +251,6 @@ class Judgement(Stored, frozen=True, kw_only=True):
     usage: Usage = field(default_factory=Usage)
     judge: str = ""
     votes: tuple[Judgement, ...] = ()
-    samples: tuple[Judgement, ...] = ()
 
 
 def usage_of(judgements: Iterable[Judgement], counted: set[tuple[str, ...]] | None = None) -> Usage:
@@ -267,11 +264,10 @@ def usage_of(judgements: Iterable[Judgement], counted: set[tuple[str, ...]] | No
     """
     total, counted = Usage(), set() if counted is None else counted
     for judgement in judgements:
-        for part in judgement.samples or (judgement,):
-            if part.keys not in counted:
-                total += part.usage
-            if part.keys:
-                counted.add(part.keys)
+        if judgement.keys not in counted:
+            total += judgement.usage
+        if judgement.keys:
+            counted.add(judgement.keys)
     return total
 
 

@@ -157,39 +157,16 @@ class SpotCheck(Stored, frozen=True, kw_only=True):
         return self.by or "the same judge in other words"
 
 
-class SecondSamples(Stored, frozen=True, kw_only=True):
-    """Grades that were to be given once more, as much hangs on them.
-
-    Attributes:
-        moved: how many are not those of the baseline.
-        graded: those that have a second grade; of the others the first stands.
-        differed: those whose second grade is not the first.
-        near: how many more there are, of a mean that is near the value that it must not fall below.
-    """
-
-    moved: int
-    graded: int
-    differed: int
-    near: int = 0
-
-    @property
-    def wanted(self) -> int:
-        """How many were to be given once more."""
-        return self.moved + self.near
-
-
 class JudgingSummary(Stored, frozen=True, kw_only=True):
     """How judging a run went, by score.
 
-    `canary` and `spot_check` where they were asked for, `second_samples` where the baseline is by the same
-    judges, or a metric has a floor.
+    `canary` and `spot_check` are None unless they were asked for.
     """
 
     min_coverage: float
     scores: Mapping[str, Coverage]
     canary: Canary | None = None
     spot_check: SpotCheck | None = None
-    second_samples: SecondSamples | None = None
 
     def stored(self) -> JsonObject:
         """Give it as a fingerprint holds it."""

@@ -6,20 +6,18 @@ from collections.abc import Callable
 from pathlib import Path
 
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import Baseline
 from raggate.models.run import Run
 from raggate.pipeline import run_directory
 from raggate.pipeline.request import Request
 
 
-def ready(request: Request, inputs: Inputs, directory: Path, baseline: Baseline | None) -> Callable[[Run], Run]:
+def ready(request: Request, inputs: Inputs, directory: Path) -> Callable[[Run], Run]:
     """Make the judges of a run ready, and give what adds to a run what they say of its answers.
 
     Args:
         request: what the front end asks for.
         inputs: what is measured by.
         directory: the run directory.
-        baseline: what the run will be held against, None when there is none.
 
     Raises:
         UsageError: for a cassette that cannot be used.
@@ -31,7 +29,7 @@ def ready(request: Request, inputs: Inputs, directory: Path, baseline: Baseline 
         return unjudged
     from raggate.pipeline.jury import Jury, write_labels
 
-    jury = Jury.of(request, inputs, directory, settings, baseline)
+    jury = Jury.of(request, inputs, directory, settings)
 
     def judged(run: Run) -> Run:
         if run.stopped is not None:

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from raggate.config.judge_places import in_git
 from raggate.config.judge_settings import Judges
 from raggate.errors import UsageError
-from raggate.gate import judged_metrics
 from raggate.inputs.trusted import Inputs, StoredFile
 from raggate.judges import canary, cassette, session
 from raggate.judges.canary import CanarySet
@@ -21,12 +20,11 @@ from raggate.judges.cassette import Cassette, Line
 from raggate.judges.judging import JudgedRun, Plan, SpotPlan, identity, judge_run
 from raggate.judges.label_files import NAMES, label_files
 from raggate.judges.session import Bench, Work
-from raggate.models.baseline import Baseline
 from raggate.models.judging import Judgement, JudgeModel, Judging, Parameters, Spending, usage_of
 from raggate.models.judging_quality import JUDGES, JUDGING, JudgingSummary
 from raggate.models.run import LabelledResult, Run
 from raggate.pipeline.request import Request
-from raggate.reports.parts.judging import second_samples, spot_check
+from raggate.reports.parts.judging import spot_check
 from raggate.service import signals
 from raggate.text.files import read_file, write_file, writing
 from raggate.text.guarded import Guarded
@@ -55,7 +53,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         environment: raggate's own, where the keys are.
         say: takes progress messages.
         canary: what people graded; None for no such set.
-        baseline: what the run will be held against; None for none.
     """
 
     settings: Judges
@@ -63,10 +60,9 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
     environment: Mapping[str, str]
     say: Callable[[str], None]
     canary: CanarySet | None = None
-    baseline: Baseline | None = None
 
     @classmethod
-    def of(cls, request: Request, inputs: Inputs, directory: Path, settings: Judges, baseline: Baseline | None) -> Jury:
+    def of(cls, request: Request, inputs: Inputs, directory: Path, settings: Judges) -> Jury:
         """Make the judges ready for a run.
 
         Args:
@@ -74,7 +70,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             inputs: what is measured by; the cassette is one of the trusted inputs.
             directory: the run directory, which new replies go to when the inputs are those of a commit.
             settings: the section `judges`.
-            baseline: what the run will be held against; None for none.
 
         Raises:
             UsageError: for a cassette or canary set that cannot be read, or a place that leads out of the repository.
@@ -87,7 +82,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             settings=settings,
             tape=tape,
             canary=graded,
-            baseline=baseline,
             environment=request.environment,
             say=request.say,
         )
@@ -112,16 +106,14 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
         """
         items = tuple(run.answers)
         models = session.judge_models(self.settings)
-        plan = replace(self.plan(models), floors=judged_metrics.floors(run.config.gate))
+        plan = self.plan(models)
         second = plan.spot.model if plan.spot is not None else None
         once_more = f", a sample once more by {second.name}" if second is not None else ""
         by = ", ".join(model.name for model in models)
         self.say(f"judging {counted(len(items), 'answer')} by {by}{once_more}")
 
-        earlier = judged_metrics.earlier_grades(self.baseline, identity(plan))
-
         async def work(bench: Bench) -> tuple[JudgedRun, Mapping[str, float]]:
-            return await judge_run(items, plan, bench, self.progress(len(items)), earlier), bench.took
+            return await judge_run(items, plan, bench, self.progress(len(items))), bench.took
 
         (judged, took), spending = self.ask(work)
         self._say_outcome(judged.summary)
@@ -185,8 +177,6 @@ class Jury(Guarded, Struct, frozen=True, kw_only=True):
             )
         if summary.spot_check is not None:
             self.say(spot_check(summary.spot_check))
-        if summary.second_samples is not None and summary.second_samples.wanted:
-            self.say(second_samples(summary.second_samples))
 
     def _say_problems(self, judged: JudgedRun) -> None:
         """Tell one example of each reason why an answer has no grade: what to do often stands there alone."""

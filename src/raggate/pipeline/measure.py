@@ -46,7 +46,7 @@ def measure(
         request: what the front end asks for.
         inputs: what to measure by.
         below: the run directory of which this is only a part, and which then holds this one's files in `preview`.
-        baseline: what the run will be held against, which tells how large its index was and how answers were graded.
+        baseline: what the run will be held against, which tells how large its index was.
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         selection: the questions that are asked; None for all of them, and whatever is asked beside them.
         build: what is booted in place of the working tree's API.
@@ -58,7 +58,7 @@ def measure(
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
         blank = blank_run(directory, started, request, inputs, selection, build, kept, command=command)
-        judge = judging.unjudged if selection else judging.ready(request, inputs, directory, baseline)
+        judge = judging.unjudged if selection else judging.ready(request, inputs, directory)
         inputs = replace(inputs, golden=golden_part.asked_of(inputs.golden, selection))
         part = Part(
             request=request,
@@ -123,7 +123,7 @@ def of_answers(request: Request, inputs: Inputs, answers: AnswersSoFar) -> tuple
     with ExitStack() as stack:
         directory = run_place(stack, request, inputs, answers.started)
         blank = blank_run(directory, answers.started, request, inputs, command="run")
-        judge = judging.ready(request, inputs, directory, None)
+        judge = judging.ready(request, inputs, directory)
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *finish.done(answers, answers.seconds, stopped=None, log=answers.log)
 

@@ -89,7 +89,7 @@ def prune_cassette(asked: Rejudging, *, dry_run: bool) -> tuple[Path, int, int]:
     The run is replayed for that: nothing is called, and nothing of the run directory is written.
 
     Args:
-        asked: which run, whose answers, canary set, spot check and second samples are what is taken, and by whose
+        asked: which run, whose answers, canary set and spot check are what is taken, and by whose
             replies, wherever it says that they come from.
         dry_run: whether nothing is written.
 
@@ -122,7 +122,6 @@ def _ready(asked: Rejudging) -> tuple[Run, jury.Jury]:
         environment=asked.environment,
         say=asked.say,
         canary=jury.graded_by_people(_canary(beside, settings), settings),
-        baseline=rerun.kept_baseline(asked.directory, run, run.config, asked.systems),
     )
     return run, judges
 

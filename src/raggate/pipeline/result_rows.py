@@ -46,9 +46,6 @@ STORED_TEXT = 200
 MOST_PLACES = 1 << 26
 """Questions times modes times repetitions; each takes four bytes while rows are read."""
 
-MOST_DEEP = 3
-"""Levels of judgements: what was graded twice has two samples, and each sample the votes of a panel."""
-
 HASH_LENGTH = 32
 """Characters of the hash of a text that is not kept whole."""
 
@@ -192,9 +189,8 @@ def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:
         judgements = _JUDGEMENTS.validate_python(row.get("judgements", ()))
     except ValidationError as error:
         raise UsageError(f"{place}: not a result row: {first_problem(error, 'judgements')}") from None
-    if _deeper(judgements, MOST_DEEP):
-        what = f"votes and samples within each other more than {MOST_DEEP} levels deep"
-        raise UsageError(f"{place}: judgements: expected at most two samples with the votes of a panel, found {what}")
+    if any(vote.votes for judgement in judgements for vote in judgement.votes):
+        raise UsageError(f"{place}: judgements: expected votes of a panel, found votes that have votes")
     for judgement in judgements:
         most = highest(judgement.score)
         if (judgement.value is None) == (judgement.reason is None):
@@ -205,13 +201,6 @@ def _judgements(row: JsonObject, place: str) -> tuple[Judgement, ...]:
                 f"{setting(judgement.value)}"
             )
     return judgements
-
-
-def _deeper(judgements: Sequence[Judgement], levels: int) -> bool:
-    """Say whether judgements have votes and samples within each other at more than so many levels."""
-    for _ in range(levels):
-        judgements = [inner for judgement in judgements for inner in (*judgement.votes, *judgement.samples)]
-    return bool(judgements)
 
 
 def labels_fit(chunks: int, positions: Iterable[int], leaks: Iterable[Leak]) -> bool:

@@ -71,7 +71,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
             blank = measured_run.blank_run(place, run.started, request, inputs, command="check")
             provenance = _provenance(origin, blank.provenance)
             run = replace(run, run_id=place.name, provenance=replace(provenance, measured=measured))
-            judged = judging.ready(request, inputs, place, baseline)(run)
+            judged = judging.ready(request, inputs, place)(run)
             scorecard = measured_run.write(place, judged, request, inputs.config)
             return check.conclude(request, inputs, baseline, place, judged, scorecard, source=directory)
 

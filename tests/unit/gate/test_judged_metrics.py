@@ -9,10 +9,9 @@ from builders import make_baseline, make_case, make_case_score, make_labelled, m
 from judged_cards import QUESTIONS, card, codes, verdict
 from raggate.config.gate_settings import Gate
 from raggate.errors import UsageError
-from raggate.gate import judged_metrics, promote, replacements
+from raggate.gate import promote, replacements
 from raggate.gate.compare import compare
 from raggate.gate.verdict import decide
-from raggate.models.judging_quality import JUDGES
 
 
 def test_promoting_what_others_judged_needs_permission() -> None:
@@ -68,16 +67,3 @@ def test_a_run_that_is_not_judged_is_compared_by_the_rest() -> None:
     decided = verdict(card(4.5), make_scorecard(*plain))
     assert decided.outcome == "pass"
     assert codes(decided) == ["other-judges"]
-
-
-def test_what_a_baseline_keeps_of_the_same_judges_grades() -> None:
-    """Grades are known by question and score where the judges are the same, and not by others or without a baseline."""
-    before = card(4.5, metric="correctness")
-    judges = dict(before.fingerprint)[JUDGES]
-    grades = judged_metrics.earlier_grades(make_baseline(before), judges)
-    assert grades is not None
-    assert len(grades) == QUESTIONS
-    assert grades["hybrid", "q3", before.cases[3].hash] == {"correctness": 4.5}
-    assert judged_metrics.earlier_grades(make_baseline(before), {**judges, "seed": 7}) is None
-    assert judged_metrics.earlier_grades(make_baseline(), judges) is None
-    assert judged_metrics.earlier_grades(None, judges) is None

@@ -263,8 +263,8 @@ def test_refreshing_does_not_change_the_model(tape: Cassette, tmp_path: Path) ->
     ]
 
 
-def test_a_second_sample_is_another_call(tape: Cassette) -> None:
-    """A second sample of the same prompt is not the first one read again."""
+def test_another_seed_is_another_call(tape: Cassette) -> None:
+    """The same prompt by another seed is not the first reply read again."""
     server = Server('{"score": 3}', '{"score": 2}')
     second = replace(REQUEST, parameters=replace(REQUEST.parameters, seed=2))
     assert [opinion.says for opinion in ask(tape, server, REQUEST, second)] == [Grade(score=3), Grade(score=2)]

@@ -76,14 +76,12 @@ def test_coverage_counts_what_could_be_judged() -> None:
 
 
 def test_a_reply_that_answers_share_is_paid_once() -> None:
-    """Equal answers, as two modes give them, rest on one reply, and on one more where grades are given twice."""
+    """Equal answers, as two modes give them, rest on one reply."""
     items = [answer("a"), answer("a"), answer("b")]
-    scores, floors = ("groundedness", "faithfulness"), {"groundedness": 4.0}
-    for fields, replies in (({"scores": scores}, 2), ({"scores": scores, "floors": floors}, 4)):
-        summary = judged(items, Asking(four_for_all()), **fields).summary
-        usage = summary.usage
-        assert (usage.replies, usage.input_tokens, usage.output_tokens) == (replies, 10 * replies, replies)
-        assert summary.scores["groundedness"].judged == 3
+    summary = judged(items, Asking(four_for_all()), scores=("groundedness", "faithfulness")).summary
+    usage = summary.usage
+    assert (usage.replies, usage.input_tokens, usage.output_tokens) == (2, 20, 2)
+    assert summary.scores["groundedness"].judged == 3
 
 
 def test_the_summary_survives_a_fingerprint() -> None:

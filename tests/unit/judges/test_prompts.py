@@ -6,6 +6,7 @@ import json
 import re
 
 from hypothesis import example, given, strategies as st
+from msgspec.structs import replace
 
 from judging import ScriptedAsker, make_grader, make_material
 from raggate.judges.prompts import Frame, as_data, render, template
@@ -128,12 +129,12 @@ def test_what_a_reviewer_sees_of_a_request_is_short() -> None:
     assert "Bake at" not in str(about)
 
 
-def test_a_second_sample_and_a_second_frame_are_other_requests() -> None:
-    """What is asked once more, by another seed or another wording, has a key of its own in the cassette."""
+def test_another_seed_and_another_frame_are_other_requests() -> None:
+    """What is asked by another seed or another wording has a key of its own in the cassette."""
     grader = make_grader(ScriptedAsker())
     prompt = render("correctness", {"answer": "a"}, CorrectnessReply)
     other = render("correctness", {"answer": "a"}, CorrectnessReply, frame="second")
-    again = grader.sampled_again().parameters
+    again = replace(grader.parameters, seed=2)
     keys = {
         JudgeRequest(model=grader.model, prompt=text, parameters=parameters).key
         for text in (prompt, other)

@@ -495,7 +495,6 @@ JUDGED = Judgement(
     keys=("0" * 64,),
     usage=Usage(replies=1, input_tokens=9, output_tokens=2, usd=None),
     votes=(VOTE, replace(VOTE, value=None, reason="timeout", detail="no reply within 1 s")),
-    samples=(VOTE, replace(VOTE, value=4.0)),
 )
 
 
@@ -537,7 +536,7 @@ def voted(levels: int) -> dict[str, Any]:
         ((0, "value"), None, "judgements: expected either a value or a reason for 'groundedness'"),
         ((1, "value"), 4, "judgements: expected either a value or a reason for 'correctness'"),
         ((1, "reason"), "boredom", "not a result row: judgements.1.reason: "),
-        ((0, "votes"), [voted(2)], "judgements: expected at most two samples with the votes of a panel, found votes"),
+        ((0, "votes"), [voted(1)], "judgements: expected votes of a panel, found votes that have votes"),
         ((0, "votes"), [voted(126)], "not valid JSON: nested too deeply"),
     ],
 )

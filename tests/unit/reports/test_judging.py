@@ -9,12 +9,11 @@ from msgspec.structs import replace
 
 from builders import make_run
 from raggate.models.judging import Judging, Spending, Usage
-from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary, SecondSamples, SpotCheck
+from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary, SpotCheck
 from raggate.models.run import Run
 from raggate.reports import verdict_file
 from raggate.reports.parts import judging
 from reviews import passing
-from tables import each_row
 
 SUMMARY = JudgingSummary(
     min_coverage=0.9,
@@ -54,43 +53,6 @@ def test_every_number_of_judging_is_told() -> None:
         "usage not reported for 1 call, 0.012 dollars.",
         "The replies behind the scores took groundedness 10000 tokens and 1 not reported, faithfulness none.",
     ]
-
-
-def test_without_a_grade_none_is_said_to_have_stood_still() -> None:
-    """Where no answer has a grade, nothing is known of what moved, and nothing is said of it."""
-    nothing = {"groundedness": Coverage(expected=12, judged=0, reasons={"budget": 12})}
-    summary = replace(SUMMARY, scores=nothing, second_samples=SecondSamples(moved=0, graded=0, differed=0))
-    assert not [line for line in judging.sentences(judged(summary)) if "moved" in line]
-
-
-@each_row(
-    ("samples", "line"),
-    [
-        (SecondSamples(moved=0, graded=0, differed=0), "No grade moved since the baseline, so none was graded again."),
-        (
-            SecondSamples(moved=7, graded=7, differed=3),
-            "Grades that moved since the baseline: 7; graded again: 7, 3 of them differently.",
-        ),
-        (
-            SecondSamples(moved=7, graded=9, differed=3, near=2),
-            "Grades that moved since the baseline: 7; others in a mean near its floor: 2; graded again: 9, 3 of them "
-            "differently.",
-        ),
-        (
-            SecondSamples(moved=0, graded=3, differed=3, near=4),
-            "Grades in a mean near its floor: 4; graded again: 3, 3 of them differently; without a second grade: 1, "
-            "so the first counts.",
-        ),
-        (
-            SecondSamples(moved=7, graded=5, differed=0),
-            "Grades that moved since the baseline: 7; graded again: 5, 0 of them differently; without a second "
-            "grade: 2, so the first counts.",
-        ),
-    ],
-)
-def test_what_was_graded_twice_is_told(samples: SecondSamples, line: str) -> None:
-    """How many grades moved, how many of them were given again and otherwise, and where the first stands alone."""
-    assert judging.sentences(judged(replace(SUMMARY, second_samples=samples)))[3] == line
 
 
 def test_what_is_not_known_is_told_as_that() -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from raggate.models.judging import Spending, Usage
-from raggate.models.judging_quality import Canary, CanaryAgreement, JudgingSummary, SecondSamples, SpotCheck, judges_of
+from raggate.models.judging_quality import Canary, CanaryAgreement, JudgingSummary, SpotCheck, judges_of
 from raggate.models.run import Run
 from raggate.reports.parts.budget import Section
 from raggate.text.escape import markdown as safe
@@ -45,8 +45,6 @@ def _lines(run: Run, summary: JudgingSummary) -> Iterator[str]:
     )
     if (check := summary.spot_check) is not None:
         yield f"{spot_check(check)}."
-    if summary.second_samples is not None and any(coverage.judged for coverage in summary.scores.values()):
-        yield f"{second_samples(summary.second_samples)}."
     if run.judging is not None:
         yield f"Spent on judges in this run: {spent(run.judging.spending)}."
     yield f"The replies behind the scores took {', '.join(_took(name, summary) for name in summary.scores)}."
@@ -56,17 +54,6 @@ def spot_check(check: SpotCheck) -> str:
     """Say how far a second opinion disagrees."""
     rate = "no rate" if check.disagreement_rate is None else f"{percent(check.disagreement_rate)} disagree"
     return f"Judged once more by {check.who}: {rate}, of {counted(check.spot_check_n, 'answer')}"
-
-
-def second_samples(samples: SecondSamples) -> str:
-    """Say how many grades moved since the baseline, or are of a mean near its floor, and were given twice."""
-    if not samples.wanted:
-        return "No grade moved since the baseline, so none was graded again"
-    missing = samples.wanted - samples.graded
-    first = f"; without a second grade: {missing}, so the first counts" if missing else ""
-    moved = f"Grades that moved since the baseline: {samples.moved}; " if samples.moved or not samples.near else ""
-    near = f"{'others' if moved else 'Grades'} in a mean near its floor: {samples.near}; " if samples.near else ""
-    return f"{moved}{near}graded again: {samples.graded}, {samples.differed} of them differently{first}"
 
 
 def _judges(run: Run) -> Iterator[str]:
