@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,19 +19,16 @@ from fakes.github_api import FakeGitHub, Repository, Symlink, primary_limit
 from fakes.truncated import cut_short
 from project import Project, make_project
 from raggate.errors import UsageError
-from raggate.gate import baseline
-from raggate.gate.drawn_order import Drawn, seed_of
-from raggate.github import commands, fork_comment
+from raggate.github import fork_comment
 from raggate.github.publish import StepOutcome
 from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
-from raggate.inputs import golden, vault
-from raggate.models.publication import Links, Publication
+from raggate.inputs import vault
+from raggate.models.publication import Publication
 from raggate.reports import comment, failure
-from raggate.scoring import score
 from raggate_interop.systems import SYSTEMS
 from stored_rows import files_of
 
@@ -259,12 +256,12 @@ def without_a_result(files: Files) -> None:
     files["results.jsonl"] = b"\n".join(files["results.jsonl"].split(b"\n")[1:])
 
 
-def a_part(files: Files, *, early: bool) -> None:
+def a_part(files: Files) -> None:
     """Drop the answer to a question, and say that it was not asked."""
     without_a_result(files)
     config = json.loads(files["config.json"])
     ids = [json.loads(line)["test_case_id"] for line in files["results.jsonl"].splitlines()]
-    config["selection"] = {"asked": ids, "of": len(ids) + 1, "words": "**all**", "early": early}
+    config["selection"] = {"asked": ids, "of": len(ids) + 1, "words": "**all**"}
     files["config.json"] = json.dumps(config).encode()
 
 
@@ -304,8 +301,7 @@ def broken(files: Files) -> None:
     [
         (without_a_question, "another golden set"),
         (without_a_result, "has no result for 1 of 12 calls, and does not say why"),
-        (partial(a_part, early=True), "1 of 12 calls, and says that it stopped early, as it was red"),
-        (partial(a_part, early=False), "1 of 12 calls, and says that a part was chosen"),
+        (a_part, "1 of 12 calls, and says that a part was chosen"),
         (another_depth, "k differs"),
         (another_vault, "vault differs"),
         (one_more_answer, "1 answer that was not asked for"),
@@ -322,75 +318,6 @@ def test_a_run_by_other_means_is_never_green(stage: Stage, change: Callable[[Fil
     assert told.failure is not None
     assert reason in " ".join(told.failure.lines)
     assert "/" not in " ".join(told.failure.lines).partition("cannot be read")[2]
-
-
-def stopping(stage: Stage, stop: str = "early_stop: certain") -> None:
-    """Let the base commit's gate stop early, which the run did not know: what it says of itself has no part in that."""
-    settings = (stage.project.root / "raggate.yml").read_text()
-    stage.merge({"raggate.yml": f"gate: {{{stop}}}\n{settings}"})
-
-
-def first_asked(stage: Stage, files: Files, questions: int, *, without: int | None = None) -> None:
-    """Keep the answers to so many questions, in the order that the base commit draws; one of them can be left out."""
-    cases = golden.load(files["golden.jsonl"], "golden.jsonl")
-    kept = baseline.read((stage.project.root / "baselines/small.json").read_bytes(), "b", score.directions([5]))
-    order = Drawn(cases.cases, ("hybrid",), seed_of(cases.hash, kept, stage.base))
-    names = [case.id for place, (case, _) in enumerate(order[:questions]) if place != without]
-    rows = [
-        line for line in files["results.jsonl"].splitlines(keepends=True) if json.loads(line)["test_case_id"] in names
-    ]
-    files["results.jsonl"] = b"".join(rows)
-
-
-def test_a_run_that_stopped_early_is_red_by_its_answers(stage: Stage) -> None:
-    """Where the base commit lets runs stop early, the answers show whether this one had to, whatever it says."""
-    stopping(stage)
-    files = stage.measured(1, **WORSE)
-    first_asked(stage, files, 8)
-    told = stage.judge(files)
-    assert (told.code, outcome(told)) == (1, "regression")
-    assert told.review is not None
-    verdict, run = told.review.verdict, told.review.run
-    assert verdict.early_stop is not None
-    assert verdict.headline.startswith(
-        "Partial: stopped early, after 8 of 12 questions. Asking the rest cannot make it"
-    )
-    assert run.selection is not None
-    assert (len(run.selection.asked), run.selection.of, run.probes.answers) == (8, 12, ())
-    # which is told of whole runs alone, here as where the run was measured
-    assert told.review.context.preview is None
-    left = next(case["id"] for case in stage.project.cases() if case["id"] not in run.selection.asked)
-    reply = commands.of_question(told.review, left, "there", Links(server="https://github.test", repository=NAME))
-    assert reply.text == (
-        f"there:\n\nPartial: stopped early, after 8 of 12 questions. Question {left} is not among these."
-    )
-
-
-@pytest.mark.parametrize(
-    ("stop", "behaviour", "questions", "without"),
-    [
-        ("early_stop: off", WORSE, 8, None),
-        ("early_stop: certain", {}, 11, None),
-        ("early_stop: certain, tolerance: 0.1", WORSE, 1, None),
-        ("early_stop: certain", WORSE, 11, 0),
-        ("early_stop: certain, tolerance: 1.0", WORSE, 11, None),
-    ],
-    ids=["not allowed", "nothing lost", "too few", "another order", "nothing decides"],
-)
-def test_answers_that_show_no_early_stop(
-    stage: Stage, stop: str, behaviour: dict[str, str], questions: int, without: int | None
-) -> None:
-    """What lacks answers, and would not have stopped there by the base commit's order and policy, cannot tell."""
-    stopping(stage, stop)
-    files = stage.measured(1 if behaviour else 0, **behaviour)
-    first_asked(stage, files, questions, without=without)
-    config = json.loads(files["config.json"])
-    config["selection"] = {"asked": ["q01"], "of": 12, "words": "", "early": True}
-    files["config.json"] = json.dumps(config).encode()
-    told = stage.judge(files)
-    assert told.code == 3
-    assert told.failure is not None
-    assert "calls, and says that it stopped early, as it was red" in " ".join(told.failure.lines)
 
 
 def other_schema(files: Files) -> None:

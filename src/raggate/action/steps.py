@@ -176,8 +176,6 @@ def request_of(
         out=_path(inputs, "out"),
         remote=remote,
         action=True,
-        # a regression that is let through must have been measured whole
-        stops_early=inputs["fail-on"] == "regression",
         created=lambda directory: _announce(directory, runner, state),
     )
 

@@ -7,7 +7,6 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from raggate.config.early_stop_settings import EarlyStopping
 from raggate.config.judge_settings import IN_POINTS
 from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Text, off_is_none
@@ -104,10 +103,6 @@ class Gate(SettingsModel):
     """Warn when the baseline was measured more than this many days before the run; or `off`."""
     ratchet: Literal["warn", "fail", "off"] = "warn"
     """What happens when small accepted drops add up to more than the tolerance."""
-    early_stop: EarlyStopping = None
-    """When a run that is red already asks no further: `certain` when no answer to what is left can undo that, a share
-    such as 0.01 when it is as good as certain too, or `off`. Of the runs that asking all would not make red, at most
-    that share is stopped."""
 
     def rules(self) -> dict[str, Rule]:
         """Give every gated metric with its rule, defaults filled in."""

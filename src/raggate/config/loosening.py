@@ -12,7 +12,6 @@ from functools import reduce
 from operator import gt, lt, ne
 from typing import Any
 
-from raggate.config.early_stop_settings import readiness
 from raggate.config.gate_settings import Rule
 from raggate.config.judge_loosening import looser_judges
 from raggate.config.probe_settings import bare_tag, marking
@@ -194,11 +193,6 @@ def _confirmed_easier(before: int, now: int) -> bool:
     return 0 < now < (before or _NEVER)
 
 
-def _stops_sooner(before: float | str | None, now: float | str | None) -> bool:
-    # what is not asked is not seen: it may break an invariant, or be a worse loss
-    return readiness(now) > readiness(before)
-
-
 def _slower(before: float | None, now: float | None) -> bool:
     # an API that is asked at no rate of its own is asked by `concurrency`, which may be more or less
     return before is not None and (now is None or now < before)
@@ -213,7 +207,6 @@ _RULES: dict[str, Callable[[Any, Any], bool]] = {
     **dict.fromkeys(("gate.min_cases", "gate.min_slice"), ne),
     "gate.stale_after_days": _larger_or_none,
     "gate.policy": _other_policy,
-    "gate.early_stop": _stops_sooner,
     "gate.composite": _other_set,
     "score.k": _fewer,
     "score.snippets": lambda before, now: before != now == "off",

@@ -71,11 +71,6 @@ class Overrides(Struct, frozen=True, kw_only=True):
     def _with_base(self, settings: Config) -> Config:
         if not self.base_image:
             return settings
-        if settings.gate.early_stop is not None:
-            raise UsageError(
-                "base-image: expected none with gate.early_stop, as the base build is asked what a whole run lost",
-                hint="Leave base-image out, or set `early_stop: off` under `gate`.",
-            )
         try:
             recheck = Recheck.model_validate(
                 {**settings.recheck.model_dump(), "base": "image", "image": self.base_image}

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from raggate.config import config_problems, early_stop_settings, judge_places, mcp_settings, probe_settings
+from raggate.config import config_problems, judge_places, mcp_settings, probe_settings
 from raggate.config.about_settings import About
 from raggate.config.answer_settings import Answers
 from raggate.config.ask_settings import Ask
@@ -87,11 +87,6 @@ class Config(SettingsModel):
     @model_validator(mode="after")
     def _probes_can_be_asked(self) -> Config:
         probe_settings.check(self)
-        return self
-
-    @model_validator(mode="after")
-    def _all_is_asked_where_it_must_be(self) -> Config:
-        early_stop_settings.check(self)
         return self
 
     @model_validator(mode="after")

@@ -15,7 +15,6 @@ from raggate.gate import (
     comparability,
     compare,
     confirmation,
-    early_stop,
     flips,
     latency,
     partial_verdict,
@@ -115,7 +114,6 @@ def _of_part(
 ) -> Review:
     """Hold each question that was asked against its own past; `run` has the whole golden set."""
     waived = waivers.waiver_statuses(settings.waivers, run.started)
-    early = early_stop.shown_by(run, scorecard, baseline, settings.gate, waived) if selection.early else None
     run = replace(run, golden=golden_part.asked_of(run.golden, selection))
     scores = partial_verdict.without_slices(scorecard)
     incomparable = comparability.obstacles(scores, baseline)
@@ -133,7 +131,6 @@ def _of_part(
         stopped=run.stopped,
         interrupted=run.interrupted,
         waived=waived,
-        early=early,
     )
     return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context)
 

@@ -14,7 +14,6 @@ from raggate.config.gate_settings import Gate
 from raggate.gate import caveats, complaints, completeness, verdict, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
-from raggate.models.early_stop import EarlyStop
 from raggate.models.fingerprint import cutoffs_of
 from raggate.models.metric_names import family
 from raggate.models.outcome import VerdictKind
@@ -71,9 +70,8 @@ def decide(
     stopped: str | None = None,
     interrupted: bool = False,
     waived: Sequence[WaiverStatus] = (),
-    early: EarlyStop | None = None,
 ) -> Verdict:
-    """Decide on the questions that were asked, each by itself, or by what they show of all. It is never a pass.
+    """Decide on the questions that were asked, each by itself. It is never a pass.
 
     Args:
         comparison: the run held against what the baseline has of these questions.
@@ -83,7 +81,6 @@ def decide(
         stopped: why the run broke off, None when every chosen question was asked.
         interrupted: whether a signal is why.
         waived: the waivers as they stand on that day.
-        early: why the whole suite is red, of which the run was to ask all; None where that is not known.
     """
     rows = tuple(_row(delta, gate) for delta in comparison.deltas if delta.slice == OVERALL)
     fell = _fell(comparison, rows)
@@ -94,7 +91,6 @@ def decide(
     clauses: verdict.Clauses = (
         ("cannot tell", [*completeness.unmeasured(comparison, gate, stopped), *_uncompared(comparison)]),
         ("invariant broken", list(verdict.finding_reasons(findings, "error"))),
-        ("regression", [_whole_suite(early)] if early is not None else []),
         ("failed in part", worse),
     )
     outcome, reasons = verdict.first_clause(clauses, interrupted=interrupted, otherwise="partial")
@@ -108,7 +104,6 @@ def decide(
         waivers=tuple(waived),
         fell={key: (metric,) for key, metric in fell.items()},
         missed=missed,
-        early_stop=early,
     )
 
 
@@ -120,10 +115,6 @@ def _warnings(
     yield from verdict.finding_reasons(findings, "warn")
     yield Reason("partial", _WITHOUT_PROBES)
     yield from caveats.kept_answers(comparison)
-
-
-def _whole_suite(early: EarlyStop) -> Reason:
-    return Reason("early-stop", early.message, mode=early.mode, metric=early.metric)
 
 
 def _uncompared(comparison: Comparison) -> Iterator[Reason]:
@@ -208,8 +199,6 @@ def _sentences(
         new = f" ({left} of them not in the baseline as asked now)" if left > 0 else ""
         but = f" but what is waived ({wording.some(excused)})" if excused else ""
         return (first, f"Nothing asked got worse{but}{new}; that is no verdict on the suite.")
-    if outcome == "regression":
-        return (first, f"{reasons[0].message[0].upper()}{reasons[0].message[1:]}.", *_failed(reasons, comparison))
     if outcome == "failed in part":
         return (first, *_failed(reasons, comparison))
     return (first, wording.impossible(outcome, reasons[0]))

@@ -283,10 +283,6 @@ def of_question(review: Review, case_id: str, where: str, links: Links) -> Reply
     if case_id in ids:
         sentence = f"The run has no answer to question {question}, which the base commit's golden set has."
         return Reply(text=f"{where}:\n\n{sentence}")
-    if (part := review.run.selection) is not None:
-        # of the golden set the run has what it asked alone
-        sentence = f"{part.sentence[:1].upper()}{part.sentence[1:]}. Question {question} is not among these."
-        return Reply(text=f"{where}:\n\n{sentence}")
     names = nearest_few(case_id, ids)
     advice = f" Like it: {listed(names)}." if names else ""
     return Reply(text=f"{golden.noun.capitalize()} of the base commit has no question {question}.{advice}")

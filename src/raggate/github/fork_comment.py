@@ -282,8 +282,6 @@ def _reviewed(
     with scratch_directory() as scratch:
         change = Commit(objects.rationed, head, fork.prefix, scratch, base.root)
         review = _evaluated(_read(files, inputs.config), inputs, fork, change)
-        if review.run.selection is not None:
-            return review
         return previewing.with_preview(review, lambda: _preview(fork, change, base, inputs))
 
 
@@ -302,8 +300,7 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
     reproduce = check_command(fork.config_path, {"against": inputs.against})
     baseline = read_baseline(inputs, fork.systems)
-    hint = untrusted_run.UPDATE
-    measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=hint, baseline=baseline)
+    measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=untrusted_run.UPDATE)
     review = evaluate_run(
         measured,
         score.score(measured, inputs.config.score.k),

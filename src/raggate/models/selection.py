@@ -48,21 +48,15 @@ EVERYTHING = Choice()
 
 
 class Selection(Stored, frozen=True, kw_only=True):
-    """The questions that a partial run asks: `asked` by id, of so many questions, and the options that said so.
-
-    `early` says that nobody chose them: all were to be asked, and the run stopped early, as it was red already.
-    """
+    """The questions that a partial run asks: `asked` by id, of so many questions, and the options that said so."""
 
     asked: tuple[str, ...]
     of: int
     words: str
-    early: bool = False
 
     @property
     def sentence(self) -> str:
         """Say that a run is partial, whatever came of the questions, without an end mark."""
-        if self.early:
-            return f"partial: stopped early, after {len(self.asked)} of {counted(self.of, 'question')}"
         choice = f" ({self.words})" if self.words else ""
         return f"partial: {len(self.asked)} of {counted(self.of, 'question')} chosen{choice}"
 

@@ -11,7 +11,6 @@ from raggate.config.gate_settings import Gate
 from raggate.errors import ExitCode
 from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
-from raggate.models.early_stop import EarlyStop
 from raggate.models.outcome import EXIT_CODES, VerdictKind
 from raggate.models.recheck import LatencyCheck, Recheck, RecheckOutcome
 from raggate.models.run import Run
@@ -152,7 +151,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     count no more after asking again: the base build fails them too, or they came back as good as before. `evidence` is
     what a loss takes, and what there is.
     `recheck` tells how a regression was checked on the base, `latency` how long both took, where that was compared, and
-    `latency_note` says so where no reason does. `early_stop` says why the run asked no further.
+    `latency_note` says so where no reason does.
     """
 
     outcome: VerdictKind
@@ -168,7 +167,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
     recheck: RecheckOutcome | None = None
     latency: LatencyCheck | None = None
     latency_note: str = ""
-    early_stop: EarlyStop | None = None
 
     @property
     def exit_code(self) -> ExitCode:

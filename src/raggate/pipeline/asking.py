@@ -24,7 +24,6 @@ from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
 from raggate.pipeline.shards import planning, workers
-from raggate.pipeline.stopping import EnoughHeardError, Stopping
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports.progress import Progress
 from raggate.service.ask import ended_early, questions_of
@@ -50,7 +49,6 @@ class Part(Struct, frozen=True, kw_only=True):
         workers: how many processes ask the questions; what is asked beside them, this one does.
         kept: keeps the answers as they come, and has those from before the process was killed; None to keep none.
         cache: has answers of earlier runs that are taken in place of asking; None where everything is asked.
-        stopping: hears the answers, and says when nothing more is to be asked; None where everything is.
     """
 
     request: Request
@@ -66,12 +64,6 @@ class Part(Struct, frozen=True, kw_only=True):
     workers: int = 1
     kept: UnfinishedRun | None = None
     cache: AnswerCache | None = None
-    stopping: Stopping | None = None
-
-    @property
-    def heard_enough(self) -> bool:
-        """Whether it stopped early, as the run is red already."""
-        return self.stopping is not None and self.stopping.stop is not None
 
     def asks_anything(self) -> bool:
         """Say whether there is anything to ask, so that an API has to be there."""
@@ -99,15 +91,13 @@ class Part(Struct, frozen=True, kw_only=True):
                 if self.kept is not None:
                     self.kept.note_boot(answers)
                 stopped = self._ask_times(number, up, answers, progress)
-                if stopped is None and number == self.boots - 1 and not self.heard_enough:
+                if stopped is None and number == self.boots - 1:
                     prober.ask(up, answers.probes)
                     prober.ask_after_call(up, answers.probes)
                 stopped = stopped or ended_early(up.api)
                 if stopped:
                     return redact.redact_cut(stopped, up.secrets), up.log_tail()
                 log = redacted(answers.log, up.secrets)
-        if self.heard_enough:
-            return None, log
         again = Place(out=self.directory / "reindexed", runs=self.runs, identified=answers.images.append)
         prober.ask_after_boot(partial(booted, request, inputs, build, again, self.before), again.out, answers.probes)
         return None, log
@@ -118,7 +108,7 @@ class Part(Struct, frozen=True, kw_only=True):
             stopped = self._ask_in_processes(up, answers, progress)
         else:
             stopped = self._ask_here(boot, up, answers, progress)
-        if stopped is None and self.again and self.cache is None and not self.heard_enough:
+        if stopped is None and self.again and self.cache is None:
             ask_again(self.request, self.inputs, up, answers)
         return stopped
 
@@ -151,8 +141,6 @@ class Part(Struct, frozen=True, kw_only=True):
         """Ask every question once into `answers`, for the time that `repeat` counts. Returns why it broke off."""
         questions: Sequence[tuple[Case, str]] = questions_of(self.cases, self.inputs.config.ask.modes)
         ask = partial(self._ask_these, up, answers, progress, repeat)
-        if self.stopping is not None:
-            return self._ask_until_enough(self.stopping, answers, ask)
         if self.kept is not None:
             questions = self.kept.left(questions, repeat)
         if self.cache is None:
@@ -168,17 +156,6 @@ class Part(Struct, frozen=True, kw_only=True):
             answers.results.extend(self.cache.unasked(stopped))
         answers.kept_aside = self.cache.aside
         return stopped
-
-    def _ask_until_enough(
-        self, stopping: Stopping, answers: AnswersSoFar, ask: Callable[[Sequence[tuple[Case, str]]], str | None]
-    ) -> str | None:
-        """Ask in the order drawn, what was answered before the process was killed left out, and stop when told to."""
-        try:
-            for result in answers.results:
-                stopping.hear(result)
-            return ask(stopping.questions if self.kept is None else self.kept.left(stopping.questions, 1))
-        except EnoughHeardError:
-            return None
 
     def _ask_these(
         self,
@@ -197,17 +174,12 @@ class Part(Struct, frozen=True, kw_only=True):
             return up.clean(result) if repeat == 1 else replace(up.clean(result), repeat=repeat)
 
         def keep(result: Result, done: int, _: int) -> None:
-            if self.heard_enough:
-                # it was under way when the run stopped, which is said once
-                raise EnoughHeardError
             answers.note_failure(result, up.api)
             answers.results.append(cleaned := clean(result))
             if self.kept is not None:
                 self.kept.add(cleaned)
             self.request.answered(cleaned)
             progress.advance(before + done, total, answers.failed)
-            if self.stopping is not None:
-                self.stopping.hear(cleaned)
 
         asked = up.adapter.ask(questions, up.api, on_result=keep, collect=False)
         answers.results.extend(map(clean, asked.unasked()))

@@ -35,7 +35,6 @@ from raggate.pipeline import (
     measure,
     previewing,
     run_directory,
-    stopping,
     stored_runs,
     trend,
 )
@@ -65,8 +64,6 @@ def check(request: Request) -> CheckResult:
         waivers.check_cases(inputs.config, inputs.golden, request.config_place)
         baseline = read_baseline(inputs, request.systems)
         selection = choose(request, inputs)
-        if selection is None:
-            stopping.refuse_flags(request, inputs.config)
         directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline, selection=selection)
         return conclude(request, inputs, baseline, directory, measured, scorecard)
 

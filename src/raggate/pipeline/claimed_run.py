@@ -11,20 +11,16 @@ from collections.abc import Iterable, Mapping
 from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
-from raggate.config.schema import Config
 from raggate.errors import CannotTell
-from raggate.gate import early_stop, waivers
 from raggate.inputs import probe_plan
 from raggate.inputs.private_notes import private_notes
 from raggate.inputs.trusted import Inputs
-from raggate.models.baseline import Baseline
 from raggate.models.case_packing import by_id
 from raggate.models.probe import Probe
 from raggate.models.provenance import Provenance
 from raggate.models.run import Failure, LabelledResult, ProbeAnswer, Probing, Result, Run
 from raggate.models.run_packing import LABELLED, PROBE_ANSWERS
-from raggate.models.selection import Selection
-from raggate.scoring import repeats, score
+from raggate.scoring import repeats
 from raggate.scoring.repeats import KEY, Repeated
 from raggate.service.answer_limits import MAX_STEP_MS
 from raggate.text.clock import now
@@ -48,7 +44,7 @@ _OF_THE_INDEX = ("index_version", "chunker_version")
 _INDEX_COUNTS = {"documents": "docs_processed", "chunks": "chunks_embedded", "empty_documents": "docs_with_0_chunks"}
 
 
-def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baseline: Baseline | None = None) -> Run:
+def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str) -> Run:
     """Keep what a run says it retrieved, and take everything else from the trusted inputs.
 
     Args:
@@ -56,7 +52,6 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
         inputs: what it is judged by.
         reproduce: the command line that does the same.
         hint: what to do where they cannot judge it.
-        baseline: that of the inputs, where a run that stopped early is judged too.
 
     Raises:
         CannotTell: for a run that they cannot judge.
@@ -65,7 +60,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
     expected = inputs.fingerprint()
     _refuse_other_means(claimed, inputs, expected, hint)
     _refuse_nothing(claimed)
-    unanswered = _unanswered(claimed, inputs, hint)
+    _refuse_parts(claimed, inputs, hint)
     _refuse_wild_numbers(claimed)
     cases = by_id(inputs.golden.cases)
     probes = _probes(claimed, inputs)
@@ -92,35 +87,7 @@ def accepted(claimed: Run, inputs: Inputs, *, reproduce: str, hint: str, baselin
         selection=None,
         provenance=Provenance(against=inputs.against, reproduce=reproduce),
     )
-    if unanswered:
-        stopped = _stopped_early(run, baseline)
-        if stopped is None:
-            raise CannotTell(f"{unanswered}, and {_why(claimed)}", hint="Here a run is judged as a whole.")
-        return stopped
     return repeats.noted(run)
-
-
-def _stopped_early(run: Run, baseline: Baseline | None) -> Run | None:
-    """Give a run that lacks answers as one that stopped early, if that follows from those it has; else None.
-
-    Whether such runs may stop, and in which order they ask, the trusted side knows: what the run says has no part in
-    it. A stop only ever makes a run red.
-    """
-    settings, answered = run.config, {(item.result.mode, item.case.id) for item in run.results}
-    if not isinstance(settings, Config) or settings.gate.early_stop is None or early_stop.no_say(settings, baseline):
-        return None
-    due = {case.id: {mode for mode in settings.ask.modes if asked_in(case.modes, mode)} for case in run.golden.cases}
-    asked = tuple(case for case, modes in due.items() if modes and all((mode, case) in answered for mode in modes))
-    if len(answered) != sum(len(due[case]) for case in asked):
-        # a stop keeps no case that was asked in a part of its modes
-        return None
-    waived = waivers.waiver_statuses(settings.waivers, run.started)
-    if early_stop.shown_by(run, score.score(run, settings.score.k), baseline, settings.gate, waived) is None:
-        return None
-    # as for any part, nothing counts that was asked beside the questions
-    fingerprint = {key: value for key, value in run.fingerprint.items() if key not in {KEY, "probes"}}
-    selection = Selection(asked=asked, of=len(due), words="", early=True)
-    return replace(run, selection=selection, fingerprint=fingerprint, probes=replace(run.probes, answers=()))
 
 
 def _probes(claimed: Run, inputs: Inputs) -> Probing:
@@ -195,12 +162,8 @@ def _refuse_other_means(claimed: Run, inputs: Inputs, expected: Mapping[str, obj
             raise CannotTell(f"the run was not measured by the files that judge it: {key} differs", hint=hint)
 
 
-def _unanswered(claimed: Run, inputs: Inputs, hint: str) -> str:
-    """Say to how many questions a run that did not break off has no answer; empty where it has all.
-
-    Raises:
-        CannotTell: for answers to anything else.
-    """
+def _refuse_parts(claimed: Run, inputs: Inputs, hint: str) -> None:
+    """Refuse answers to what was not asked, and too few of them from a run that did not break off."""
     due = _due(inputs)
     cases, foreign = by_id(inputs.golden.cases), 0
     for item in claimed.answers:
@@ -213,16 +176,10 @@ def _unanswered(claimed: Run, inputs: Inputs, hint: str) -> str:
         verb = "was" if foreign == 1 else "were"
         raise CannotTell(f"the run contains {counted(foreign, 'answer')} that {verb} not asked for", hint=hint)
     missing, answered = (sum(asked.count(state) for asked in due.values()) for state in (_UNANSWERED, _ANSWERED))
-    if not missing or claimed.stopped is not None:
-        return ""
-    return f"the run has no result for {missing} of {counted(missing + answered, 'call')}"
-
-
-def _why(claimed: Run) -> str:
-    """Tell what a run says of questions that it left out."""
-    if claimed.selection is None:
-        return "does not say why"
-    return "says that it stopped early, as it was red" if claimed.selection.early else "says that a part was chosen"
+    if missing and claimed.stopped is None:
+        why = "does not say why" if claimed.selection is None else "says that a part was chosen"
+        lacks = f"the run has no result for {missing} of {counted(missing + answered, 'call')}, and {why}"
+        raise CannotTell(lacks, hint="Here a run is judged as a whole.")
 
 
 def _due(inputs: Inputs) -> dict[tuple[str, int], bytearray]:

@@ -17,7 +17,7 @@ from raggate.models.provenance import RunCommand
 from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
-from raggate.pipeline import judging, stopping
+from raggate.pipeline import judging
 from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
@@ -74,7 +74,6 @@ def measure(
             workers=request.workers if boots == 1 else 1,
             kept=kept,
             cache=cache,
-            stopping=stopping.of_run(request, inputs, baseline, resumable, started),
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
@@ -93,9 +92,6 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         if kept is not None:
             kept.check_index(answers)
             finish = replace(finish, blank=kept.noted_in(finish.blank))
-        if part.stopping is not None and part.heard_enough:
-            answers.results, asked = part.stopping.kept(answers.results, len(part.cases))
-            finish = replace(finish, blank=replace(finish.blank, selection=asked), judge=judging.unjudged)
         finished = finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
         if kept is not None:
             kept.done()

@@ -63,7 +63,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         matched: whether a pattern names the configuration: without the file there is no such suite.
         answers: the directory of kept answers that may be taken in place of asking; None for none.
         keeps_answers: whether this run may keep its answers there, if nothing else is against it.
-        stops_early: whether `gate.early_stop` has a say.
         reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
@@ -92,7 +91,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     matched: bool = False
     answers: Path | None = None
     keeps_answers: bool = True
-    stops_early: bool = True
     reports: tuple[str, ...] = ()
     created: Callable[[Path], None] = unheard
 
@@ -151,7 +149,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         return " ".join([self.reproduce, *self._choosing(selection)])
 
     def _choosing(self, selection: Selection | None) -> list[str]:
-        if selection is None or selection.early:
+        if selection is None:
             return []
         return [(naming(selection.asked) or selection.words) if self.choice.failed else selection.words]
 

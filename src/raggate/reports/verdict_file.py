@@ -7,7 +7,6 @@ from typing import Any
 
 from raggate.models.cause import Cause, Diagnosis
 from raggate.models.comparison import Finding, Flip, to_stored
-from raggate.models.early_stop import EarlyStop
 from raggate.models.recheck import LatencyCheck, RecheckOutcome
 from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
@@ -38,7 +37,6 @@ def render(review: Review) -> Iterator[str]:
         "run_id": review.run.run_id,
         "verdict": verdict.outcome,
         **({"partial": _part(part)} if (part := review.run.selection) is not None else {}),
-        **({"early_stop": _early_stop(early)} if (early := verdict.early_stop) is not None else {}),
         "exit_code": verdict.exit_code,
         "headline": _line(verdict.headline),
         "reasons": [_clause(reason) for reason in formatting.deciding(review)],
@@ -74,12 +72,7 @@ def render(review: Review) -> Iterator[str]:
 
 
 def _part(part: Selection) -> dict[str, Any]:
-    early = {"early": True} if part.early else {}
-    return {"asked": list(part.asked), "of": part.of, "selection": _line(part.words), **early}
-
-
-def _early_stop(early: EarlyStop) -> dict[str, Any]:
-    return {**as_dict(early), "cause": _line(early.cause), "evidence": rounded(early.evidence)}
+    return {"asked": list(part.asked), "of": part.of, "selection": _line(part.words)}
 
 
 def _line(text: str) -> str:

@@ -36,39 +36,10 @@ class _TimeUp(BaseException):
 
 def after_asking(answers: int) -> contextlib.AbstractContextManager[None]:
     """Give the deadline of one stage after asking; beyond it nobody can tell."""
-    return _judged_in(answers, spent=0.0)
-
-
-class WhileAsking:
-    """The deadline of a stage that takes each answer as it comes: for all so far together, as `after_asking` has it."""
-
-    def __init__(self) -> None:
-        """Begin with no answer."""
-        self._answers = 0
-        self._spent = 0.0
-
-    @contextlib.contextmanager
-    def next_answer(self) -> Iterator[None]:
-        """Stop what is done with one more answer when the time for all of them is up.
-
-        Raises:
-            CannotTell: then.
-        """
-        self._answers += 1
-        begun = time.monotonic()
-        try:
-            with _judged_in(self._answers, spent=self._spent):
-                yield
-        finally:
-            self._spent += time.monotonic() - begun
-
-
-def _judged_in(answers: int, *, spent: float) -> contextlib.AbstractContextManager[None]:
     seconds = ANSWERS_S + PER_ANSWER_S * answers
     hint = "Some text in them, or in the notes, is made to take long; the results of the run and the notes have it."
     late = f"{counted(answers, 'answer')} could not be judged within {fixed(seconds, 0)} s"
-    # a timer of no time would never ring
-    return within(max(seconds - spent, 0.001), CannotTell(late, hint=hint))
+    return within(seconds, CannotTell(late, hint=hint))
 
 
 def beside_notes(size: int, questions: int) -> float:

@@ -122,13 +122,6 @@ def test_a_run_that_was_measured_before_is_judged(asked: Any, monkeypatch: pytes
     assert judged == [(BASE, Path("merged/20260102_030405"))]
 
 
-@pytest.mark.parametrize(("fail_on", "early"), [("regression", True), ("cannot-tell", False), ("never", False)])
-def test_a_regression_that_is_let_through_is_measured_whole(asked: Any, fail_on: str, early: bool) -> None:
-    """Where `fail-on` keeps a regression green, no run stops early, as what it leaves unasked would be let through."""
-    request, _ = asked(event_of(**PUSH), **{"fail-on": fail_on})
-    assert request.stops_early is early
-
-
 def test_an_error_becomes_the_exit_code(asked: Any, capsys: pytest.CaptureFixture[str]) -> None:
     """What ends the pipeline without a verdict is told in the log, and the step ends with its code."""
     _, code = asked(event_of(**PUSH))

@@ -122,7 +122,6 @@ KEYS: dict[str, Looser | str] = {
     "gate.metrics.*.tolerance": looser(0.01, 0.02),
     "gate.metrics.*.floor": looser(0.9, 0.8),
     "gate.metrics.*.ceiling": looser(0.1, 0.2),
-    "gate.early_stop": Looser(pairs=(("off", "certain"), ("certain", 0.01), (0.01, 0.05))),
     "gate.slices": Looser(pairs=(("fail", "warn"), ("warn", "off"))),
     "gate.min_slice": looser(10, 20, either=True),
     "gate.flip_at": looser(5, 10),

@@ -96,14 +96,6 @@ def composite(*metrics: str) -> dict[str, Any]:
         pytest.param({}, composite("hit_at_5"), "gate.composite", True, id="less in the composite"),
         pytest.param(composite("hit_at_5"), {}, "gate.composite", True, id="more that waters it down"),
         pytest.param(composite("a", "b"), composite("b", "a"), "gate.composite", False, id="in another order"),
-        pytest.param({}, {"gate": {"early_stop": "certain"}}, "gate.early_stop", True, id="asks less of a red run"),
-        pytest.param(
-            {"gate": {"early_stop": 0.01}}, {"gate": {"early_stop": 0.05}}, "gate.early_stop", True, id="sooner"
-        ),
-        pytest.param(
-            {"gate": {"early_stop": 0.05}}, {"gate": {"early_stop": 0.01}}, "gate.early_stop", False, id="later"
-        ),
-        pytest.param({"gate": {"early_stop": "certain"}}, {}, "gate.early_stop", False, id="asks everything"),
         pytest.param({}, {"gate": {"slices": "off"}}, "gate.slices", True, id="slices"),
         pytest.param({}, {"gate": {"slices": "fail"}}, "gate.slices", False, id="slices fail"),
         pytest.param({}, {"gate": {"ratchet": "off"}}, "gate.ratchet", True, id="ratchet"),

@@ -71,11 +71,6 @@ def test_judges_are_replayed_where_they_must_not_be_called() -> None:
     ("overrides", "data", "message"),
     [
         (Overrides(base_image="-v"), IMAGE, "base-image: expected the name of an image such as ghcr.io/acme/api:1.2"),
-        (
-            Overrides(base_image="api:base"),
-            IMAGE + b"gate: {early_stop: 0.01}\n",
-            "base-image: expected none with gate.early_stop, as the base build is asked what a whole run lost",
-        ),
         (Overrides(suite="other"), IMAGE, "the configuration is of suite 'notes', not 'other'"),
         (Overrides(api_image="a", api_url="http://b"), IMAGE, "api-image and api-url: expected at most one of them"),
         (Overrides(api_image="a"), COMMAND, "api-image needs the section api.container"),

@@ -514,49 +514,6 @@ def test_stale_after_days_is_a_whole_number(value: str) -> None:
     assert "raggate.yml:3: gate.stale_after_days: expected" in refusal(f"{MINIMAL}gate: {{stale_after_days: {value}}}")
 
 
-@each_row(
-    ("text", "expected"),
-    [
-        pytest.param("{}", None, id="default"),
-        pytest.param("{early_stop: off}", None, id="off"),
-        pytest.param("{early_stop: false}", None, id="false"),
-        pytest.param("{early_stop: certain}", "certain", id="certain"),
-        pytest.param("{early_stop: 0.01}", 0.01, id="a share"),
-        pytest.param("{early_stop: 0.1}", 0.1, id="the largest share"),
-        pytest.param("{early_stop: certain, policy: evidence}", "certain", id="by what must pass alone"),
-    ],
-)
-def test_early_stop(text: str, expected: object) -> None:
-    """A red run asks no further once that is certain, or with a share of false alarms; stored, it reads the same."""
-    loaded = load(f"{MINIMAL}gate: {text}")
-    assert loaded.gate.early_stop == expected
-    assert Config.model_validate(loaded.model_dump(mode="json")) == loaded
-
-
-@each_row("value", ["0", "0.0", "0.11", "-0.01", "1", ".nan", ".inf", "'0.01'", "true", "soon"])
-def test_early_stop_is_a_small_share(value: str) -> None:
-    """Anything but off, certain, or a share up to a tenth is refused with its key."""
-    assert "raggate.yml:3: gate.early_stop: expected" in refusal(f"{MINIMAL}gate: {{early_stop: {value}}}")
-
-
-@each_row(
-    ("more", "expected"),
-    [
-        ("ask: {repeat: 2}", "gate.early_stop: expected ask.repeat: 1"),
-        ("recheck: {base: ref}", "gate.early_stop: expected recheck.base: off"),
-    ],
-)
-def test_early_stop_beside_what_needs_all_answers(more: str, expected: str) -> None:
-    """What is known at the end alone is refused beside it."""
-    assert expected in refusal(f"{MINIMAL}gate: {{early_stop: certain}}\n{more}\n")
-
-
-def test_a_share_needs_a_tolerance_that_is_red_by_itself() -> None:
-    """Under the policy `evidence` no tolerance is, so a share would never end a run, and is refused."""
-    message = "gate.early_stop: expected certain or off with gate.policy: evidence"
-    assert message in refusal(f"{MINIMAL}gate: {{early_stop: 0.01, policy: evidence}}\n")
-
-
 def test_ratchet() -> None:
     """The ratchet warns by default, and `off` needs no quotes."""
     assert load(MINIMAL).gate.ratchet == "warn"

@@ -28,9 +28,6 @@ PARTS = {
     "partial: 1 of 2 questions chosen (--case q1)": replace(
         PART, selection=Selection(asked=("q1",), of=2, words=Choice(cases=("q1",)).words)
     ),
-    "partial: stopped early, after 1 of 2 questions": replace(
-        PART, selection=Selection(asked=("q1",), of=2, words="", early=True)
-    ),
     "not all questions were asked: interrupted": replace(PART, stopped="interrupted", interrupted=True),
 }
 

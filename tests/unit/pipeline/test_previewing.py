@@ -264,7 +264,6 @@ def test_other_line_ends_of_a_note_are_a_change(repository: Path) -> None:
     ("settings", "problem"),
     [
         pytest.param("ask: {repeat: 3}", "with `ask.repeat` every question is asked again", id="asked again"),
-        pytest.param("gate: {early_stop: certain}", "--answers: with gate.early_stop one process asks", id="stops"),
     ],
 )
 def test_settings_that_the_job_cannot_run_with(repository: Path, settings: str, problem: str) -> None:

@@ -384,9 +384,6 @@ def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
         pytest.param(("interrupted",), "no", "interrupted: ", id="interrupted-as-text"),
         pytest.param(("selection",), {"asked": [], "of": "3", "words": ""}, "selection.of: ", id="selection-as-text"),
         pytest.param(
-            ("selection",), {"asked": [], "of": 3, "words": "", "early": "yes"}, "selection.early: ", id="early-as-text"
-        ),
-        pytest.param(
             ("config", "gate", "max_error_rate"),
             "1",
             "the configuration stored with run run-1 cannot be read: gate.max_error_rate: ",

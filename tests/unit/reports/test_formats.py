@@ -264,7 +264,7 @@ def test_a_place_in_code_scanning() -> None:
 def test_a_part_closes_no_alert() -> None:
     """Code scanning takes a question that is not in the file for mended, unless the file says that it is not whole."""
     shown = with_lines(review("regression"))
-    part = Selection(asked=tuple(case.id for case in shown.run.golden.cases[:5]), of=99, words="", early=True)
+    part = Selection(asked=tuple(case.id for case in shown.run.golden.cases[:5]), of=99, words="")
     for selection, whole in ((None, True), (part, False)):
         text = report("sarif", replace(shown, run=replace(shown.run, selection=selection)))
         (run,) = json.loads(text)["runs"]

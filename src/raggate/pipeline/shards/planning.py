@@ -20,7 +20,7 @@ from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout, exact_image
 from raggate.models.shards import Beside, Means, Plan, PlannedApi, PlannedBy
-from raggate.pipeline import results_file, stopping, stored_runs
+from raggate.pipeline import results_file, stored_runs
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.scoring.score import METRICS_VERSION
@@ -45,7 +45,6 @@ def plan_of(request: Request, shards: int, *, by_latency: bool = False) -> Plan:
         RunFailed: for inputs that cannot be read, and where no such run is.
     """
     with load_inputs(request) as inputs:
-        stopping.refuse(inputs.config, "raggate plan")
         latencies = _latencies(request.runs(inputs.config.out), inputs.config.suite) if by_latency else None
         return plan(request, inputs, shards, latencies=latencies, nonce=token_hex(8))
 

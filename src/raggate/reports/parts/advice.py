@@ -87,9 +87,6 @@ def _regression(review: Review) -> str:
     # with --against the keys are those of the commit, not of the files here
     merged = ", which counts once it is merged" if review.run.provenance.against else ""
     end = f"A loss that is meant takes an entry under `waivers`{merged}."
-    if review.verdict.early_stop is not None:
-        how = " and without `--against`" if review.run.provenance.against else ""
-        end = f"More may have broken: with `early_stop: off` under `gate`{how} everything is asked. {end}"
     command = "run it again with the command below" if review.run.provenance.reproduce else "run it again"
     first = first_red(review)
     if first is None:
@@ -103,7 +100,7 @@ def _regression(review: Review) -> str:
 
 def _alone(run: Run, case_id: str) -> str:
     """Say how the command that a report shows asks one question alone: further ids would add to those that it has."""
-    chosen = () if run.selection is None or run.selection.early else run.selection.asked
+    chosen = () if run.selection is None else run.selection.asked
     if len(chosen) == 1:
         return "the command below asks it alone"
     only = " as its only choice" if chosen else ""

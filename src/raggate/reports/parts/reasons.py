@@ -57,7 +57,7 @@ def _shown(reason: Reason, review: Review) -> bool:
         return (reason.case_id, reason.mode) in _listed(review)
     if reason.code == "question-worse":
         return any((flip.case_id, flip.mode) == (reason.case_id, reason.mode) for flip in review.comparison.flips)
-    return reason.code in {"composite-worse", "early-stop"}
+    return reason.code == "composite-worse"
 
 
 def _listed(review: Review) -> set[tuple[str | None, str | None]]:

@@ -97,8 +97,6 @@ def test_advice_asks_one_question_of_a_partial_run() -> None:
     assert found.run.selection is not None
     alone = replace(found, run=replace(found.run, selection=replace(found.run.selection, asked=("q03",))))
     assert advice.next_step(alone).startswith("start with question q03: the command below asks it alone. A loss")
-    early = replace(found, run=replace(found.run, selection=replace(found.run.selection, early=True)))
-    assert "with `--case q03` the command below asks it alone" in advice.next_step(early)
 
 
 def test_advice_names_the_first_question_inert() -> None:
