@@ -337,7 +337,7 @@ def test_an_mcp_server_that_is_started(root: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("--question", "x"), "--question, --map, --header, --tool, --graphql, --body and --health are for --probe"),
+        (("--question", "x"), "--question, --map, --header, --tool, --body and --health are for --probe"),
         (("--preset", "opensarch"), "did you mean 'opensearch'?"),
         (("--preset", "r2r", "--probe", "http://127.0.0.1:1/v3"), "expected the address without a path"),
         (("--preset", "r2r", "--probe", "http://169.254.169.254"), "cloud metadata address"),

@@ -152,7 +152,6 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
         headers: what it wants, each as `Name: value`.
         stdio: the command of an MCP server that is started, as a shell has it.
         tool: the tool of an MCP server that searches.
-        graphql: the query that a GraphQL API is asked.
         body: the JSON body that it is asked with.
         health: the path that answers 200 when it is up.
         environment: raggate's own.
@@ -166,7 +165,6 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
     headers: tuple[str, ...] = ()
     stdio: str | None = None
     tool: str = ""
-    graphql: str = ""
     body: str = ""
     health: str = ""
     environment: Mapping[str, str] = field(default_factory=dict)
@@ -185,7 +183,7 @@ class Known(Guarded, Struct, frozen=True, kw_only=True):
     @property
     def requested(self) -> bool:
         """Whether something was said of the requests that it takes."""
-        return bool(self.headers or self.graphql or self.body or self.health)
+        return bool(self.headers or self.body or self.health)
 
 
 def text_of(directory: Path, known: Known, choose: Choose | None) -> str | None:
@@ -229,15 +227,15 @@ def example(directory: Path, there: There, text: str) -> str:
 def _check(known: Known) -> None:
     """Refuse what makes no sense together."""
     if not known.called and (known.question or known.fields or known.tool or known.requested):
-        flags = "--question, --map, --header, --tool, --graphql, --body and --health"
+        flags = "--question, --map, --header, --tool, --body and --health"
         raise UsageError(f"{flags} are for --probe", hint=_PROBE)
     if known.preset is not None and (known.fields or known.tool or known.requested or known.stdio):
         raise UsageError(
-            "--map, --header, --tool, --graphql, --body, --health and --stdio are not for --preset",
+            "--map, --header, --tool, --body, --health and --stdio are not for --preset",
             hint="It is a file: change it where your API differs.",
         )
     if known.stdio is not None and (known.url is not None or known.requested):
-        flags = "--probe, --header, --graphql, --body and --health"
+        flags = "--probe, --header, --body and --health"
         raise UsageError(f"--stdio starts an MCP server, which has no address: {flags} are not for it")
     if known.health and not known.health.startswith("/"):
         raise UsageError(f"--health: expected a path such as /livez, found {known.health!r}")
@@ -260,7 +258,6 @@ def _discovered(directory: Path, known: Known, choose: Choose | None) -> dict[st
         secrets=of_environment(known.environment, headers.pass_env),
         choose=choose,
         tool=known.tool,
-        graphql=known.graphql,
         body=body_of(known.body),
         health=known.health,
     )

@@ -64,7 +64,6 @@ _CODEOWNERS = (".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS")
     help="Start this MCP server, and write what its search tool is asked: 'notes-mcp notes'.",
 )
 @click.option("--tool", default="", metavar="NAME", help="The tool of an MCP server that searches the notes.")
-@click.option("--graphql", default="", metavar="QUERY", help="The query that --probe asks a GraphQL API.")
 @click.option(
     "--body", default="", metavar="JSON", help='What --probe sends: \'{"utterance": "{question}", "size": "{k}"}\'.'
 )

@@ -11,7 +11,6 @@ from raggate.config.mapped_fields import ChunkFields
 from raggate.errors import UsageError
 from raggate.gate.filled_fields import prefix_of
 from raggate.service.discovery import shapes
-from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.headers import Headers
 from raggate.service.discovery.shapes import Shape
 from raggate.text.anchors import Elements, fold
@@ -39,7 +38,6 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
         secrets: values that no message may hold.
         choose: asks at a terminal; None where nobody is there to answer.
         tool: the tool of an MCP server that searches; empty where nobody said so.
-        graphql: the query that a GraphQL API is asked; empty for one that raggate writes.
         body: the JSON body that asks the question; empty for the usual names.
         health: the path that answers 200 when it is up; empty for the usual ones.
     """
@@ -52,7 +50,6 @@ class Wanted(Guarded, Struct, frozen=True, kw_only=True):
     secrets: tuple[str, ...] = ()
     choose: Choose | None = None
     tool: str = ""
-    graphql: str = ""
     body: Mapping[str, Any] = field(default_factory=dict)
     health: str = ""
 
@@ -91,7 +88,8 @@ def chunks_of(shape: Shape, root: Any, wanted: Wanted) -> dict[str, Any]:
         chunks["heading_path"] = levels
     prefix = _prefix(chunks, root, wanted)
     if prefix and "path_prefix" not in chunks:
-        chunks["path_prefix"] = doubled(prefix)
+        # a template, in which braces are doubled
+        chunks["path_prefix"] = prefix.replace("{", "{{").replace("}", "}}")
     if "heading_path" not in chunks and (known := _known_headings(chunks, root, prefix or "", wanted)) is not None:
         chunks["heading_path"] = known
     separator = _separator(chunks, root, prefix or "", wanted)

@@ -22,9 +22,8 @@ from raggate.pipeline import tool_discovery
 from raggate.pipeline.chunk_mapping import Wanted, check_fields, chunks_of, shape_of
 from raggate.service.adapters.ask_index import fetch
 from raggate.service.adapters.mapped_request import filled_json, filled_query
-from raggate.service.discovery import graphql, openapi, replies
+from raggate.service.discovery import openapi, replies
 from raggate.service.discovery.engines import SIGNS, engine_at
-from raggate.service.discovery.graphql import doubled
 from raggate.service.discovery.openapi import Request
 from raggate.service.discovery.replies import Reply
 from raggate.service.discovery.shapes import Shape
@@ -46,8 +45,6 @@ MAX_BODY_BYTES = 4 << 20
 MAX_REQUESTS = 12
 _NATIVE = "/api/v1/ask"
 _DOCUMENTS = ("/openapi.json", "/api/openapi.json", "/v3/api-docs", "/swagger.json")
-_GRAPHQL = "/graphql"
-_QUERY = "query($q: String!) { search(query: $q) { path text } }"
 _HEALTH = (
     *("/health", "/api/health", "/healthz", "/readyz", "/livez", "/ready", "/live", "/ping", "/status"),
     *("/openapi.json", "/"),
@@ -130,7 +127,7 @@ class _Discovery(Struct):
         try:
             request, reading, shape = self._answered(self._candidates(document, path))
         except UsageError:
-            if unnamed or self._wanted.graphql or not self._greets(path):
+            if unnamed or not self._greets(path):
                 raise
             return self._tool(path)
         response, asked = self._response(reading, shape), self._counting(request, shape)
@@ -214,34 +211,11 @@ class _Discovery(Struct):
             described = openapi.requests(document)
             if described:
                 return described[:MAX_REQUESTS]
-            asked = self._queries(_GRAPHQL) if document is None else []
-            if asked:
-                return asked
             path = self._asked_path(document)
-        if self._wanted.graphql or "graphql" in path.rpartition("/")[2].lower():
-            return self._queries(path) or [self._own_query(path)]
         own = openapi.requests(document, path)
         posts = [Request(method="POST", path=path, body={name: "{question}"}) for name in _QUESTIONS]
         gets = [Request(method="GET", path=path, query={name: "{question}"}) for name in _QUESTIONS]
         return own or [*posts, *gets]
-
-    def _queries(self, path: str) -> list[Request]:
-        """Give the queries of a GraphQL API that look like a search; none where it does not tell its types."""
-        if self._wanted.graphql:
-            return []
-        schema = self._call(Request(method="POST", path=path, body={"query": doubled(graphql.INTROSPECTION)})).json()
-        return graphql.queries(schema, path)[:MAX_REQUESTS]
-
-    def _own_query(self, path: str) -> Request:
-        missing = f"{self._base}{path} has no query that takes a question"
-        text, choose = self._wanted.graphql, self._wanted.choose
-        if not text and choose is not None:
-            text = choose(f"{missing}. What is the query, such as {_QUERY}?", ())
-        request = graphql.own_query(text, path)
-        if request is None:
-            problem = f"expected a query with a variable of type String for the question, found {quoted(text)}"
-            raise UsageError(f"--graphql: {problem}" if text else missing, hint=f"Such as --graphql '{_QUERY}'.")
-        return request
 
     def _preset(self) -> str:
         """Say which preset is for the engine that answers here; nothing where it is none that is known."""

@@ -379,58 +379,6 @@ def test_an_api_whose_every_answer_is_huge_answers() -> None:
         )
 
 
-def graph(body: dict[str, Any]) -> Any:
-    """Answer as a GraphQL API that searches, and tells its types."""
-    text, hits = {"kind": "SCALAR", "name": "String"}, {"kind": "LIST", "ofType": {"kind": "OBJECT", "name": "Hit"}}
-    fields = [{"name": name, "type": text, "args": []} for name in ("file", "text", "secret")]
-    search = {"name": "search", "type": hits, "args": [{"name": "query", "type": text}]}
-    types = [
-        text,
-        {"kind": "OBJECT", "name": "Q", "fields": [search]},
-        {"kind": "OBJECT", "name": "Hit", "fields": fields},
-    ]
-    if "__schema" in body["query"]:
-        return {"data": {"__schema": {"queryType": {"name": "Q"}, "types": types}}}
-    assert body["variables"] == {"q": "key"}
-    return {"data": {"search": [{"file": "Keys.md", "text": "a key"}, {"file": "Food.md", "text": "bread"}]}}
-
-
-@each_row("url", [f"{URL}/graphql", URL])
-def test_a_graphql_api_tells_its_types(url: str) -> None:
-    """Its search is asked for what is read, and its smallest query tells that it is up."""
-    pages = {"/graphql": {"data": {}}}
-    sections = discovered(Api(pages, path="/graphql", search=graph), url)
-    query = "query($q: String!) {{ search(query: $q) {{ file text }} }}"
-    assert sections["ask"]["mapped"]["ask"] == {
-        "method": "POST",
-        "path": "/graphql",
-        "body": {"query": query, "variables": {"q": "{question}"}},
-    }
-    assert sections["api"]["ready"]["health_path"] == "/graphql?query=%7B__typename%7D"
-
-
-def silent(body: dict[str, Any]) -> Any:
-    """Answer as a GraphQL API that does not tell its types."""
-    return {"errors": [{"message": "no introspection"}]} if "__schema" in body.get("query", "__schema") else graph(body)
-
-
-def test_a_graphql_api_that_tells_nothing() -> None:
-    """The query of somebody's own is asked as it stands; without one it is asked for, or the error says how."""
-    api, query = (
-        Api({"/health": "ok"}, path="/graphql", search=silent),
-        "query($q: String!) { search(query: $q) { file } }",
-    )
-    for wanted in ({"graphql": query}, {"choose": lambda _question, _among: query}):
-        ask = discovered(api, f"{URL}/graphql", **wanted)["ask"]["mapped"]["ask"]
-        assert ask["body"] == {"query": query.replace("{", "{{").replace("}", "}}"), "variables": {"q": "{question}"}}
-    for wanted, said in (
-        ({}, "has no query that takes a question"),
-        ({"graphql": "{ notes }"}, "--graphql: expected"),
-    ):
-        with pytest.raises(UsageError, match=said):
-            discovered(api, f"{URL}/graphql", **wanted)
-
-
 @each_row(
     ("page", "answer", "preset"),
     [
@@ -447,3 +395,14 @@ def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any],
     with pytest.raises(UsageError) as caught:
         discovered(Api({page: answer}), url)
     assert caught.value.hint == f"This is an engine with a preset: `--preset {preset} --probe {URL}`."
+
+
+def test_a_graphql_api_is_asked_by_a_query_of_ones_own() -> None:
+    """`--body` takes a query with doubled braces and its variables, and the answer's list is found."""
+    query = "query($q: String!) {{ search(query: $q) {{ path text }} }}"
+    api = Api(path="/graphql", search=lambda _: {"data": {"search": HITS}})
+    ask = discovered(api, f"{URL}/graphql", body={"query": query, "variables": {"q": "{question}"}})["ask"]["mapped"]
+    assert ask["response"]["chunks"]["list"] == "data.search"
+    sent = [json.loads(request.content) for request in api.heard if request.url.path == "/graphql" and request.content]
+    assert sent[0]["query"] == "query($q: String!) { search(query: $q) { path text } }"
+    assert sent[0]["variables"] == {"q": "key"}

@@ -98,7 +98,7 @@ def hint(replies: Sequence[Reply]) -> str:
     if any(reply.data[:200].lstrip().lower().startswith((b"<!doctype html", b"<html")) for reply in replies):
         return "That is a page for people: is this the address of the API, with no login or proxy before it?"
     if any(_is_graphql(reply.json()) for reply in replies):
-        return "This looks like GraphQL, which needs a query of yours: docs/adapters.md shows one under “GraphQL”."
+        return "This looks like GraphQL: give your query with `--body`, as docs/adapters.md shows under “GraphQL”."
     if statuses <= {404, 405}:
         return "Is that the path of its search? `--probe` takes all of it, such as http://localhost:8000/api/search."
     if statuses <= {400, 404, 405, 422}:
