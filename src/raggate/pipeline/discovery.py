@@ -134,8 +134,8 @@ class _Discovery(Struct):
         mapped: dict[str, Any] = {}
         if self._wanted.headers.templates:
             mapped = {"headers": dict(self._wanted.headers.templates), "pass_env": [*self._wanted.headers.pass_env]}
-        mapped |= {"ask": asked.narrowed(response["chunks"]).template(), "response": response}
-        ready = {"health_path": self._health_path(document, request), "index_path": None}
+        mapped |= {"ask": asked.template(), "response": response}
+        ready = {"health_path": self._health_path(document), "index_path": None}
         return {"api": {"url": self._base, "ready": ready}, "ask": {"adapter": "mapped", "mapped": mapped}}
 
     def _greets(self, path: str) -> bool:
@@ -264,8 +264,8 @@ class _Discovery(Struct):
                 return more
         return request
 
-    def _health_path(self, document: Any, asked: Request) -> str:
-        usual = (*openapi.health_paths(document)[:5], *_HEALTH, *asked.health)
+    def _health_path(self, document: Any) -> str:
+        usual = (*openapi.health_paths(document)[:5], *_HEALTH)
         paths = (self._wanted.health,) if self._wanted.health else usual
         for path in paths:
             if self._get(path).status == 200:

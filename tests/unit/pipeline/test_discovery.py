@@ -400,7 +400,7 @@ def test_an_engine_that_is_known_has_a_preset(page: str, answer: dict[str, Any],
 def test_a_graphql_api_is_asked_by_a_query_of_ones_own() -> None:
     """`--body` takes a query with doubled braces and its variables, and the answer's list is found."""
     query = "query($q: String!) {{ search(query: $q) {{ path text }} }}"
-    api = Api(path="/graphql", search=lambda _: {"data": {"search": HITS}})
+    api = Api({"/health": {}}, path="/graphql", search=lambda _: {"data": {"search": HITS}})
     ask = discovered(api, f"{URL}/graphql", body={"query": query, "variables": {"q": "{question}"}})["ask"]["mapped"]
     assert ask["response"]["chunks"]["list"] == "data.search"
     sent = [json.loads(request.content) for request in api.heard if request.url.path == "/graphql" and request.content]

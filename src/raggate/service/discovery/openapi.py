@@ -52,15 +52,6 @@ class Request(Struct, frozen=True, kw_only=True):
         """Name it in words."""
         return f"{self.method} {self.path} ({', '.join((*self.query, *(self.body or {})))})"
 
-    @property
-    def health(self) -> tuple[str, ...]:
-        """Paths below which the API may tell that it is up, because of what kind it is."""
-        return ()
-
-    def narrowed(self, _chunks: Mapping[str, Any]) -> Request:
-        """Give the request that asks for what these parts of a chunk need, and for nothing else."""
-        return self
-
     def template(self) -> dict[str, Any]:
         """Give it as the configuration has it."""
         template: dict[str, Any] = {"method": self.method, "path": self.path}
