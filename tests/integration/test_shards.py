@@ -10,9 +10,10 @@ import re
 import shutil
 import signal
 import time
+import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from hashlib import sha256
+from hashlib import file_digest, sha256
 from pathlib import Path
 from typing import Any
 
@@ -184,14 +185,17 @@ def _not_repeated(two: Path) -> None:
     for number in (1, 2, 3):
         directory = two.parent / f"shard-{number}-of-3"
         receipt = shard_directory.read_receipt(directory)
-        probes = [*shard_directory.read(directory, receipt).probes]
+        probes = [*shard_directory.read(directory, receipt, most=99).probes]
         shard_directory.complete(directory, replace(receipt, again=0), [], probes, receipt.files["results.jsonl"])
 
 
 def _renumbered(two: Path) -> None:
     shutil.rmtree(two)
     shutil.copytree(two.parent / "shard-1-of-3", two)
-    change_receipt(two, shard=2)
+    lines = (two / "results.jsonl").read_bytes().splitlines(keepends=True)
+    (two / "results.jsonl").write_bytes(content := b"".join(lines[:9]))
+    files = {**shard_directory.read_receipt(two).files, "results.jsonl": sha256(content).hexdigest()}
+    change_receipt(two, shard=2, files=files)
 
 
 def _wild(**fields: Any) -> Callable[[Path], None]:
@@ -241,6 +245,46 @@ def test_a_shard_that_is_not_whole_is_named(
     assert failed.exit_code == ExitCode.CANNOT_TELL
     assert words.format(two=two) in failed.message
     assert "Nothing was merged." in failed.hint
+
+
+def _sparse(results: Path) -> None:
+    os.truncate(results, 1 << 30)
+
+
+def _many_values(results: Path) -> None:
+    results.write_bytes(b'{"a":[' + b"0," * 200_000 + b"0]}\n")
+
+
+def _many_lines(results: Path) -> None:
+    results.write_bytes(results.read_bytes() + b"{}\n" * 100)
+
+
+@pytest.mark.parametrize(
+    ("harm", "words"),
+    [
+        (_sparse, "/results.jsonl:10: a line of more than 33554432 bytes"),
+        (_many_values, "/results.jsonl:1: more than 200000 values in a line"),
+        (_many_lines, "/results.jsonl: more than 9 lines, one for each call that the plan gives this shard"),
+    ],
+)
+def test_a_shard_with_too_much_in_it_is_refused_before_it_is_in_memory(
+    suite: Project, asked: Path, tmp_path: Path, harm: Callable[[Path], None], words: str
+) -> None:
+    """A line or a file that is larger than any shard writes is refused, whatever the receipt vouches for."""
+    shards = shutil.copytree(asked / "shards", tmp_path / "shards")
+    two = shards / "shard-2-of-3"
+    harm(two / "results.jsonl")
+    with (two / "results.jsonl").open("rb") as stream:
+        digest = file_digest(stream, "sha256").hexdigest()
+    change_receipt(two, files={**shard_directory.read_receipt(two).files, "results.jsonl": digest})
+    tracemalloc.start()
+    try:
+        failed = refusal(suite, shards, plan_file=asked / "plan.json")
+        assert tracemalloc.get_traced_memory()[1] < 128 << 20
+    finally:
+        tracemalloc.stop()
+    assert failed.exit_code == ExitCode.CANNOT_TELL
+    assert f"{two}{words}" in failed.message
 
 
 def test_an_attempt_that_ended_early_is_left_out_and_told(suite: Project, asked: Path, tmp_path: Path) -> None:
@@ -312,9 +356,7 @@ def test_answers_of_a_process_that_is_killed_are_there(
     seen: list[int] = []
     request = asked_by(suite, out=tmp_path)
     path = tmp_path / "shard-1-of-2" / "results.jsonl"
-    listening = replace(
-        request, answered=lambda result: seen.append(len([*shard_directory.rows(path.read_bytes(), "")]))
-    )
+    listening = replace(request, answered=lambda result: seen.append(len([*shard_directory.lines_of(path)])))
     with load_inputs(request) as inputs:
         running.ask(listening, inputs, planning.plan(request, inputs, 2), 1)
     assert seen == [*range(1, len(seen) + 1)]
@@ -602,7 +644,7 @@ RESULTS = st.builds(
 @given(RESULTS)
 def test_a_result_is_read_as_it_was_written(result: Result) -> None:
     """What a shard keeps of an answer is all of it: the same texts, numbers and types come back."""
-    (again,) = shard_directory.rows(shard_directory.row(result), "results.jsonl")
+    (again,) = shard_directory.rows([shard_directory.row(result)], "results.jsonl")
     assert again == result
     assert shard_directory.row(again) == shard_directory.row(result)
 

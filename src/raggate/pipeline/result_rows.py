@@ -26,6 +26,7 @@ from raggate.models.run_packing import LABELLED
 from raggate.scoring.repeats import MAX_TIMES
 from raggate.service.answer_limits import bounded
 from raggate.text import long_sequence
+from raggate.text.files import MOST_LINE_BYTES
 from raggate.text.jsonio import JsonObject, dump_line, holds_more, parse_object
 from raggate.text.keyed_sequence import KeyedSequence
 from raggate.text.long_sequence import LongSequence
@@ -33,9 +34,6 @@ from raggate.text.numbers import setting
 from raggate.text.problems import first_problem
 from raggate.text.quote import cut, quoted
 from raggate.text.shapes import Shape
-
-MOST_LINE_BYTES = 32 << 20
-"""Bytes of a line; a whole answer of the API has 8 MiB at most, unless the configuration allows for more."""
 
 MOST_VALUES = 200_000
 """Values in a line: a thousand chunks have less than a tenth of that."""

@@ -17,6 +17,9 @@ from raggate.text import disk
 if TYPE_CHECKING:
     from raggate.text.long_bytes import LongBytes
 
+MOST_LINE_BYTES = 32 << 20
+"""Bytes of a line; a whole answer of the API has 8 MiB at most, unless the configuration allows for more."""
+
 UNREACHABLE = frozenset((errno.ELOOP, errno.ENAMETOOLONG))
 """A link that leads to itself, and a name that no file can have."""
 
@@ -63,13 +66,19 @@ def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Ite
     """Read a file that is `stored`, see `read_file`, line by line, each with its end.
 
     Raises:
-        FileError: at the first line, when it cannot be read.
+        FileError: at the first line, when it cannot be read; at a line of more than `MOST_LINE_BYTES`.
     """
     with reading(name or path, hint):
         if kind := special(path):
             raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
         with path.open("rb") as stream:
-            yield from stream
+            number = 1
+            while line := stream.readline(MOST_LINE_BYTES + 1):
+                if len(line) > MOST_LINE_BYTES:
+                    place = f"{name or path}:{number}"
+                    raise FileError(place, f"a line of more than {MOST_LINE_BYTES} bytes", hint=hint)
+                yield line
+                number += 1
 
 
 def special(path: Path) -> str:

@@ -115,7 +115,7 @@ def _read(stream: BinaryIO, name: str, secret: bytes) -> KeptFile:
     places: dict[str, int] = {}
     results = LongSequence(RESULTS)
     for line in lines:
-        (result,) = shard_directory.rows(line, name)
+        (result,) = shard_directory.rows([line], name)
         places[result.case_id] = len(results)
         results.append(result)
     return KeptFile(header=header, results=results, places=places)

@@ -6,7 +6,7 @@ What a shard says it has done is held against the plan, and its answers against 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from itertools import chain
 from pathlib import Path
@@ -140,7 +140,7 @@ class Due(Struct, frozen=True, kw_only=True):
     plan: Plan
     inputs: Inputs
     cases: KeyedSequence[Case]
-    probes: Mapping[Probe, int]
+    probes: Counter[Probe]
 
     @classmethod
     def of(cls, plan: Plan, inputs: Inputs) -> Due:
@@ -157,11 +157,12 @@ class Due(Struct, frozen=True, kw_only=True):
         """
         place, receipt = attempt.directory, attempt.receipt
         assert receipt is not None  # noqa: S101 - only whole attempts come here
-        shard = shard_directory.read(place, receipt)
         cases = [self.cases.named(name) for name in self.plan.shards[receipt.shard - 1]]
         asking = self.inputs.config.ask
         questions = {(mode, case.id) for case, mode in questions_of(cases, asking.modes)}
         due = {(*question, repeat) for question in questions for repeat in range(1, asking.repeat + 1)}
+        probes_due = self._probes_of(receipt.shard)
+        shard = shard_directory.read(place, receipt, max(len(due), probes_due.total()))
         answered = [(result.mode, result.case_id, result.repeat) for result in shard.results]
         if len(answered) != len(due) or {*answered} != due:
             raise UsageError(f"{place}: its answers are not one to each of its questions")
@@ -171,7 +172,7 @@ class Due(Struct, frozen=True, kw_only=True):
         if len(again) != receipt.again or len(again) != len({*again}) or not {*again} <= questions:
             raise UsageError(f"{place}: its second answers are not to questions of its own, each once")
         probes = Counter(answer.probe for answer in shard.probes)
-        if receipt.probes != len(shard.probes) or probes != self._probes_of(receipt.shard):
+        if receipt.probes != len(shard.probes) or probes != probes_due:
             raise UsageError(f"{place}: it does not hold what is asked for invariants, each once")
         index = index_facts.values_of(shard.results, None)
         if any(receipt.index.get(key) != values for key, values in index.items()):
@@ -180,8 +181,8 @@ class Due(Struct, frozen=True, kw_only=True):
         _refuse_wild_times(shard, asking.retries, place)
         return shard
 
-    def _probes_of(self, shard: int) -> Mapping[Probe, int]:
-        return self.probes if self.plan.beside.probes == shard else {}
+    def _probes_of(self, shard: int) -> Counter[Probe]:
+        return self.probes if self.plan.beside.probes == shard else Counter()
 
 
 def _refuse_wild_times(shard: ShardAnswers, retries: int, place: Path) -> None:

@@ -7,10 +7,9 @@ receipt.
 
 from __future__ import annotations
 
-import io
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
@@ -24,7 +23,8 @@ from raggate.errors import UsageError
 from raggate.models import run_packing
 from raggate.models.run import ProbeAnswer, Result
 from raggate.models.shards import Plan, Receipt
-from raggate.pipeline import probe_rows, result_rows
+from raggate.pipeline import probe_rows
+from raggate.pipeline.result_rows import check_result, parse_row
 from raggate.text import disk, versions
 from raggate.text.files import read_file, stored_lines
 from raggate.text.jsonio import dump_line, dumps, parse_object, write_atomic
@@ -142,17 +142,16 @@ def row(result: Result) -> bytes:
     return dump_line(result)
 
 
-def rows(data: bytes, place: str) -> Iterator[Result]:
-    """Read results. Nothing in them is trusted.
+def rows(lines: Iterable[bytes], place: str) -> Iterator[Result]:
+    """Parse results from lines, each with its end. Nothing in them is trusted.
 
     Raises:
-        UsageError: naming the line that holds none.
+        UsageError: naming the line that holds none, or more than a row of a run may.
     """
-    lines = data.split(b"\n")
-    if lines.pop():
-        raise UsageError(f"{place}:{len(lines) + 1}: cut short: a line without its end")
     for number, line in enumerate(lines, 1):
-        yield _result(parse_object(line, f"{place}:{number}"), f"{place}:{number}")
+        if not line.endswith(b"\n"):
+            raise UsageError(f"{place}:{number}: cut short: a line without its end")
+        yield _result(parse_row(line, f"{place}:{number}"), f"{place}:{number}")
 
 
 def begun(path: Path) -> list[Result]:
@@ -170,8 +169,7 @@ def lines_of(path: Path) -> Iterator[Result]:
     Raises:
         UsageError: as `rows`.
     """
-    for number, line in enumerate(_whole_lines(path), 1):
-        yield _result(parse_object(line, f"{path}:{number}"), f"{path}:{number}")
+    return rows(_whole_lines(path), str(path))
 
 
 def _whole_lines(path: Path) -> Iterator[bytes]:
@@ -183,7 +181,7 @@ def _result(stored: Mapping[str, Any], place: str) -> Result:
         result = _RESULT.validate_python(stored)
     except ValidationError as error:
         raise UsageError(f"{place}: not a result: {first_problem(error)}") from None
-    result_rows.check_result(result, place)
+    check_result(result, place)
     if result.kept:
         raise UsageError(f"{place}: an answer that was kept of another run is none of this one")
     return result
@@ -244,26 +242,35 @@ def read_receipt(directory: Path) -> Receipt:
     return receipt
 
 
-def read(directory: Path, receipt: Receipt) -> ShardAnswers:
+def read(directory: Path, receipt: Receipt, most: int) -> ShardAnswers:
     """Read the answers of a shard, which must be those that its receipt vouches for.
 
+    Args:
+        directory: its directory.
+        receipt: what it says it has done.
+        most: how many lines a file of it may have.
+
     Raises:
-        UsageError: naming the file that is missing, was changed, or does not hold what it should.
+        UsageError: naming the file that is missing, was changed, is too long, or does not hold what it should.
     """
-    content = {file: _vouched(directory / file, receipt) if file in receipt.files else b"" for file in FILES}
+    lines = {file: _vouched(directory / file, receipt, most) if file in receipt.files else () for file in FILES}
     return ShardAnswers(
         receipt=receipt,
-        results=LongSequence(run_packing.RESULTS, rows(content[RESULTS], str(directory / RESULTS))),
-        again=tuple(rows(content[AGAIN], str(directory / AGAIN))),
-        probes=probe_rows.read(io.BytesIO(content[PROBES]), str(directory / PROBES)),
+        results=LongSequence(run_packing.RESULTS, rows(lines[RESULTS], str(directory / RESULTS))),
+        again=tuple(rows(lines[AGAIN], str(directory / AGAIN))),
+        probes=probe_rows.read(lines[PROBES], str(directory / PROBES)),
     )
 
 
-def _vouched(path: Path, receipt: Receipt) -> bytes:
-    data = read_file(path, stored=True)
-    if sha256(data).hexdigest() != receipt.files.get(path.name):
+def _vouched(path: Path, receipt: Receipt, most: int) -> Iterator[bytes]:
+    whole = sha256()
+    for number, line in enumerate(stored_lines(path), 1):
+        if number > most:
+            raise UsageError(f"{path}: more than {most} lines, one for each call that the plan gives this shard")
+        whole.update(line)
+    if whole.hexdigest() != receipt.files.get(path.name):
         raise UsageError(f"{path}: its SHA-256 is not that of the receipt: it was changed or cut")
-    return data
+    return stored_lines(path)
 
 
 def number_of(directory: Path) -> int | None:
