@@ -13,7 +13,6 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.models.baseline import Baseline
 from raggate.models.judging import Judgement, Judging, Spending, Usage
 from raggate.models.judging_quality import Canary, CanaryAgreement, Coverage, JudgingSummary
-from raggate.models.provenance import KeptFrom
 from raggate.models.recheck import Recheck
 from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import CaseScore
@@ -271,26 +270,6 @@ def part_of_the_file() -> Review:
     return judged(now(good(), golden=replace(whole, name="golden/eval_set.jsonl", part_of=20_000)), usual())
 
 
-@cache
-def kept_answers() -> Review:
-    """All but six answers are those of an earlier run of the same image, and nothing got worse."""
-    items = [
-        replace(item, result=replace(item.result, kept=number > 5, elapsed_ms=0.0 if number > 5 else 12.0))
-        for number, item in enumerate(good())
-    ]
-    run = now(items)
-    origin = KeptFrom(run=EARLIER, asked="2026-01-01T00:00:00Z", commit="0123456789abcdef" * 2 + "01234567")
-    return judged(replace(run, provenance=replace(run.provenance, kept_from=origin)), usual())
-
-
-@cache
-def kept_aside() -> Review:
-    """There were answers of an earlier run, of which one is another one today, so that everything was asked."""
-    run = now(good())
-    why = "q1 (hybrid) is answered otherwise than before"
-    return judged(replace(run, provenance=replace(run.provenance, kept_aside=why)), usual())
-
-
 SITUATIONS = {
     "must-pass-alone": must_pass_alone,
     "judged": judged_run,
@@ -313,6 +292,4 @@ SITUATIONS = {
     "base-fails-too": base_fails_too,
     "not-confirmed": not_confirmed,
     "part-of-the-file": part_of_the_file,
-    "kept-answers": kept_answers,
-    "kept-aside": kept_aside,
 }

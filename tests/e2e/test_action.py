@@ -90,7 +90,6 @@ def test_pass(job: Jobs) -> None:
         "cases": "203",
         "results": "203",
         "questions": "203",
-        "kept": "0",
         "broke": "0",
         "fixed": "0",
         "warnings": "0",
@@ -437,44 +436,3 @@ def test_the_image_as_that_of_a_gitlab_job(images: tuple[str, str]) -> None:
     )
     assert "git version" in done.stdout
     assert "raggate, version" in done.stdout
-
-
-def test_answers_that_the_default_branch_kept_are_taken(job: Jobs) -> None:
-    """A push keeps answers for the runner's user to save, a pull request takes them and says so, no API has the key."""
-    key = "e2e-key-" * 5
-    inputs = {**GATE, "answers": "cache/answers", "answers-key": key, "against": "working-tree", "comment": "never"}
-    repository = {"full_name": "someone/repo", "default_branch": "main"}
-    push = {"ref": "refs/heads/main", "after": "1" * 40, "repository": repository}
-    made = job(event=("push", push))
-    seen: list[str] = []
-
-    def watch(_: str) -> None:
-        for _ in range(600):
-            if names := docker("ps", "-q", "--filter", f"ancestor={image.EXAMPLE_API}", check=False).split():
-                seen.append(docker("inspect", names[0], check=False))
-                return
-            time.sleep(0.1)
-
-    on_main = {"GITHUB_REF": "refs/heads/main", "GITHUB_HEAD_REF": "", "GITHUB_BASE_REF": "", "GITHUB_SHA": "1" * 40}
-    first = made.run(inputs, variables=on_main, during=watch)
-    assert first.exit_code == 0, first.text
-    assert (first.outputs["questions"], first.outputs["kept"]) == ("203", "0")
-    (file,) = (made.workspace / "cache" / "answers").iterdir()
-    assert {path.stat().st_uid for path in (file, *file.parents[:2])} == {
-        file.stat().st_uid,
-        made.workspace.stat().st_uid,
-    }
-    base = {"sha": "2" * 40, "ref": "main", "repo": repository}
-    pull = {"number": 7, "state": "open", "head": {"sha": "1" * 40, "ref": "change", "repo": repository}, "base": base}
-    for given, taken in (({}, True), ({"answers-key": ""}, False)):
-        second = job(event=("pull_request", {"pull_request": pull, "repository": repository})).run({**inputs, **given})
-        assert second.exit_code == 0, second.text
-        assert (int(second.outputs["kept"]) > 100) is taken
-        assert ("had the same images, notes and requests" in second.summary) is taken
-        assert ("the secret `answers-key` is not given" in second.text) is not taken
-        shown = second.text.replace(f"::add-mask::{key}\n", "") + second.summary
-        assert key not in shown
-    assert [file] == [*file.parent.iterdir()]
-    assert len(seen) == 1
-    assert key not in seen[0]
-    assert "ANSWERS" not in seen[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -226,16 +225,6 @@ def test_a_run_inside_of_another_is_not_one(stage: Stage, measured: Measured) ->
     """What a run directory holds in folders of its own, such as a preview, is no run of a suite."""
     ends = stage.relay({"a": measured.runs["poor"], "a/preview": measured.runs["good"]})
     assert ends["good"] == NOTHING
-
-
-def test_what_a_run_says_of_kept_answers_is_its_own_word(stage: Stage, measured: Measured) -> None:
-    """A fork has no key, so nothing that it calls kept was sealed or compared by anybody who is believed."""
-    files = measured.runs["good"]
-    rows = [json.loads(line) for line in gzip.decompress(files["results.jsonl.gz"]).splitlines()]
-    kept = b"".join(json.dumps({**row, "result": {**row["result"], "kept": True}}).encode() + b"\n" for row in rows)
-    stage.relay(folders({"good": {**files, "results.jsonl.gz": gzip.compress(kept)}}))
-    assert f"he run itself says that {len(rows)} answers were not asked for in it" in stage.comment
-    assert "came out alike" not in stage.comment
 
 
 def test_where_its_paths_change_a_suite_has_to_be_run(stage: Stage, measured: Measured) -> None:

@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NoReturn
 
-from raggate.action import kept_answers, own_authority, steps
+from raggate.action import own_authority, steps
 from raggate.action.init_process import close_memory, supervised
 from raggate.cli import console
 from raggate.errors import ExitCode, RaggateError, UsageError
@@ -107,7 +107,6 @@ def _perform(runner: Runner, state: StepState) -> int:
     inputs = step_inputs.read(runner.environment)
     state.fail_on = inputs["fail-on"]
     steps.check_places(inputs, runner.workspace)
-    kept_answers.check(inputs)
     opted_in = inputs["allow-pull-request-target"] == "true"
     started_by = event.read(runner.environment, allow_pull_request_target=opted_in)
     with own_authority.trusted(inputs, started_by.name, runner.workspace, os.environ):
@@ -137,11 +136,7 @@ def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runne
 
             return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)
         gate = suites.gate if listed else steps.gate
-        try:
-            code = gate(inputs, started_by, repository, runner, state)
-        finally:
-            kept_answers.give_back(inputs, runner)
-        return code
+        return gate(inputs, started_by, repository, runner, state)
 
 
 def _say_crash(error: BaseException) -> None:
@@ -216,7 +211,6 @@ def _report_a_killed_step(environment: Mapping[str, str]) -> None:
     directory = environment.get("STATE_RUN_DIRECTORY")
     commands.append_summary(runner.summary, results.KILLED)
     results.give_back(Path(directory) if directory else None, runner.workspace)
-    kept_answers.give_back(step_inputs.read(environment), runner)
 
 
 def _close_the_check_run(environment: Mapping[str, str]) -> None:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from raggate.action import kept_answers
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
@@ -104,7 +103,7 @@ def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
         UsageError: naming the input whose path leads out of the workspace.
     """
     check_inside("config", step_inputs.entries(inputs, "config"), workspace)
-    for name in ("baseline", "out", "run", "plan", "parts", "answers"):
+    for name in ("baseline", "out", "run", "plan", "parts"):
         check_inside(name, [inputs[name]], workspace)
 
 
@@ -141,7 +140,7 @@ def request(
         # whoever has a fork could have a server of their own answer, or somebody else's account pay
         replayed=event.from_fork,
     )
-    gated = replace(
+    return replace(
         asked,
         baseline_file=_path(inputs, "baseline"),
         full_text=inputs["store-full-text"] == "true",
@@ -149,7 +148,6 @@ def request(
         head=event.head,
         first_run=FirstRun(allowed=step_inputs.allowed_settings(inputs), measured=not event.privileged),
     )
-    return kept_answers.with_answers(gated, inputs, keeps=_judges_itself(inputs, event))
 
 
 def request_of(

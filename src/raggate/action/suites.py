@@ -36,7 +36,7 @@ _OF_LISTS = frozenset(("check", "comment", "promote", "respond"))
 """Commands that take a list of configurations."""
 
 _LINES = ("run-directory", "metrics-file", "summary-file", "verdict-file")
-_COUNTS = ("cases", "results", "questions", "kept", "broke", "fixed", "warnings")
+_COUNTS = ("cases", "results", "questions", "broke", "fixed", "warnings")
 
 
 def listed(inputs: Mapping[str, str]) -> bool:

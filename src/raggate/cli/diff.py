@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 @click.argument("base")
 @click.argument("head", default=".")
 @options.gate("config", "suite", "out")
-@options.answers()
 @choosing.options
 @click.pass_obj
 def diff(environment: dict[str, str], /, base: str, head: str, **flags: Any) -> Answer[Compared]:

@@ -98,7 +98,7 @@ def cli() -> None:
 
 @cli.command(cls=OptionsOnly)
 @options.gate("configs", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
-@options.earlier_answers()
+@options.resuming()
 @choosing.options
 @click.option(
     "--watch", is_flag=True, help="Check again whenever API, golden set, configuration or notes change; Ctrl-C ends."
@@ -125,8 +125,6 @@ def check(
     files = report_files.parsed(reports, "--report")
     if request.resume is not None and (watch or stored is not None):
         raise UsageError("--resume goes on with one run: expected neither --watch nor --run beside it")
-    if request.answers is not None and stored is not None:
-        raise UsageError("--answers is for what asks, and --run asks nothing: expected at most one of them")
     if watch and stored is not None:
         raise UsageError("--watch asks anew, and --run asks nothing: expected at most one of them")
     if watch:
@@ -144,7 +142,7 @@ def _check(request: Request, files: Files, stored: Path | None = None) -> Answer
 
 @cli.command(cls=OptionsOnly)
 @options.gate("config", "suite", *API, "against", "out", "full-text", "workers")
-@options.earlier_answers()
+@options.resuming()
 @choosing.options
 @click.option("--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")
 @click.option("--shard", metavar="I/N", help="Which shard, from 1. Default: what the environment says.")

@@ -47,21 +47,15 @@ API = ("api-image", "api-build", "api-url")
 """The options that say what API is asked."""
 
 
-def answers() -> Callable[[Any], Any]:
-    """Make the option by which not everything is asked; its parameter is `answers`."""
-    meaning = "Take answers of earlier runs of the same images, notes and requests from here, and keep new ones."
-    return click.option("--answers", type=PATH, metavar="DIR", help=meaning)
-
-
-def earlier_answers() -> Callable[[Any], Any]:
-    """Make that option, and those of what goes on after it was killed: `resume` and `retry_failed`."""
+def resuming() -> Callable[[Any], Any]:
+    """Make the options of a run that goes on after it was killed: `resume` and `retry_failed`."""
     resume = click.option(
         "--resume", type=PATH, metavar="DIR", help="Go on with a run that was killed: its directory, or name."
     )
     retry = click.option(
         "--retry-failed", is_flag=True, help="With --resume: ask calls that failed again; the result says so."
     )
-    return lambda function: answers()(resume(retry(function)))
+    return lambda function: resume(retry(function))
 
 
 def gate(*names: str) -> Callable[[Any], Any]:

@@ -25,7 +25,6 @@ def request_of(
     workers: int = 1,
     resume: Path | None = None,
     retry_failed: bool = False,
-    answers: Path | None = None,
     **overrides: str | None,
 ) -> Request:
     """Make the request of a command: which questions, and the flags that commands of the gate share."""
@@ -49,5 +48,4 @@ def request_of(
         workers=workers,
         resume=resume,
         retry_failed=retry_failed,
-        answers=answers,
     )

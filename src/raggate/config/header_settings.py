@@ -8,7 +8,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from raggate.config.values import ANSWERS_KEY, Variable
+from raggate.config.values import Variable
 from raggate.text.nearest import nearest
 
 PLACEHOLDER = re.compile(r"\{\{|\}\}|\{([^{}]*)\}|[{}]")
@@ -23,7 +23,7 @@ _OWN_HEADERS = frozenset(
     "host connection content-length content-type content-encoding transfer-encoding accept-encoding expect te trailer"
     " upgrade traceparent keep-alive proxy-authorization proxy-connection".split()
 )
-_WITHHELD = re.compile(rf"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN|{ANSWERS_KEY}", re.IGNORECASE)
+_WITHHELD = re.compile(r"(?:INPUT|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|GH_TOKEN", re.IGNORECASE)
 
 
 def _may_be_sent(name: str) -> str:

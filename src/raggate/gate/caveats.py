@@ -9,12 +9,10 @@ from raggate.gate import completeness, wording
 from raggate.gate.causes import index_losses
 from raggate.models.comparison import Comparison
 from raggate.models.metric_names import ABSTENTION_ACCURACY
-from raggate.models.provenance import KeptFrom, commit_words
-from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, Operations, mostly
+from raggate.models.scorecard import EPSILON, OVERALL, UNANSWERABLE, CaseScore, mostly
 from raggate.models.verdict import GatedMetric, Reason
 from raggate.scoring import figures
 from raggate.text.numbers import counted
-from raggate.text.quote import cut
 
 
 def differences(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
@@ -152,28 +150,3 @@ def asked_again(comparison: Comparison) -> Iterator[Reason]:
     if calls := comparison.asked_again:
         were = "was" if calls == 1 else "were"
         yield Reason("asked-again", f"{counted(calls, 'call')} failed first and {were} asked again")
-
-
-def kept_answers(comparison: Comparison) -> Iterator[Reason]:
-    """Say which answers were not asked for in this run, or why all were though there were some."""
-    operations = comparison.scorecard.operations
-    if operations is not None and operations.kept:
-        yield Reason("kept-answers", _kept(operations, comparison.kept_from))
-    elif comparison.kept_aside:
-        yield Reason("kept-aside", f"kept answers had no part in it: {cut(comparison.kept_aside)}")
-
-
-def _kept(operations: Operations, origin: KeptFrom | None) -> str:
-    kept = f"{counted(operations.kept, 'answer')} {'was' if operations.kept == 1 else 'were'}"
-    if origin is None:
-        # an artifact's own claim: its seals, and what it compared, nobody has seen here
-        return (
-            f"the run itself says that {kept} not asked for in it but of an earlier one; "
-            f"nothing vouches for that, and times are of the {counted(operations.calls, 'other call')} alone"
-        )
-    at = f" at {commit_words(origin.commit)}" if origin.commit else ""
-    return (
-        f"{kept} not asked for now: run {cut(origin.run, limit=40)} of {cut(origin.asked, limit=25)}{at} "
-        f"had the same images, notes and requests, and its answers count; of {counted(operations.calls, 'call')} "
-        "that were made, those that it had answered came out alike, and times are of these calls alone"
-    )

@@ -101,8 +101,6 @@ def _bare(
         idle_modes=modes,
         uncommitted=file if file in run.provenance.ignored else "",
         asked_again=run.provenance.asked_again,
-        kept_from=run.provenance.kept_from,
-        kept_aside=run.provenance.kept_aside,
         keeps_none=_keeps_none(run),
     )
     shown = dict.fromkeys((*modes_without_past(bare), *modes_without_match(scorecard)))

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from msgspec.structs import replace
 
 from raggate.config.gate_settings import Gate
-from raggate.gate import caveats, complaints, completeness, verdict, wording
+from raggate.gate import complaints, completeness, verdict, wording
 from raggate.models.baseline import Baseline
 from raggate.models.comparison import Comparison, Delta, Finding
 from raggate.models.fingerprint import cutoffs_of
@@ -114,7 +114,6 @@ def _warnings(
     yield from (item.reason for item in must if not item.red)
     yield from verdict.finding_reasons(findings, "warn")
     yield Reason("partial", _WITHOUT_PROBES)
-    yield from caveats.kept_answers(comparison)
 
 
 def _uncompared(comparison: Comparison) -> Iterator[Reason]:

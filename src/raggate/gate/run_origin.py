@@ -39,19 +39,3 @@ def refuse_other_origin(run: Run, accepted: Collection[str]) -> None:
         f"run {quoted(run.run_id)} is one of `raggate {command}`: {what}",
         hint=f"Promote one of `raggate check` or `raggate run`; or, if you mean this one, add --from {command}.",
     )
-
-
-def refuse_kept(run: Run) -> None:
-    """Refuse a run that has answers of an earlier one, for what is made of a whole measurement, times included.
-
-    Raises:
-        UsageError: naming that run.
-    """
-    kept = sum(item.result.kept for item in run.answers)
-    if kept:
-        origin = run.provenance.kept_from
-        other = f"run {quoted(origin.run)}" if origin is not None else "an earlier run"
-        raise UsageError(
-            f"run {quoted(run.run_id)} asked only a part of its questions: {kept} answers are those of {other}",
-            hint="Take that run, or measure without --answers.",
-        )

@@ -119,7 +119,6 @@ def _warnings(
     yield from baseline_age.reasons(comparison.baseline, started, gate.stale_after_days)
     yield from caveats.differences(comparison, gate)
     yield from caveats.asked_again(comparison)
-    yield from caveats.kept_answers(comparison)
     yield from caveats.thinner(comparison, rows, gate)
     yield from caveats.unwatched(comparison)
     yield from matchless.reasons(comparison) if comparison.baseline is not None else ()

@@ -10,7 +10,6 @@ from msgspec import Struct
 from raggate.models.baseline import Baseline
 from raggate.models.cause import Cause, CauseEvidence
 from raggate.models.golden import Support
-from raggate.models.provenance import KeptFrom
 from raggate.models.reach import Reach
 from raggate.models.scorecard import EPSILON, MetricValue, Scorecard, oriented
 from raggate.text.shapes import Stored
@@ -209,11 +208,9 @@ class Comparison(Struct, frozen=True, kw_only=True):
     case id; `idle` those for modes that are not asked at all, and `idle_modes` the modes that no question is for.
     `uncommitted` is the baseline's file where the working tree has one and the commit that judges has none.
     `keeps_none` says what kind of run it is, of those that keep no baseline; empty for others.
-    `asked_again` counts calls of the run that failed first, `kept_from` and `kept_aside` tell of kept answers, see
-    `Provenance`. `evidence`
-    is what causes are looked for in beside the answers. `reach` tells how far the answers come, of modes without a
-    baseline and of those in which nothing matches. `untold_headings` are the modes in which the API tells no heading
-    though labels name some.
+    `asked_again` counts calls of the run that failed first. `evidence` is what causes are looked for in
+    beside the answers. `reach` tells how far the answers come, of modes without a baseline and of those in which
+    nothing matches. `untold_headings` are the modes in which the API tells no heading though labels name some.
     """
 
     baseline: Baseline | None
@@ -230,8 +227,6 @@ class Comparison(Struct, frozen=True, kw_only=True):
     idle_modes: tuple[str, ...] = ()
     uncommitted: str = ""
     asked_again: int = 0
-    kept_from: KeptFrom | None = None
-    kept_aside: str = ""
     keeps_none: str = ""
     evidence: CauseEvidence | None = None
     reach: tuple[Reach, ...] = ()

@@ -26,17 +26,6 @@ class Checkout(Stored, frozen=True, kw_only=True):
     dirty: StrictBool | None = None
 
 
-class KeptFrom(Stored, frozen=True, kw_only=True):
-    """The earlier run that gave the answers which were kept: its name, when it asked (ISO 8601), full id of its commit.
-
-    `commit` is empty outside git.
-    """
-
-    run: str
-    asked: str
-    commit: str = ""
-
-
 class Provenance(Stored, frozen=True, kw_only=True):
     """Where a run comes from, as it says itself. Nothing of it decides what is measured or how it is judged.
 
@@ -55,8 +44,6 @@ class Provenance(Stored, frozen=True, kw_only=True):
         command: the command that made it; None where that is not known, as of imported runs.
         resumed: how often it was killed or interrupted, and went on.
         asked_again: calls that had failed by then, and were asked again.
-        kept_from: the run whose kept answers it has; None where it has asked everything itself.
-        kept_aside: why kept answers had no part in it, where there were some; empty otherwise.
         build: the build of which it is, as `raggate diff` names it, such as `revision main`; empty for the API of the
             configuration.
         measured: when it was asked, ISO 8601, where it was judged later, which is when the run began then; else empty.
@@ -77,8 +64,6 @@ class Provenance(Stored, frozen=True, kw_only=True):
     measured: str = ""
     resumed: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
     asked_again: Annotated[int, Field(ge=0, le=MOST_NUMBER, strict=True)] = 0
-    kept_from: KeptFrom | None = None
-    kept_aside: str = ""
 
 
 class Evidence(Struct, frozen=True, kw_only=True):

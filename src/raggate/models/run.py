@@ -104,8 +104,7 @@ class Result(Stored, frozen=True):
 
     `elapsed_ms` is the time of the last attempt as raggate saw it; `retries` counts the attempts before it. `repeat` is
     1 for the first answer to the question, 2 for the second, and so on. `trace_id` is the W3C trace id that all
-    attempts were sent with, 32 hex digits, None where none was. One that is `kept` was given to an earlier run, and
-    tells no time, cost or trace.
+    attempts were sent with, 32 hex digits, None where none was.
     """
 
     case_id: str
@@ -116,7 +115,6 @@ class Result(Stored, frozen=True):
     elapsed_ms: float
     repeat: int = 1
     trace_id: str | None = None
-    kept: bool = False
 
     @property
     def chunks(self) -> tuple[Chunk, ...]:

@@ -99,8 +99,6 @@ class CaseScore(Stored, frozen=True):
 class Operations(Struct, frozen=True, kw_only=True):
     """How the calls went, whatever they found. Rates are shares of all calls; times are milliseconds.
 
-    Answers that were `kept` of an earlier run are no calls: they count for what was answered, not for errors and times.
-
     `latency` maps a step to its percentiles: `{"total_ms": {"p50": 12.0, "p95": 30.0}}`. `failures` counts the failed
     calls by kind; `most_common_error` is empty when none failed. `document_types` counts `documents` and
     `chunks` that came back by file extension; `cost` has `sum`, `mean` and `n` of what responses say they cost.
@@ -116,7 +114,6 @@ class Operations(Struct, frozen=True, kw_only=True):
     most_common_error: str = ""
     document_types: dict[str, dict[str, int]] = field(default_factory=dict)
     cost: dict[str, dict[str, float]] = field(default_factory=dict)
-    kept: int = 0
 
 
 class Scorecard(Struct, frozen=True, kw_only=True):

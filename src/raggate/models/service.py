@@ -21,9 +21,8 @@ class Workspace(Guarded, Struct, frozen=True, kw_only=True):
     raggate's own; a backend passes on only what its settings name. `say` takes a line about what it does or could not
     undo. `in_action` tells whether raggate was started as the container action. No log that it keeps may hold one of
     the `secrets`. `identified` takes what names the image of the API exactly, where it runs from one:
-    `name@sha256:...`, or `sha256:...` of an image that no registry knows. `ran` takes the engine's ids of the images
-    of all containers, that of the API as `api`. `run` names this start and no other, by letters, digits and `_`.
-    `source` says whose source `root` holds, so that an image that is built from it takes the
+    `name@sha256:...`, or `sha256:...` of an image that no registry knows. `run` names this start and no other, by
+    letters, digits and `_`. `source` says whose source `root` holds, so that an image that is built from it takes the
     place of the one before, wherever the source lay; empty for `root` itself.
     """
 
@@ -36,7 +35,6 @@ class Workspace(Guarded, Struct, frozen=True, kw_only=True):
     runs: Path | None = None
     secrets: tuple[str, ...] = ()
     identified: Callable[[str], None] = field(default=lambda _: None)
-    ran: Callable[[Mapping[str, str]], None] = field(default=lambda _: None)
     source: str = ""
     run: str = field(default_factory=lambda: f"run_{token_hex(6)}")
 

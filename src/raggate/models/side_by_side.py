@@ -14,17 +14,13 @@ SideKind = Literal["working tree", "revision", "image", "url", "run"]
 
 
 class Side(Struct, frozen=True, kw_only=True):
-    """One of the two: what it is, as it was named, its commit where that is known, its run, and where that is.
-
-    `kept` counts the answers that its run has of an earlier one.
-    """
+    """One of the two: what it is, as it was named, its commit where that is known, its run, and where that is."""
 
     kind: SideKind
     name: str
     commit: str | None
     run_id: str
     directory: Path
-    kept: int = 0
 
     @property
     def title(self) -> str:
@@ -43,14 +39,12 @@ class SideRow(Struct, frozen=True, kw_only=True):
         name: as it was named.
         commit: its commit; null where that is not known.
         run_id: its run.
-        kept: how many answers its run has of an earlier one, in place of asking.
     """
 
     kind: SideKind
     name: str
     commit: str | None
     run_id: str
-    kept: int
 
 
 class MatrixCell(Struct, frozen=True, kw_only=True):

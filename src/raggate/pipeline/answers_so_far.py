@@ -8,7 +8,7 @@ from functools import partial
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.models.provenance import KeptFrom, exact_image
+from raggate.models.provenance import exact_image
 from raggate.models.run import ProbeAnswer, Result, Run
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState, Started
@@ -27,20 +27,16 @@ _CATCH_UP = 0.1
 class AnswersSoFar(Struct):
     """The answers of a run so far, and what was learnt of the API on the way.
 
-    `results` are in the order they came in, `images` what names the image that the API ran from, `image_ids` the ids
-    of the images of all its containers, by name. `again` are the second answers to a few questions, `sampled` the first
-    ones to those, None where another process chose them, and `repeated` how these came out, once they are compared.
-    `probes` is what was asked for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines
-    when it first said that it had failed, untrusted text. `index` is how the index stood when asking began. `started`,
-    ISO 8601, and `seconds` say when that was and how long it took, of a run that was asked for elsewhere. `looked` says
-    whether the log was. `kept_from` is the run whose kept answers are among the results, `kept_aside` why none are
-    though there were some.
+    `results` are in the order they came in, `images` what names the image that the API ran from. `again` are the
+    second answers to a few questions and `repeated` how these came out, once they are compared. `probes` is
+    what was asked for invariants. `failed` calls of the suite failed so far; `log` are the API's last lines when it
+    first said that it had failed, untrusted text. `index` is how the index stood when asking began. `started`, ISO
+    8601, and `seconds` say when that was and how long it took, of a run that was asked for elsewhere. `looked` says
+    whether the log was.
     """
 
     results: LongSequence[Result] = field(default_factory=partial(LongSequence, RESULTS))
     images: list[str] = field(default_factory=list)
-    image_ids: dict[str, str] = field(default_factory=dict)
-    sampled: tuple[Result, ...] | None = None
     again: list[Result] = field(default_factory=list)
     repeated: Repeated | None = None
     probes: list[ProbeAnswer] = field(default_factory=list)
@@ -50,8 +46,6 @@ class AnswersSoFar(Struct):
     started: str = ""
     seconds: float = 0.0
     looked: bool = False
-    kept_from: KeptFrom | None = None
-    kept_aside: str = ""
 
     def note_index(self, state: IndexState) -> None:
         """Keep the last look at the index before it is asked: what answers say of it counts more."""
@@ -67,10 +61,9 @@ class AnswersSoFar(Struct):
             self.log = api.log_tail()
 
     def interrupted(self, due: int) -> str:
-        """Say after how many of the calls that are due a signal came; an answer kept of an earlier run is no call."""
-        kept = sum(result.kept for result in self.results)
+        """Say after how many of the calls that are due a signal came."""
         left = sum(result.failure is not None and result.failure.kind == "aborted" for result in self.results)
-        return f"interrupted after {len(self.results) - kept - left} of {counted(due - kept, 'call')}"
+        return f"interrupted after {len(self.results) - left} of {counted(due, 'call')}"
 
     def noted_in(self, run: Run) -> Run:
         """Note image, size of the index, repeats and probes in a run. None of them makes runs incomparable."""
@@ -82,7 +75,7 @@ class AnswersSoFar(Struct):
             beside |= {"probes": len(self.probes)}
         return replace(
             run,
-            provenance=replace(run.provenance, api_image=image, kept_from=self.kept_from, kept_aside=self.kept_aside),
+            provenance=replace(run.provenance, api_image=image),
             fingerprint={**run.fingerprint, **beside},
             probes=replace(run.probes, answers=tuple(self.probes)),
         )

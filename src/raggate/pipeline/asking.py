@@ -17,7 +17,6 @@ from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.shards import Beside
-from raggate.pipeline.answers.answer_cache import AnswerCache
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.probing import Prober
@@ -48,7 +47,6 @@ class Part(Struct, frozen=True, kw_only=True):
         probes: whether it asks what invariants need beside the questions.
         workers: how many processes ask the questions; what is asked beside them, this one does.
         kept: keeps the answers as they come, and has those from before the process was killed; None to keep none.
-        cache: has answers of earlier runs that are taken in place of asking; None where everything is asked.
     """
 
     request: Request
@@ -63,7 +61,6 @@ class Part(Struct, frozen=True, kw_only=True):
     probes: bool = True
     workers: int = 1
     kept: UnfinishedRun | None = None
-    cache: AnswerCache | None = None
 
     def asks_anything(self) -> bool:
         """Say whether there is anything to ask, so that an API has to be there."""
@@ -81,7 +78,6 @@ class Part(Struct, frozen=True, kw_only=True):
             out=self.directory,
             runs=self.runs,
             identified=answers.images.append,
-            ran=answers.image_ids.update,
             counted=answers.note_index,
         )
         build = self.build or Build(api=inputs.config.api, root=request.root)
@@ -108,7 +104,7 @@ class Part(Struct, frozen=True, kw_only=True):
             stopped = self._ask_in_processes(up, answers, progress)
         else:
             stopped = self._ask_here(boot, up, answers, progress)
-        if stopped is None and self.again and self.cache is None:
+        if stopped is None and self.again:
             ask_again(self.request, self.inputs, up, answers)
         return stopped
 
@@ -143,19 +139,7 @@ class Part(Struct, frozen=True, kw_only=True):
         ask = partial(self._ask_these, up, answers, progress, repeat)
         if self.kept is not None:
             questions = self.kept.left(questions, repeat)
-        if self.cache is None:
-            return ask(questions)
-        stopped = ask(self.cache.left(up, questions, answers))
-        if stopped is None:
-            if self.again:
-                # before kept answers are taken: an API that ranks otherwise each time today has none
-                ask_again(self.request, self.inputs, up, answers)
-            answers.results.extend(self.cache.taken(answers))
-            stopped = ask(self.cache.untaken(answers))
-        else:
-            answers.results.extend(self.cache.unasked(stopped))
-        answers.kept_aside = self.cache.aside
-        return stopped
+        return ask(questions)
 
     def _ask_these(
         self,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -64,7 +64,7 @@ class Booted(Guarded, Struct, frozen=True, kw_only=True):
 
 
 class Place(Struct, frozen=True, kw_only=True):
-    """Where a build leaves its files: `out`, below the directory `runs`; `identified` and `ran` as in `Workspace`.
+    """Where a build leaves its files: `out`, below the directory `runs`; `identified` as in `Workspace`.
 
     `counted` takes each look at the index until the build is up.
     """
@@ -72,7 +72,6 @@ class Place(Struct, frozen=True, kw_only=True):
     out: Path
     runs: Path
     identified: Callable[[str], None] = field(default=lambda _: None)
-    ran: Callable[[Mapping[str, str]], None] = field(default=lambda _: None)
     counted: Callable[[IndexState], None] = field(default=lambda _: None)
 
 
@@ -130,7 +129,6 @@ def _workspace(
         in_action=request.action,
         secrets=secrets,
         identified=place.identified,
-        ran=place.ran,
         source=build.source,
     )
 

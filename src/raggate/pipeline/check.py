@@ -193,7 +193,6 @@ def propose(
     findings = invariants.check_answers(run, settings.invariants, settings.gate)
     promote.refuse_unmeasured(run, scorecard, findings, settings.gate)
     run_origin.refuse_other_origin(run, terms.accepted_commands)
-    run_origin.refuse_kept(run)
     present, problem = None, ""
     try:
         present = read()

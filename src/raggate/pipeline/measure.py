@@ -18,7 +18,6 @@ from raggate.models.run import Run
 from raggate.models.scorecard import Scorecard
 from raggate.models.selection import Selection
 from raggate.pipeline import judging
-from raggate.pipeline.answers import answer_cache
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part, check_modes
 from raggate.pipeline.booted import Build
@@ -53,7 +52,6 @@ def measure(
         command: the command that measures.
     """
     workers.check(inputs.config, request.workers)
-    cache = answer_cache.of_run(request, inputs, boots=boots, selection=selection, below=below)
     with ExitStack() as stack:
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
@@ -73,7 +71,6 @@ def measure(
             probes=selection is None,
             workers=request.workers if boots == 1 else 1,
             kept=kept,
-            cache=cache,
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)
         return directory, *_finished(part, finish)
@@ -95,8 +92,6 @@ def _finished(part: Part, finish: Finish) -> tuple[Run, Scorecard]:
         finished = finish.done(answers, time.monotonic() - begin, stopped=stopped, log=log)
         if kept is not None:
             kept.done()
-        if part.cache is not None:
-            part.cache.keep(finished[0], answers)
         if part.build is None and part.directory.parent == part.runs:
             # until what is done with the run begins, which leaves the reason in its directory
             signals.settle()

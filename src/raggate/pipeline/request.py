@@ -16,7 +16,6 @@ from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
 from raggate.models.run import Result
 from raggate.models.selection import EVERYTHING, Choice, Selection, naming
-from raggate.pipeline.answers import seal
 from raggate.reports.progress import Progress
 from raggate.text.files import below
 from raggate.text.guarded import Guarded
@@ -29,6 +28,9 @@ AS_CONFIGURED = Overrides()
 _JOBS = ("CI", "JENKINS_URL", "TF_BUILD")
 """Variables that CI systems set in every job, also of a branch that a pull request may be opened for later: most, old
 Jenkins and Azure."""
+
+_CHANGES = ("CI_MERGE_REQUEST_IID", "CHANGE_ID", "BITBUCKET_PR_ID", "SYSTEM_PULLREQUEST_PULLREQUESTID")
+"""Variables that CI systems set where they run for a change: GitLab, Jenkins, Bitbucket, Azure."""
 
 
 def unheard(_: object) -> None:
@@ -61,8 +63,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         retry_failed: whether calls that failed before it was killed are asked again.
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
         matched: whether a pattern names the configuration: without the file there is no such suite.
-        answers: the directory of kept answers that may be taken in place of asking; None for none.
-        keeps_answers: whether this run may keep its answers there, if nothing else is against it.
         reports: the reports that also go into files that somebody names, as `FORMAT=FILE`.
         created: hears of the run directory as soon as it exists, for whoever cleans up after a killed process.
     """
@@ -89,8 +89,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     retry_failed: bool = False
     head: str | None = None
     matched: bool = False
-    answers: Path | None = None
-    keeps_answers: bool = True
     reports: tuple[str, ...] = ()
     created: Callable[[Path], None] = unheard
 
@@ -106,7 +104,7 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     def in_job(self) -> bool:
         """Whether a CI system runs this: then nobody edits files, and only what is committed is merged."""
         job = any(self.environment.get(name, "").lower() not in {"", "0", "false"} for name in _JOBS)
-        return job or self.remote is not None or seal.judges_change(self.environment)
+        return job or self.remote is not None or _judges_change(self.environment)
 
     def runs(self, configured: str) -> Path:
         """Give the directory of all runs: `out`, or the configured one."""
@@ -177,6 +175,17 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     def promoting(self, directory: str) -> str:
         """The command line that makes a run directory the baseline of the same suite, in the same place."""
         return _command(f"promote {shlex.quote(directory)}", str(self.config_file), {"baseline": self.baseline_file})
+
+
+def _judges_change(environment: Mapping[str, str]) -> bool:
+    """Say whether a CI system runs this for a change that is not merged."""
+    event = environment.get("GITHUB_EVENT_NAME", "")
+    number = environment.get("BUILDKITE_PULL_REQUEST", "false")
+    return (
+        event.startswith(("pull_request", "issue_comment", "merge_group"))
+        or number not in {"", "false"}
+        or any(environment.get(name) for name in _CHANGES)
+    )
 
 
 def check_command(config: str, flags: Mapping[str, object]) -> str:

@@ -77,7 +77,6 @@ def promotable(review: Review) -> bool:
     gate = review.run.config.gate
     try:
         run_origin.refuse_other_origin(review.run, ())
-        run_origin.refuse_kept(review.run)
         promote.refuse_unmeasured(review.run, review.scorecard, review.findings, gate)
         refuse_matchless(review.scorecard, gate.min_slice, (), on_a_command_line)
     except (CannotTell, UsageError):

@@ -231,7 +231,6 @@ def _row(item: LabelledResult, *, full_text: bool) -> dict[str, object]:
             "retries": result.retries,
             "elapsed_ms": result.elapsed_ms,
             **({"trace_id": result.trace_id} if result.trace_id else {}),
-            **({"kept": True} if result.kept else {}),
         },
         "labels": labels,
         **({"judgements": item.judgements} if item.judgements else {}),

@@ -45,9 +45,8 @@ def ask_again(request: Request, inputs: Inputs, up: Booted, answers: AnswersSoFa
         if inputs.config.ask.repeat == 1 and inputs.config.ask.repeat_sample:
             request.say("nothing is asked twice of a program, so nothing shows whether it ranks alike each time")
         return
-    answers.sampled = chosen(inputs, answers.results)
     cases = by_id(inputs.golden.cases)
-    questions = [(cases.named(result.case_id), result.mode) for result in answers.sampled]
+    questions = [(cases.named(result.case_id), result.mode) for result in chosen(inputs, answers.results)]
     if questions:
         answers.again = [*map(up.clean, up.adapter.ask(questions, up.api, on_result=lambda *_: None).results)]
 
@@ -63,8 +62,7 @@ def compared(inputs: Inputs, answers: AnswersSoFar) -> Repeated | None:
         return None
     cases = by_id(inputs.golden.cases)
     second = {(result.mode, result.case_id): result for result in answers.again}
-    sampled = chosen(inputs, answers.results) if answers.sampled is None else answers.sampled
-    both = [(first, second.get((first.mode, first.case_id))) for first in sampled]
+    both = [(first, second.get((first.mode, first.case_id))) for first in chosen(inputs, answers.results)]
     pairs = [
         [score.label(cases.named(item.case_id), item) for item in (first, later)] for first, later in both if later
     ]

@@ -143,8 +143,7 @@ def _refuse_one_run(base: Meant, head: Meant) -> None:
 
 def _as_asked(kind: SideKind, name: str, run: Run, scorecard: Scorecard, directory: Path) -> Asked:
     commit = run.provenance.checkout.commit
-    kept = scorecard.operations.kept if scorecard.operations is not None else 0
-    side = Side(kind=kind, name=name, commit=commit, run_id=run.run_id, directory=directory, kept=kept)
+    side = Side(kind=kind, name=name, commit=commit, run_id=run.run_id, directory=directory)
     return Asked(side=side, run=run, scorecard=scorecard)
 
 

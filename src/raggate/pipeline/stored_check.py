@@ -16,7 +16,7 @@ from raggate.gate import waivers
 from raggate.gate.run_origin import OF_THE_SUITE
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.provenance import Checkout, KeptFrom, Provenance, commit_words, exact_image
+from raggate.models.provenance import Checkout, Provenance, commit_words, exact_image
 from raggate.models.run import Run
 from raggate.models.selection import EVERYTHING
 from raggate.pipeline import check, claimed_run, judging, measured_run, run_directory
@@ -36,7 +36,6 @@ _SAME = (
     "again."
 )
 _COMMIT = re.compile(r"[0-9a-f]{40}|[0-9a-f]{64}")
-_RUN = re.compile(r"[0-9A-Za-z_-]{1,40}")
 _VERSION = re.compile(r"[0-9A-Za-z.+-]{1,40}")
 
 
@@ -145,11 +144,4 @@ def _provenance(claimed: Provenance, own: Provenance) -> Provenance:
         api_image=exact_image(claimed.api_image),
         resumed=claimed.resumed,
         asked_again=claimed.asked_again,
-        kept_from=_kept_from(claimed.kept_from),
     )
-
-
-def _kept_from(claimed: KeptFrom | None) -> KeptFrom | None:
-    if claimed is None or not _RUN.fullmatch(claimed.run) or moment(claimed.asked) is None:
-        return None
-    return replace(claimed, commit=claimed.commit if _COMMIT.fullmatch(claimed.commit) else "")

@@ -13,7 +13,7 @@ from raggate.reports.public_verdict import verdict_of
 from raggate.scoring import figures
 from raggate.text.escape import log_line, markdown as safe, plain
 from raggate.text.jsonio import dumps
-from raggate.text.numbers import counted, rounded_or_none
+from raggate.text.numbers import rounded_or_none
 from raggate.text.struct_fields import as_dict
 
 SCHEMA = "raggate/diff/1"
@@ -23,9 +23,8 @@ def render_markdown(both: SideBySide) -> str:
     """Render the heading, the matrix, and the whole report on the head."""
     title = f"# {inert(both.base.title, limit=200)} → {inert(both.head.title, limit=200)}"
     modes, rows = matrix(both)
-    kept = "\n".join(f"- {safe(line)}" for line in _kept(both))
     drawn = table(["metric", *map(safe, modes)], [[safe(row[0]), *row[1:]] for row in rows]) if rows else ""
-    return "\n\n".join(filter(None, [title, kept, drawn, summary.render(both.review)]))
+    return "\n\n".join(filter(None, [title, drawn, summary.render(both.review)]))
 
 
 def render_terminal(both: SideBySide, *, width: int) -> str:
@@ -33,7 +32,6 @@ def render_terminal(both: SideBySide, *, width: int) -> str:
     modes, rows = matrix(both)
     lines = ["", log_line(f"base: {both.base.title} (run {both.base.run_id})", limit=width)]
     lines.append(log_line(f"head: {both.head.title} (run {both.head.run_id})", limit=width))
-    lines += [log_line(line) for line in _kept(both)]
     if len(modes) > 1:
         cells = [["metric", *modes], *rows]
         widths = [max(len(log_line(cell)) for cell in column) for column in zip(*cells, strict=True)]
@@ -42,15 +40,6 @@ def render_terminal(both: SideBySide, *, width: int) -> str:
             line = "  ".join(log_line(cell).ljust(size) for cell, size in zip(row, widths, strict=True))
             lines.append(line.rstrip())
     return "\n".join(lines)
-
-
-def _kept(both: SideBySide) -> list[str]:
-    """Say of which side how many questions were not asked now."""
-    return [
-        f"{name}: {counted(side.kept, 'answer')} kept of an earlier run, not asked for now"
-        for name, side in (("base", both.base), ("head", both.head))
-        if side.kept
-    ]
 
 
 def render_json(both: SideBySide) -> str:
@@ -96,7 +85,7 @@ def _shown(row: GatedMetric | None) -> str:
 
 
 def _side(side: Side) -> SideRow:
-    return SideRow(kind=side.kind, name=plain(side.name), commit=side.commit, run_id=plain(side.run_id), kept=side.kept)
+    return SideRow(kind=side.kind, name=plain(side.name), commit=side.commit, run_id=plain(side.run_id))
 
 
 def _cell(row: GatedMetric) -> MatrixCell:

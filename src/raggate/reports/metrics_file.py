@@ -67,7 +67,6 @@ def _calls(operations: Operations) -> dict[str, Any]:
         "calls": operations.calls,
         "failed": operations.failed,
         "retries": operations.retries,
-        **({"kept": operations.kept} if operations.kept else {}),
         "failures": operations.failures,
         **{name: rounded_or_none(rate.value) for name, rate in operations.rates.items()},
     }

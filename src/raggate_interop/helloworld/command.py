@@ -176,14 +176,12 @@ def compare(baseline: Path, new: Path, golden_file: Path | None, **settings: Any
 @click.option("--judge-cache", type=_GOLDEN, help="Write the judges' scores to this judge_cache.jsonl too.")
 def export(directory: Path, out: Path, **settings: Any) -> Answer[HelloworldExported]:
     """Write a raggate run as a run directory of helloworld, with its numbers."""
-    from raggate.gate.run_origin import refuse_kept
     from raggate.text.files import write_file
     from raggate_interop.helloworld import judged, metrics as helloworld_metrics, read as reader, write as writer
     from raggate_interop.results import HelloworldExported
     from raggate_interop.run_lists import only_mode, whole
 
     run = whole(directory)
-    refuse_kept(run)
     refuse_existing(out)
     mode = only_mode(run, settings["mode"])
     items = [item for item in run.results if item.result.mode == mode]

@@ -248,7 +248,7 @@ def aggregate_metrics(results: Sequence[Result], rows: Sequence[Row], cases: Cas
     """
     metrics: dict[str, Any] = {
         "operational_metrics": operational_metrics(results),
-        "latency": latency([result.elapsed_ms for result in results if not result.kept]),
+        "latency": latency([result.elapsed_ms for result in results]),
     }
     coverage = indexing_coverage(rows)
     if coverage is not None:

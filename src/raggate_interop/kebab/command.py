@@ -266,7 +266,6 @@ def import_run(
 @MODE
 def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExported]:
     """Write a raggate run as a per_query.jsonl of kebab."""
-    from raggate.gate.run_origin import refuse_kept
     from raggate.text.files import write_file
     from raggate_interop.kebab import inputs
     from raggate_interop.kebab.rows import write_rows
@@ -274,7 +273,6 @@ def export(*, directory: Path, out: Path, mode: str | None) -> Answer[KebabExpor
     from raggate_interop.run_lists import whole
 
     run = whole(directory)
-    refuse_kept(run)
     rows = inputs.rows_of(run, mode)
     refuse_existing(out)
     write_file(out / inputs.ROWS, write_rows(rows))

@@ -284,31 +284,6 @@ def test_post_step_tells_of_a_killed_step(tmp_path: Path) -> None:
     assert not (tmp_path / "GITHUB_STEP_SUMMARY").exists()
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file away")
-@pytest.mark.parametrize("killed", [True, False])
-def test_kept_answers_are_given_back_however_the_step_ends(tmp_path: Path, killed: bool) -> None:
-    """The step that saves them runs as another user: after one that was killed, or failed once they were kept, too."""
-    environment = surroundings(tmp_path, {"INPUT_ANSWERS": "cache"})
-    kept = tmp_path / "workspace" / "cache" / "x.answers"
-
-    def keeps_and_fails(*_: object) -> int:
-        kept.parent.mkdir()
-        kept.touch()
-        os.chown(tmp_path / "workspace", 1234, 1235)
-        raise CannotTell("the API died")
-
-    if killed:
-        with pytest.raises(CannotTell):
-            keeps_and_fails()
-        with mock.patch.object(main, "SOCKET", Path("/nowhere")):
-            done = called(main.post, at=tmp_path, environment=environment | {"STATE_STARTED": "1"}, alone=True)
-    else:
-        with mock.patch.object(steps, "gate", keeps_and_fails):
-            done = called(main.step, at=tmp_path, environment=environment, alone=True)
-    assert done.code == (0 if killed else 3), done.err
-    assert {path.stat().st_uid for path in (kept, kept.parent)} == {1234}
-
-
 PULL = json.dumps(
     {
         "action": "opened",

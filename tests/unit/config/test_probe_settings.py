@@ -51,7 +51,6 @@ def test_what_is_taken(keys: dict[str, Any]) -> None:
             {"ask": {"probes": {"pass_env": ["GITHUB_TOKEN"]}}},
             "a variable that is not the runner's, Docker's or raggate's",
         ),
-        ({"ask": {"probes": {"pass_env": ["RAGGATE_ANSWERS_KEY"]}}}, "not the runner's, Docker's or raggate's"),
         ({"private": {"places": ["elsewhere"]}}, "private.places: expected one of the vaults work, found 'elsewhere'"),
         ({"invariants": {"top_is_prefix": "warn"}, "ask": {"k": 1}}, "top_is_prefix: expected ask.k of 2 or more"),
         ({"invariants": {"reindex_idempotent": "warn"}}, "reindex_idempotent: expected ask.probes.reindex with api"),

@@ -52,7 +52,6 @@ RESULT = Result(
     elapsed_ms=2.25,
     repeat=2,
     trace_id="ab",
-    kept=True,
 )
 FAILED = Failure(kind="status", message="HTTP 500", status=500)
 LABELS = Labels(

@@ -260,24 +260,6 @@ def test_other_line_ends_of_a_note_are_a_change(repository: Path) -> None:
     assert [change.note for change in preview.vault] == ["notes/n.md"]
 
 
-@pytest.mark.parametrize(
-    ("settings", "problem"),
-    [
-        pytest.param("ask: {repeat: 3}", "with `ask.repeat` every question is asked again", id="asked again"),
-    ],
-)
-def test_settings_that_the_job_cannot_run_with(repository: Path, settings: str, problem: str) -> None:
-    """Settings that the step refuses beside its own inputs would end every run after the merge, and are no pass."""
-    config = FILES["raggate.yml"].replace("url: 'http://127.0.0.1:1'", "container: {image: api, port: 1}")
-    for content in (config, f"{config}{settings}\n"):
-        (repository / "raggate.yml").write_text(content)
-        git(repository, "commit", "-qam", "change")
-    assert previewed(repository, job=True).verdict.outcome == "pass"
-    review = previewed(repository, job=True, answers=repository / "kept")
-    assert review.verdict.outcome == "cannot tell"
-    assert problem in review.verdict.reasons[0].message
-
-
 @pytest.mark.parametrize("out", ["golden.jsonl", "golden.jsonl/runs", "link", "link/runs"])
 def test_run_directories_that_cannot_be_made(repository: Path, out: str) -> None:
     """A change that has run directories go to a file, or behind a link, would end every run after the merge."""

@@ -275,7 +275,6 @@ INCOMPLETE = "not a complete run configuration "
         pytest.param(1, ("labels",), [], "not a result row: labels: ", id="labels-no-object"),
         pytest.param(1, ("result", "retries"), "many", "not a result row: retries: ", id="retries-no-number"),
         pytest.param(1, ("result", "retries"), "3", "not a result row: retries: ", id="retries-as-text"),
-        pytest.param(1, ("result", "kept"), "no", "not a result row: kept: ", id="kept-as-text"),
         pytest.param(1, ("labels", "heading_only", 0), 0, "not a result row: heading_only.0: ", id="heading-only-0"),
         pytest.param(
             1,

@@ -46,7 +46,7 @@ def test_programs_read_the_same() -> None:
     """The document has both sides, every gated metric of every mode, and the verdict on the head."""
     document = json.loads(diff.render_json(both(review("regression"))))
     assert document["schema"] == "raggate/diff/1"
-    side = {"kind": "revision", "name": "main", "commit": "a" * 40, "run_id": "20260101_090000", "kept": 0}
+    side = {"kind": "revision", "name": "main", "commit": "a" * 40, "run_id": "20260101_090000"}
     assert document["base"] == side
     assert document["verdict"]["outcome"] == "regression"
     assert document["verdict"]["run_directory"] == "head"

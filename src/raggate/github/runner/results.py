@@ -61,7 +61,6 @@ def outputs(directory: Path | None, code: int, workspace: Path) -> dict[str, str
         "cases": str(len(answered)),
         "results": str(answered.total()),
         "questions": str(answered.total()),
-        "kept": str(_kept(directory)),
         "broke": str(kinds.count("broke")),
         "fixed": str(kinds.count("fixed")),
         "warnings": str(len(decision.get("warnings", ()))),
@@ -131,16 +130,6 @@ def _decision(directory: Path | None) -> dict[str, Any]:
         return fields(loads(_content(directory, "verdict.json")))
     except ValueError:
         return {}
-
-
-def _kept(directory: Path | None) -> int:
-    """Count the answers that were taken from an earlier run."""
-    try:
-        operations = fields(fields(loads(_content(directory, "metrics.json"))).get("operational_metrics"))
-    except ValueError:
-        return 0
-    kept = operations.get("kept", 0)
-    return kept if type(kept) is int else 0
 
 
 def path_from_workspace(path: Path | None, workspace: Path) -> str:

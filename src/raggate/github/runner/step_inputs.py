@@ -22,8 +22,6 @@ DEFAULTS: Mapping[str, str] = {
     "against": "",
     "baseline": "",
     "out": "",
-    "answers": "",
-    "answers-key": "",
     "run": "",
     "shards": "",
     "shard": "",
@@ -70,7 +68,7 @@ LISTS = frozenset(("config", "reports"))
 """Inputs with an entry a line."""
 
 _PREFIX = "INPUT_"
-_SECRETS = ("github-token", "answers-key")
+_SECRETS = ("github-token",)
 
 
 def read(environment: Mapping[str, str]) -> dict[str, str]:

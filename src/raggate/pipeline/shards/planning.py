@@ -262,7 +262,7 @@ def stored_latencies(rows: Iterable[Mapping[str, Any]]) -> dict[str, float]:
     total: dict[str, float] = {}
     for row in rows:
         result = row.get("result")
-        took = result.get("elapsed_ms") if isinstance(result, dict) and not result.get("kept") else None
+        took = result.get("elapsed_ms") if isinstance(result, dict) else None
         if isinstance(took, int | float):
             name = str(row.get("test_case_id"))
             total[name] = total.get(name, 0.0) + min(max(float(took), 0.0), 1e9)

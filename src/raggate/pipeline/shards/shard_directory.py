@@ -182,8 +182,6 @@ def _result(stored: Mapping[str, Any], place: str) -> Result:
     except ValidationError as error:
         raise UsageError(f"{place}: not a result: {first_problem(error)}") from None
     check_result(result, place)
-    if result.kept:
-        raise UsageError(f"{place}: an answer that was kept of another run is none of this one")
     return result
 
 

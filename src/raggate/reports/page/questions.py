@@ -165,7 +165,7 @@ def _detail(item: LabelledResult, sides: Sides, passages: Passages, metrics: Seq
         "new": list(_listed(item, passages)),
         "old": None if before is None else [_entry(entry, passages) for entry in before.entries],
         "values": [[_value(side, metric) for side in values] for metric in metrics],
-        "ms": None if item.result.kept else round(item.result.elapsed_ms),
+        "ms": round(item.result.elapsed_ms),
     }
     texts = {"why": flip.why if flip else "", "instead": causes.instead(flip) if flip else ""}
     detail |= {name: plain(text, limit=600, middle=True) for name, text in texts.items() if text}

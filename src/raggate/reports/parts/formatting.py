@@ -222,8 +222,6 @@ def operations_line(scorecard: Scorecard) -> str:
     # one call can be tried again several times
     again = counted(operations.retries, "retry", "retries") if operations.retries else "0 retried"
     parts = [f"{calls}, {operations.failed - left} failed, {again}"]
-    if operations.kept:
-        parts.append(f"{counted(operations.kept, 'answer')} kept of an earlier run")
     if left:
         parts.append(f"{counted(left, 'call')} not made")
     empty = operations.rates.get("empty_result_rate")

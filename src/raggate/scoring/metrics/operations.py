@@ -29,7 +29,7 @@ class Calls:
     """Counts the calls of a run one by one. Rates divide by all calls; a rate that cannot apply is None."""
 
     def __init__(self) -> None:
-        self._calls = self._retries = self._kept = 0
+        self._calls = self._retries = 0
         self._counts: Counter[str] = Counter()
         self._failures: Counter[FailureKind] = Counter()
         # calls that were given up only say so
@@ -40,18 +40,16 @@ class Calls:
         self._types = DocumentTypes()
 
     def add(self, result: Result) -> None:
-        """Count one more call, or an answer that was kept of an earlier one."""
-        self._kept += result.kept
-        self._calls += not result.kept
+        """Count one more call."""
+        self._calls += 1
         self._retries += result.retries
         if result.failure is not None:
             self._failures[result.failure.kind] += 1
             self._messages[result.failure.kind != "aborted"][result.failure.message] += 1
         if result.response is not None:
             self._add_response(result.response)
-            if not result.kept:
-                self._times.setdefault("client_ms", array("d")).append(result.elapsed_ms)
-            self._add_amounts(result.response, kept=result.kept)
+            self._times.setdefault("client_ms", array("d")).append(result.elapsed_ms)
+            self._add_amounts(result.response)
 
     def _add_response(self, response: Response) -> None:
         self._counts["empty"] += not response.chunks
@@ -62,12 +60,10 @@ class Calls:
         self._coverage = response.coverage or self._coverage
         self._types.add(response)
 
-    def _add_amounts(self, response: Response, *, kept: bool) -> None:
+    def _add_amounts(self, response: Response) -> None:
         for told, totals in ((response.latency, self._times), (response.cost, self._costs)):
             for name, value in told.items():
-                # an answer that was kept was judged in this run all the same
-                if not kept or name.startswith("judge_"):
-                    totals.setdefault(name, array("d")).append(value)
+                totals.setdefault(name, array("d")).append(value)
 
     def summary(self, *, retrieval_only: bool) -> Operations:
         """Summarise the calls.
@@ -76,13 +72,12 @@ class Calls:
             retrieval_only: whether no answers were asked for, so that those that came are counted.
         """
         calls, counts, failures = self._calls, self._counts, self._failures
-        answerable = calls + self._kept
         rates = {
             "error_rate": _rate(failures.total(), calls),
             "timeout_rate": _rate(failures["timeout"], calls),
-            "empty_result_rate": _rate(counts["empty"], answerable),
-            "empty_response_rate": _rate(counts["blank"], answerable if counts["answers"] else 0),
-            "unasked_answer_rate": _rate(counts["unasked"], answerable if retrieval_only else 0),
+            "empty_result_rate": _rate(counts["empty"], calls),
+            "empty_response_rate": _rate(counts["blank"], calls if counts["answers"] else 0),
+            "unasked_answer_rate": _rate(counts["unasked"], calls if retrieval_only else 0),
         }
         most = (self._messages[True] or self._messages[False]).most_common(1)
         return Operations(
@@ -96,7 +91,6 @@ class Calls:
             most_common_error=most[0][0] if most else "",
             document_types=self._types.counts(),
             cost={kind: _amounts(values) for kind, values in sorted(self._costs.items())},
-            kept=self._kept,
         )
 
 

@@ -43,9 +43,6 @@ class Adapter(Protocol):
             NotImplementedError: of what makes no HTTP calls, with which no configuration has principals.
         """
 
-    def request(self, case: Case, mode: str) -> object | None:
-        """Give all that the first request for a question holds, as JSON; None where nothing tells."""
-
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:

@@ -76,9 +76,6 @@ class KebabAdapter:
         """Refuse: a program is sent no headers, and no configuration asks for that."""
         raise NotImplementedError
 
-    def request(self, _case: Case, _mode: str) -> None:
-        """Tell nothing: what is sent depends on what was answered before."""
-
     def ask(
         self,
         questions: Sequence[tuple[Case, str]],

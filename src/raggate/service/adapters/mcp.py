@@ -77,9 +77,6 @@ class McpAdapter(Guarded, Struct, frozen=True):
         # what is looked through waits in place, so that this is done when it is
         return asyncio.run(self._looked(WaitingTransport(client), str(client.base_url)))
 
-    def request(self, _case: Case, _mode: str) -> None:
-        """Tell nothing: what is sent depends on what was answered before."""
-
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True
     ) -> AskResult:

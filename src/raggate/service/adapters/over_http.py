@@ -21,7 +21,6 @@ from raggate.service.http_channel import Dialogue, HttpProtocol, opened
 from raggate.text.certificates import checked_by
 from raggate.text.http_client import httpx
 from raggate.text.quote import cut
-from raggate.text.struct_fields import as_dict
 
 _ANY = Case(id="reindex", question="What are these notes about?", answerable=True)
 
@@ -76,10 +75,6 @@ class OverHttp:
     def index_state(self, client: httpx.Client, ready: Readiness) -> IndexState:
         """Ask the API how its index stands."""
         return self._adapter.index_state(client, ready)
-
-    def request(self, case: Case, mode: str) -> object | None:
-        """Give the call that is made first; later ones are made of what was answered."""
-        return as_dict(self._adapter.call(case, mode))
 
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: Started, *, on_result: OnResult, collect: bool = True

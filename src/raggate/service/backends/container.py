@@ -34,7 +34,6 @@ def start(settings: ContainerBackend, workspace: Workspace) -> Iterator[Started]
         api_image = made.image(_API)
         workspace.identified(images.identity(made.client, settings, api_image))
         service_images = {name: made.image(name) for name in settings.services}
-        workspace.ran({**service_images, _API: api_image})
         made.connect(internal=not settings.egress)
         mounts = _copied_vaults(made, workspace, settings.vault_path, api_image)
         for name, service in settings.services.items():

@@ -31,7 +31,7 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
     flips = [{"kind": kind, "case_id": case, "mode": mode} for kind, case, mode in moved]
     (directory / "verdict.json").write_text(json.dumps({"flips": flips, "warnings": [{}]}))
     (directory / "results.jsonl").write_text("".join(f'{{"test_case_id": "{case}"}}\n' for case in ("q1", "q2", "q1")))
-    (directory / "metrics.json").write_text('{"operational_metrics": {"calls": 1, "kept": 2}}')
+    (directory / "metrics.json").write_text('{"operational_metrics": {"calls": 1}}')
     assert results.outputs(directory, 1, tmp_path) == {
         "verdict": "regression",
         "exit-code": "1",
@@ -44,7 +44,6 @@ def test_outputs_of_a_run(tmp_path: Path) -> None:
         "questions": "3",
         "broke": "2",
         "fixed": "1",
-        "kept": "2",
         "warnings": "1",
         "shards": "",
         "plan-hash": "",

@@ -116,11 +116,6 @@ TIMES = {"client_ms": {"p50": 12.4, "p95": 30.6}, "retrieval_ms": {"p50": 4.0, "
             id="types-and-cost",
         ),
         pytest.param(
-            replace(make_operations(20), kept=480),
-            "20 calls, 0 failed, 0 retried · 480 answers kept of an earlier run",
-            id="kept",
-        ),
-        pytest.param(
             make_operations(9, 5, failures={"aborted": 3, "status": 2}),
             "6 calls, 2 failed, 0 retried · 3 calls not made",
             id="stopped",

@@ -114,27 +114,6 @@ def test_latency() -> None:
     }
 
 
-def test_a_kept_answer_is_no_call() -> None:
-    """It counts for what was answered, and neither for calls and their errors nor for times and costs."""
-    kept = replace(answered(latency={"total_ms": 9.0}, cost={"usd": 2.0}), kept=True, elapsed_ms=0.0)
-    empty = replace(EMPTY, kept=True)
-    summary = operations([answered(latency={"total_ms": 1.0}, cost={"usd": 1.0}), failed(), kept, empty])
-    assert (summary.calls, summary.kept, summary.failed) == (2, 2, 1)
-    assert summary.rates["error_rate"] == rate(1, 2)
-    assert summary.rates["empty_result_rate"] == rate(1, 4)
-    assert summary.latency["total_ms"] == {"p50": 1.0, "p95": 1.0}
-    assert 0.0 not in summary.latency["client_ms"].values()
-    assert summary.cost["usd"]["n"] == 1
-
-
-def test_judging_a_kept_answer_counts() -> None:
-    """An answer that was kept is judged in this run: the time and the tokens of that are of this run."""
-    kept = replace(answered(latency={"judge_ms": 9.0}, cost={"judge_tokens": 2.0}), kept=True)
-    summary = operations([kept])
-    assert summary.latency == {"judge_ms": {"p50": 9.0, "p95": 9.0}}
-    assert summary.cost == {"judge_tokens": {"sum": 2.0, "mean": 2.0, "n": 1}}
-
-
 def test_latency_of_nothing() -> None:
     """Without an answer there is no latency."""
     assert operations([failed()]).latency == {}

@@ -157,7 +157,7 @@
     const changed = cells.filter(([, before, now]) => compared && before !== now);
     const figures = (changed.length ? changed : cells.slice(0, 4)).map(([metric, before, now]) =>
       el("li", {}, el("span", { class: "soft" }, `${metric} `), compared && before !== now ? `${figure(before)} → ${figure(now)}` : figure(now)));
-    return el("ul", { class: "plain values small" }, figures, el("li", { class: "soft" }, facts.ms === null ? "kept answer, not timed" : `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", trace(facts)) : null);
+    return el("ul", { class: "plain values small" }, figures, el("li", { class: "soft" }, `${facts.ms} ms`), facts.trace ? el("li", { class: "soft" }, "trace ", trace(facts)) : null);
   }
   function trace(facts) {
     const id = el("code", {}, facts.trace);
