@@ -2,24 +2,89 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from hashlib import sha256
 from heapq import nsmallest
+from typing import Literal
 
 from msgspec.structs import replace
 
 from raggate.config.retrieval_modes import asked_in
 from raggate.config.schema import Config
 from raggate.inputs.headings import headings_with_text
-from raggate.inputs.nonsense import nonsense
-from raggate.inputs.spellings import spellings, unicode_form
 from raggate.models.case_packing import with_id
 from raggate.models.golden import Case, Golden, Vault
 from raggate.models.probe import Probe, ProbeKind
 from raggate.models.questions import Question
 from raggate.text.anchors import Elements, fold, inside_place, written
 from raggate.text.lots import lot
+from raggate.text.stream_safe import stream_safe
+
+
+def spellings(question: str) -> Iterator[tuple[str, str]]:
+    """Give what was changed and the changed question, where that is another one.
+
+    A case that another alphabet has no way back from (`ß`, `İ`) is left alone: capitals whose case folding is not that
+    of the question are another word.
+    """
+    capitals = question.upper()
+    if capitals != question and capitals.casefold() == question.casefold():
+        yield "capitals", capitals
+    elif (small := question.lower()) != question and small.casefold() == question.casefold():
+        yield "small letters", small
+    spaced = f"  {'  '.join(question.split())} "
+    if spaced != question:
+        yield "white space", spaced
+    yield from unicode_form(question)
+
+
+def unicode_form(question: str) -> Iterator[tuple[str, str]]:
+    """Give the decomposed form (NFD) of a question, or the composed one (NFC) of one that is decomposed already."""
+    safe = stream_safe(question)
+    forms: tuple[Literal["NFD"], Literal["NFC"]] = ("NFD", "NFC")
+    for form in forms:
+        other = unicodedata.normalize(form, safe)
+        if other not in {question, safe}:
+            yield f"Unicode form {form}", other
+            return
+
+
+WORDS = 6
+"""Words of a question."""
+
+_CONSONANTS = "bdfgklmnprtvz"
+_VOWELS = "aeiou"
+_WORD = re.compile(r"\w+")
+
+
+def nonsense(seed: str, number: int, texts: Iterable[str]) -> tuple[str, ...]:
+    """Make questions of words of three syllables.
+
+    Args:
+        seed: what they are made of.
+        number: how many questions.
+        texts: the notes; no word of a question is one of theirs.
+    """
+    used = {word for text in texts for word in _WORD.findall(text.casefold())}
+    words = _words(seed, used)
+    return tuple(" ".join(next(words) for _ in range(WORDS)).capitalize() + "?" for _ in range(number))
+
+
+def _words(seed: str, used: Collection[str]) -> Iterator[str]:
+    counter = 0
+    while True:
+        digest = sha256(f"{seed}|{counter}".encode()).digest()
+        counter += 1
+        word = "".join(
+            _CONSONANTS[first % len(_CONSONANTS)] + _VOWELS[second % len(_VOWELS)]
+            for first, second in zip(digest[:6:2], digest[1:6:2], strict=True)
+        )
+        if word not in used:
+            yield word
+
 
 MAX_HEADING = 200
 """Characters of a heading that is asked as a question."""

@@ -13,11 +13,67 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.models.golden import Vault
-from raggate.models.run import Response, Result
-from raggate.prove import contents, rankings
+from raggate.models.run import Chunk, Response, Result
+from raggate.prove import rankings
 from raggate.prove.lots import lot, struck
-from raggate.prove.rankings import Note
+from raggate.prove.rankings import Note, ranked
 from raggate.text.numbers import percent
+
+_SEPARATOR = " > "
+
+
+def with_chunks(response: Response, change: Callable[[Chunk], Chunk]) -> Response:
+    """Change every chunk, in its place."""
+    return replace(response, chunks=tuple(map(change, response.chunks)))
+
+
+def first_half(chunk: Chunk) -> Chunk:
+    """Give a chunk as it was before the second half of its text was written."""
+    words = chunk.text.split(" ")
+    return replace(chunk, text=" ".join(words[: (len(words) + 1) // 2]))
+
+
+def text_cut(chunk: Chunk, length: int) -> Chunk:
+    """Cut the text of a chunk to so many characters, without half a word at the end where it has several."""
+    if len(chunk.text) <= length:
+        return chunk
+    text = chunk.text[:length]
+    return replace(chunk, text=text if chunk.text[length].isspace() else text.rsplit(None, 1)[0])
+
+
+def title_alone(chunk: Chunk) -> Chunk:
+    """Leave of the heading path its first heading."""
+    return replace(chunk, heading_path=chunk.heading_path.partition(_SEPARATOR)[0])
+
+
+def other_vault(chunk: Chunk, vaults: Sequence[str]) -> Chunk:
+    """Tell the next vault of the configuration in place of the chunk's own; one that is not told stays so."""
+    if chunk.vault not in vaults:
+        return chunk
+    return replace(chunk, vault=vaults[(vaults.index(chunk.vault) + 1) % len(vaults)])
+
+
+def removed_note_back(response: Response) -> Response:
+    """Put a chunk of a note that is not in the vault any more above the others; the list is as long as before."""
+    if not response.chunks:
+        return response
+    first = response.chunks[0]
+    # beside the note that answers, as its earlier version would be
+    name = first.rel_path.removesuffix(".md")
+    ghost = replace(first, chunk_id=f"{first.chunk_id}-removed", rel_path=f"{name} (removed).md", doc_id=None)
+    return ranked(response, (ghost, *response.chunks[:-1]))
+
+
+def abstaining(response: Response) -> Response:
+    """Abstain, citing nothing; what was retrieved is still told."""
+    answer = None if response.answer is None else ""
+    return replace(response, abstained=True, answer=answer, references=())
+
+
+def answering(response: Response) -> Response:
+    """Do not abstain."""
+    return replace(response, abstained=False, abstain_reason=None)
+
 
 Change = Callable[[Response], Response]
 
@@ -90,7 +146,7 @@ def _dropped(response: Response, notes: frozenset[Note]) -> Response:
 
 def _outdated(response: Response, notes: frozenset[Note]) -> Response:
     old = rankings.of_notes(notes)
-    return contents.with_chunks(response, lambda chunk: contents.first_half(chunk) if old(chunk) else chunk)
+    return with_chunks(response, lambda chunk: first_half(chunk) if old(chunk) else chunk)
 
 
 def _shuffled(depth: int) -> AnswerFault:
@@ -132,14 +188,14 @@ def _misnamed(results: Sequence[Result], vault: Vault) -> list[Result]:
     names = list(vault.directories)
     return _answered(
         results,
-        lambda _, response: contents.with_chunks(response, lambda chunk: contents.other_vault(chunk, names)),
+        lambda _, response: with_chunks(response, lambda chunk: other_vault(chunk, names)),
     )
 
 
 FAULTS: tuple[AnswerFault, ...] = (
     *_of_notes("notes dropped", _dropped, 0.02, 0.05, 0.1, 0.2, 0.4),
     *_of_notes("notes as they were before", _outdated, 0.05, 0.2, 1.0),
-    *_of_questions("a removed note comes back", contents.removed_note_back, 0.02, 0.2),
+    *_of_questions("a removed note comes back", removed_note_back, 0.02, 0.2),
     AnswerFault(name="a vault is not searched", size="the last", apply=_last_vault_lost, notes=_last_vault),
     AnswerFault(name="wrong vault", size="every chunk", apply=_misnamed),
     _shuffled(3),
@@ -160,18 +216,16 @@ FAULTS: tuple[AnswerFault, ...] = (
         )
         for share in (0.02, 0.05, 0.1)
     ),
-    *_of_questions(
-        "headings lost", lambda response: contents.with_chunks(response, contents.title_alone), 0.05, 0.2, 1.0
-    ),
+    *_of_questions("headings lost", lambda response: with_chunks(response, title_alone), 0.05, 0.2, 1.0),
     *(
         _of_all(
             "texts cut",
             f"to {length} characters",
-            partial(contents.with_chunks, change=partial(contents.text_cut, length=length)),
+            partial(with_chunks, change=partial(text_cut, length=length)),
         )
         for length in (200, 60)
     ),
-    *_of_questions("abstains wrongly", contents.abstaining, 0.05, 0.2, 1.0),
-    _of_all("never abstains", "all questions", contents.answering),
+    *_of_questions("abstains wrongly", abstaining, 0.05, 0.2, 1.0),
+    _of_all("never abstains", "all questions", answering),
 )
 """Every known fault of answers, families together and smaller sizes first."""

@@ -10,10 +10,10 @@ from raggate.models.golden import Case, Support
 from raggate.models.judging_quality import judged_scores
 from raggate.models.metric_names import at_depth
 from raggate.models.metric_values import compact
-from raggate.models.run import Chunk, LabelledResult, Labels, Result, Run
+from raggate.models.run import Chunk, LabelledResult, Labels, Response, Result, Run
 from raggate.models.score_packing import SCORES
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, MetricValue, Scorecard
-from raggate.scoring import answer_fields, folder_counts, neighbours, noise, repeats
+from raggate.scoring import answer_fields, noise, repeats
 from raggate.scoring.heading_reading import Reading
 from raggate.scoring.judged_places import judged_places
 from raggate.scoring.list_entries import list_entries
@@ -21,10 +21,112 @@ from raggate.scoring.metrics import METRICS, PerCase
 from raggate.scoring.metrics.operations import Calls
 from raggate.scoring.metrics.ranking import complete_at, first_hit, ranking
 from raggate.scoring.slice_means import SliceMeans, Sums
-from raggate.text.anchors import contains_snippet, covers, elements, fold
+from raggate.text.anchors import contains_snippet, covers, elements, fold, in_scope, inside_folder
 from raggate.text.long_sequence import LongSequence
 from raggate.text.titles import Same, rule
 from raggate.text.words import words
+
+JUDGED = 5
+"""Chunks above the first match that are compared with it."""
+
+SHINGLE = 3
+"""Words in a row that are compared."""
+
+ALIKE = 0.8
+"""Share of the shorter text's shingles from which on two texts say nearly the same."""
+
+FEWEST = 8
+"""Shingles below which a text is too short to be a copy of another."""
+
+
+def filed_elsewhere(
+    chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case, same: Same
+) -> tuple[int, ...]:
+    """Give the positions of chunks that are of a gold note and hold the gold section, but under another heading.
+
+    Sections that were merged, and headings that are told otherwise, look so. A support without snippets is looked for
+    by its own heading as a line of the text.
+    """
+    return tuple(
+        position
+        for position, (chunk, matched) in enumerate(zip(chunks, matches, strict=True))
+        if not matched and any(_holds_section(chunk, support, case, same) for support in case.gold_supports)
+    )
+
+
+def copies(chunks: Sequence[Chunk], matches: Sequence[Sequence[int]], case: Case) -> tuple[int, ...]:
+    """Give the positions of chunks above the first match that say the same: its gold snippet, or nearly its words."""
+    first = next((position for position, matched in enumerate(matches) if matched), len(chunks))
+    if not first:
+        return ()
+    own = frozenset(_shingles(chunks[first].text) if first < len(chunks) else ())
+    snippets = [snippet for support in case.gold_supports for snippet in support.snippets]
+    paths = {support.rel_path for support in case.gold_supports}
+    return tuple(
+        position
+        for position, chunk in enumerate(chunks[: min(first, JUDGED)])
+        if (chunk.rel_path not in paths and contains_snippet(chunk.text, snippets)) or _alike(own, chunk.text)
+    )
+
+
+def _holds_section(chunk: Chunk, support: Support, case: Case, same: Same) -> bool:
+    heading = support.heading_path
+    if not support.rel_path or chunk.rel_path != support.rel_path or heading is None:
+        return False
+    if not case.may_be_in(chunk.vault, support) or covers(heading, chunk.heading_path, same):
+        return False
+    if support.snippets:
+        return contains_snippet(chunk.text, support.snippets)
+    return elements(heading)[-1:] != () and elements(heading)[-1] in _lines(chunk.text)
+
+
+def _lines(text: str) -> Iterator[str]:
+    return (fold(line).lstrip("#").strip() for line in text.splitlines())
+
+
+def _alike(own: frozenset[tuple[str, ...]], text: str) -> bool:
+    if len(own) < FEWEST:
+        return False
+    shared = own.intersection(_shingles(text))
+    # most texts share nothing, and what they have themselves need not be gathered
+    if len(shared) < ALIKE * FEWEST:
+        return False
+    shorter = min(len(own), len(frozenset(_shingles(text))))
+    return shorter >= FEWEST and len(shared) >= ALIKE * shorter
+
+
+def _shingles(text: str) -> Iterator[tuple[str, ...]]:
+    row = words(text.casefold())
+    return zip(*(row[start:] for start in range(SHINGLE)), strict=False)
+
+
+FolderCounts = dict[str, dict[str, int]]
+"""By mode: `answers` that tell what they selected and the `selected` folders of all; `several` that have chunks and
+more than one folder, the first of which overlaps no other, and those of them that are `served` from that first one."""
+
+
+def count_folders(item: LabelledResult, counted: FolderCounts) -> None:
+    """Count one more answer. A failed call, and an answer that tells no selection, counts for nothing."""
+    response = item.result.response
+    if response is None or not response.selected_folders:
+        return
+    counts = counted.setdefault(item.result.mode, {"answers": 0, "selected": 0, "several": 0, "served": 0})
+    counts["answers"] += 1
+    counts["selected"] += len(response.selected_folders)
+    if response.chunks and _stands_alone(response.selected_folders):
+        counts["several"] += 1
+        counts["served"] += _served(response, response.selected_folders[:1])
+
+
+def _stands_alone(folders: tuple[str, ...]) -> bool:
+    first, *others = folders
+    apart = not any(inside_folder(first, other) or inside_folder(other, first) for other in others)
+    return bool(others) and "/" in first and apart
+
+
+def _served(response: Response, folder: tuple[str, ...]) -> bool:
+    return any(in_scope(chunk.rel_path, (chunk.vault,) if chunk.vault else (), folder) for chunk in response.chunks)
+
 
 METRICS_VERSION = 1
 """Raised when a definition changes, so that scores by different definitions are never compared."""
@@ -64,8 +166,8 @@ def label(case: Case, result: Result, *, truncated: bool = False, as_read: bool 
         bodiless=tuple(bodiless for bodiless, _ in readings),
         duplicates=tuple(duplicates),
         truncated=truncated,
-        filed_elsewhere=neighbours.filed_elsewhere(chunks, matches, case, same),
-        copies=neighbours.copies(chunks, matches, case),
+        filed_elsewhere=filed_elsewhere(chunks, matches, case, same),
+        copies=copies(chunks, matches, case),
         as_read=as_read,
         judged=judged_places(chunks, matches, case, same),
     )
@@ -122,7 +224,7 @@ class _Seen:
     def __init__(self) -> None:
         self.calls = Calls()
         self.fields: answer_fields.Counts = {}
-        self.folders: folder_counts.Counts = {}
+        self.folders: FolderCounts = {}
         self.reading = Reading()
 
     def add_all(self, items: Sequence[LabelledResult]) -> Sequence[LabelledResult]:
@@ -137,7 +239,7 @@ class _Seen:
         self.reading.add(item)
         if item.result.repeat == 1:
             answer_fields.count(item, self.fields)
-            folder_counts.count(item, self.folders)
+            count_folders(item, self.folders)
 
 
 def score_answers(

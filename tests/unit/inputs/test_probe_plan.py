@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
+from hypothesis import given, strategies as st
+
 from builders import make_case, make_config, make_golden
 from raggate.config.invariant_settings import PROBES_OFF
 from raggate.config.schema import Config
-from raggate.inputs.probe_plan import fewer, plan, question_of
+from raggate.inputs.probe_plan import WORDS, fewer, nonsense, plan, question_of, spellings, unicode_form
 from raggate.models.golden import Golden, Vault
 from raggate.models.probe import Probe
 from tables import each_row
@@ -115,3 +119,53 @@ def test_nothing_in_a_question_tells_that_it_is_a_probe() -> None:
 def test_half_as_many(k: int, half: int) -> None:
     """The top 5 of 10, and never none."""
     assert fewer(k) == half
+
+
+@given(st.text(max_size=10), st.integers(0, 5))
+def test_the_same_seed_gives_the_same_questions(seed: str, number: int) -> None:
+    """As many questions as asked for, each of six words of three syllables, the same every time."""
+    questions = nonsense(seed, number, [])
+    assert questions == nonsense(seed, number, [])
+    assert len(questions) == number
+    for question in questions:
+        assert re.fullmatch(rf"[A-Z][a-z]{{5}}(?: [a-z]{{6}}){{{WORDS - 1}}}\?", question)
+
+
+def test_no_word_stands_in_a_note() -> None:
+    """A word that some note has, in whatever case, is left out."""
+    (question,) = nonsense("seed", 1, [])
+    used = question.rstrip("?").casefold().split()
+    (other,) = nonsense("seed", 1, [f"The word {used[0].upper()}, and _{used[2]} {used[2]}."])
+    words = other.rstrip("?").casefold().split()
+    assert words[:4] == [used[1], used[3], used[4], used[5]]
+
+
+@each_row(
+    ("question", "expected"),
+    [
+        ("Where is it?", {"capitals": "WHERE IS IT?", "white space": "  Where  is  it? "}),
+        ("WHERE?", {"small letters": "where?", "white space": "  WHERE? "}),
+        ("caf\u00e9", {"capitals": "CAF\u00c9", "white space": "  caf\u00e9 ", "Unicode form NFD": "cafe\u0301"}),
+        ("cafe\u0301", {"capitals": "CAFE\u0301", "white space": "  cafe\u0301 ", "Unicode form NFC": "caf\u00e9"}),
+        ("42", {"white space": "  42 "}),
+        # the capital of a dotless i is that of another letter
+        ("\u0131", {"white space": "  \u0131 "}),
+    ],
+)
+def test_variants(question: str, expected: dict[str, str]) -> None:
+    """Each variant is another text, named by what was changed."""
+    assert dict(spellings(question)) == expected
+
+
+@given(st.text(max_size=40))
+def test_variants_mean_the_same(question: str) -> None:
+    """No variant is the question itself, and case folding and white space apart each is made of the same characters."""
+
+    def folded(text: str) -> str:
+        return "".join(unicodedata.normalize("NFC", text).casefold().split())
+
+    for changed, other in spellings(question):
+        assert other != question
+        assert changed.startswith("Unicode") or folded(other) == folded(question)
+    for _, other in unicode_form(question):
+        assert unicodedata.normalize("NFC", other) == unicodedata.normalize("NFC", question)

@@ -6,9 +6,12 @@ import re
 from itertools import pairwise
 from pathlib import Path
 
-from builders import make_chunk, make_chunks, make_result
+from msgspec.structs import replace
+
+from builders import make_chunk, make_chunks, make_response, make_result
 from raggate.models.golden import Vault
-from raggate.models.run import Result
+from raggate.models.run import Reference, Result
+from raggate.prove import faults
 from raggate.prove.faults import FAULTS, AnswerFault
 from raggate.prove.trials import changed
 from tables import each_row
@@ -121,3 +124,59 @@ def test_every_fault_is_on_its_page() -> None:
     for each in FAULTS:
         (row,) = [line for line in page.splitlines() if line.startswith("| ") and each.name in line.split("|")[1]]
         assert all(number in row for number in re.findall(r"\d+", each.size)), row
+
+
+VAULTS = ("personal", "work")
+
+
+@each_row(
+    ("text", "half"),
+    [("one two three four", "one two"), ("one two three", "one two"), ("one", "one"), ("", "")],
+)
+def test_an_outdated_note_has_the_first_half_of_its_text(text: str, half: str) -> None:
+    """The second half was not written yet; what is left still stands in the note."""
+    assert faults.first_half(make_chunk(text=text)).text == half
+
+
+@each_row(
+    ("length", "text"),
+    [(100, "one two three"), (13, "one two three"), (7, "one two"), (9, "one two"), (2, "on"), (4, "one")],
+)
+def test_a_cut_text_ends_with_a_word(length: int, text: str) -> None:
+    """A text is cut between two words where there are several, so that what is left stands in the note."""
+    assert faults.text_cut(make_chunk(text="one two three"), length).text == text
+
+
+def test_of_a_heading_path_the_title_is_left() -> None:
+    """The path of a section becomes that of its note's title; one of a title stays."""
+    assert faults.title_alone(make_chunk(heading_path="# A > ## B > ### C")).heading_path == "# A"
+    assert faults.title_alone(make_chunk(heading_path="# A")).heading_path == "# A"
+    assert faults.title_alone(make_chunk(heading_path="")).heading_path == ""
+
+
+def test_the_next_vault_is_told() -> None:
+    """Each vault is taken for the next, the last for the first; one that is not told or not known stays."""
+    told = [faults.other_vault(make_chunk(vault=vault), VAULTS).vault for vault in ("personal", "work", None, "x")]
+    assert told == ["work", "personal", None, "x"]
+    assert faults.other_vault(make_chunk(vault="work"), ("work",)).vault == "work"
+
+
+def test_a_removed_note_stands_above_the_others() -> None:
+    """A note that the vault does not have comes first, and the last chunk is gone; an empty list stays empty."""
+    response = faults.removed_note_back(make_response(*make_chunks("a.md", "b.md", "c.md")))
+    assert [chunk.rel_path for chunk in response.chunks] == ["a (removed).md", "a.md", "b.md"]
+    assert [chunk.rank for chunk in response.chunks] == [1, 2, 3]
+    assert len({chunk.chunk_id for chunk in response.chunks}) == 3
+    assert faults.removed_note_back(make_response()) == make_response()
+
+
+def test_abstaining_cites_nothing_and_keeps_what_was_retrieved() -> None:
+    """An answer that abstains by fault breaks no invariant by itself; one that never does says no reason."""
+    cited = Reference(vault="work", rel_path="a.md", heading_path="# A", chunk_index=0)
+    answer = replace(make_response(make_chunk()), answer="It is so.", references=(cited,))
+    silent = faults.abstaining(answer)
+    assert (silent.abstained, silent.answer, silent.references) == (True, "", ())
+    assert silent.chunks == answer.chunks
+    assert faults.abstaining(make_response()).answer is None
+    loud = faults.answering(replace(silent, abstain_reason="no context"))
+    assert (loud.abstained, loud.abstain_reason) == (False, None)

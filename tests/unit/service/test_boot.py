@@ -17,9 +17,10 @@ from raggate.config.service_settings import Api, CommandBackend, Readiness
 from raggate.errors import CannotTell, UsageError
 from raggate.models.service import IndexState, ProcessExit, Workspace
 from raggate.service import boot
-from raggate.service.clock import Clock
+from raggate.service.boot import MACHINE_CLOCK, Clock, check_size, why_it_ended
 from raggate.service.index_growth import Expected
 from raggate.text.http_client import httpx
+from tables import each_row
 
 DONE = IndexState(healthy=True, indexing=False, documents=5, chunks=9)
 
@@ -608,3 +609,87 @@ def test_localhost_outside_the_action(tmp_path: Path) -> None:
     looks = Script(httpx.ConnectError("refused"), state(5))
     with boot.up(api, place, index_state=looks, expected=FIVE, max_body_bytes=LIMIT, clock=FakeClock()):
         assert looks.count == 3
+
+
+FAILED = ProcessExit(message="exited with code 1", code=1)
+
+
+@each_row(
+    ("line", "path"),
+    [
+        ("panic: open /data/index.db: read-only file system", "/data/index.db"),
+        ("OSError: [Errno 30] Read-only file system: '/root/.cache/x'", None),
+        ("Error: EROFS: read-only file system, mkdir '/app/tmp'", "/app/tmp"),
+        ("mkdir: cannot create directory '/var/lib/x': Read-only file system", "/var/lib/x"),
+    ],
+)
+def test_read_only(line: str, path: str | None) -> None:
+    """An API that must write where it may not is told the path that it tried, and the key that allows it."""
+    path = path or "/root/.cache/x"
+    hint = why_it_ended(FAILED, ["starting", line], contained=True)
+    assert f"{path!r}" in hint
+    assert "`api.container.tmpfs`" in hint
+    assert "tmpfs" not in why_it_ended(FAILED, [line])
+    assert "tmpfs" not in why_it_ended(FAILED, ["starting"], contained=True)
+
+
+def test_a_service_has_limits_of_its_own() -> None:
+    """The end of a service is no reason to give the API more."""
+    hint = why_it_ended(ProcessExit(message="was killed", out_of_memory=True, service="store"))
+    assert "under `services`" in hint
+    assert "api.container" not in hint
+
+
+@each_row(
+    ("ended", "hint"),
+    [
+        (ProcessExit(message="exited with code 0", code=0), "foreground"),
+        (ProcessExit(message="was killed", out_of_memory=True), "api.container.memory"),
+        (ProcessExit(message="was killed by SIGKILL", signal="SIGKILL"), "too much memory"),
+        (ProcessExit(message="was killed by SIGTERM", signal="SIGTERM"), "api.log"),
+        (ProcessExit(message="was lost: exited with code 0 (OOM)"), "api.log"),
+    ],
+)
+def test_what_to_do_follows_from_how_it_ended(ended: ProcessExit, hint: str) -> None:
+    """The advice goes by the code, the signal and the memory, whatever the words say."""
+    assert hint in why_it_ended(ended)
+
+
+def test_a_hostile_line_is_plain_and_bounded() -> None:
+    """What an API prints as a path is one harmless line, however long."""
+    hint = why_it_ended(FAILED, ["/" + "\x1b[31m" * 5000 + "a: read-only file system"], contained=True)
+    assert "\x1b" not in hint
+    assert len(hint) < 600
+
+
+@each_row(("documents", "files"), [(None, 0), (1, 0), (0, 5), (5, 5)])
+def test_an_index_that_may_be_the_vaults(documents: int | None, files: int) -> None:
+    """No count, fewer documents than notes, and files without text that are counted are no reason to stop."""
+    check_size(documents, expected=1, files=files)
+
+
+def test_an_index_of_something_else() -> None:
+    """More documents than the vault has files come from another vault or an earlier run: nothing is asked."""
+    with pytest.raises(CannotTell, match=r"35 documents, but the vault has 1 note$") as caught:
+        check_size(35, expected=1, files=2)
+    assert "{run}" in caught.value.hint
+
+
+def test_time_passes() -> None:
+    """Sleeping takes at least the seconds it was asked for, on the clock that tells the time."""
+    begun = MACHINE_CLOCK.now()
+    MACHINE_CLOCK.sleep(0.01)
+    assert MACHINE_CLOCK.now() - begun >= 0.01
+
+
+def test_an_answer_is_taken_as_soon_as_it_comes() -> None:
+    """An answer of another thread ends the wait for it."""
+    answers: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=answers.put, args=["ready"]).start()
+    assert MACHINE_CLOCK.take(answers, 60) == "ready"
+
+
+def test_no_answer_ends_the_wait() -> None:
+    """A wait without an answer is over after its seconds, and says so."""
+    with pytest.raises(queue.Empty):
+        MACHINE_CLOCK.take(queue.SimpleQueue(), 0.01)

@@ -5,17 +5,169 @@ Without script it has everything but the list of all questions.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from urllib.parse import quote
 
-from raggate.models.comparison import Flip
-from raggate.models.verdict import Review
-from raggate.reports.page import changes, frame, metrics, questions, slices, trends
+from msgspec import Struct
+
+from raggate.models.comparison import Flip, GoldenChanges, NoteChange
+from raggate.models.scorecard import OVERALL
+from raggate.models.verdict import GatedMetric, Preview, Review
+from raggate.reports.page import frame, metrics, questions, trends
+from raggate.reports.page.metrics import Tone, arrow, tone
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import advice, causes, evidence, formatting, header, judging, misses, ranks, reasons
+from raggate.scoring import figures
 from raggate.scoring.figures import title as metric_title
 from raggate.text.escape import plain
-from raggate.text.numbers import counted
+from raggate.text.numbers import counted, written
+
+MOST = 60
+"""Slices of a mode that are shown."""
+
+
+class Cell(Struct, frozen=True, kw_only=True):
+    """A metric of a slice: its change and value in words."""
+
+    change: str
+    arrow: str
+    value: str
+    words: str
+    tone: Tone
+
+
+class Slice(Struct, frozen=True, kw_only=True):
+    """A slice: the number of its questions, and its cells, None where the metric does not apply."""
+
+    name: str
+    questions: int
+    cells: tuple[Cell | None, ...]
+
+
+class Grid(Struct, frozen=True, kw_only=True):
+    """The slices of a mode; `left` of them are not shown."""
+
+    mode: str
+    metrics: tuple[str, ...]
+    slices: tuple[Slice, ...]
+    left: int
+
+
+def grids(review: Review) -> list[Grid]:
+    """Give a grid for each mode in which slices were compared: those that got worse first."""
+    if formatting.undecided(review):
+        return []
+    modes: dict[str, dict[str, dict[str, GatedMetric]]] = defaultdict(lambda: defaultdict(dict))
+    whole = {(row.delta.mode, row.delta.metric): row.delta.current.n for row in _of(review, overall=True)}
+    for row in _of(review, overall=False):
+        delta = row.delta
+        # a slice of all questions says the same once more
+        if delta.current.n != whole.get((delta.mode, delta.metric)) and (delta.current.n or delta.baseline.n):
+            modes[delta.mode][delta.slice][delta.metric] = row
+    order = list(dict.fromkeys(row.delta.metric for row in formatting.main_rows(review.verdict.rows)))
+    return [_grid(mode, by_name, order) for mode, by_name in modes.items()]
+
+
+def _of(review: Review, *, overall: bool) -> list[GatedMetric]:
+    return [row for row in review.verdict.rows if row.gated and (row.delta.slice == OVERALL) == overall]
+
+
+def _grid(mode: str, by_name: Mapping[str, Mapping[str, GatedMetric]], order: Sequence[str]) -> Grid:
+    metrics = [metric for metric in order if any(metric in rows for rows in by_name.values())]
+    names = sorted(by_name, key=lambda name: (-_lost(by_name[name].values()), name))
+    return Grid(
+        mode=mode,
+        metrics=tuple(metrics),
+        slices=tuple(_slice(name, by_name[name], metrics) for name in names[:MOST]),
+        left=max(len(names) - MOST, 0),
+    )
+
+
+def _lost(rows: Iterable[GatedMetric]) -> float:
+    """Add up by how much a slice got worse in what counts."""
+    return sum(-min(row.delta.gain, 0.0) for row in rows if row.status in formatting.BAD)
+
+
+def _slice(name: str, rows: Mapping[str, GatedMetric], metrics: Sequence[str]) -> Slice:
+    questions = max((max(row.delta.current.n, row.delta.baseline.n) for row in rows.values()), default=0)
+    return Slice(name=name, questions=questions, cells=tuple(_cell(rows.get(metric)) for metric in metrics))
+
+
+def _cell(row: GatedMetric | None) -> Cell | None:
+    if row is None:
+        return None
+    delta = row.delta
+    before, now = (figures.side(delta, value) for value in (delta.baseline, delta.current))
+    words = f"{delta.metric} of {delta.slice}: {before} → {now}, {formatting.status(row)}, {formatting.cases(delta)}"
+    return Cell(change=figures.change(delta), arrow=arrow(delta), value=now, words=words, tone=tone(row))
+
+
+SHOWN_NAMES = 12
+"""Names that a line lists."""
+
+
+def groups(review: Review) -> Iterator[tuple[str, list[str]]]:
+    """Give them, what would break the gate first; nothing without lines."""
+    preview, comparison = review.context.preview, review.comparison
+    if preview is not None and (lines := list(_if_merged(preview))):
+        yield "If merged (none of it counted here)", lines
+    settings = [f"{key}: {before} → {now}" for key, before, now in comparison.config_changes]
+    since = [*settings, *_golden(comparison.golden), *_notes(comparison.vault_changes)]
+    if since:
+        yield "Changed since the baseline", since
+
+
+def _if_merged(preview: Preview) -> Iterator[str]:
+    yield from (f"⛔ {problem}" for problem in (*preview.breaks, *preview.unseen))
+    yield from (f"⚠️ {problem}" for problem in preview.problems)
+    for key, before, now in sorted(preview.settings, key=lambda setting: setting[0] not in preview.loosened):
+        loosens = " (loosens the gate)" if key in preview.loosened else ""
+        other = " (measures or compares something else)" if key in preview.remeasured else ""
+        yield f"{'⚠️ ' if loosens else ''}{key}: {before} → {now}{loosens or other}"
+    yield from _golden(preview.golden)
+    named = preview.weakened | {
+        "text no longer private": preview.unmarked,
+        "the new baseline makes the gate weaker": preview.lowered,
+    }
+    yield from (f"⚠️ {label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
+    yield from _notes(preview.vault)
+    if preview.baseline != "same":
+        yield f"baseline {preview.baseline}{preview.other_values}"
+    yield from (f"⚠️ no later run passes beside the baseline: {reason}" for reason in preview.outdated)
+    yield from (f"baseline {name}: {written(before)} → {written(now)}" for name, before, now in preview.values)
+    edited = {"replies of judges": preview.replies, "answers that people graded": preview.graded}
+    yield from (f"⚠️ {what}: {gone} gone or edited, {new} new" for what, (gone, new) in edited.items() if gone or new)
+    for delta in preview.rows:
+        before, now = (figures.value(delta.metric, value) for value in (delta.baseline, delta.current))
+        yield f"its own questions and notes: {delta.metric} ({delta.mode}) {before} → {now}"
+    for level, name, example in preview.unmet:
+        yield f"{'⛔' if level == 'error' else '⚠️'} its own questions and notes: {name} is not met: {example}"
+
+
+def _golden(golden: GoldenChanges) -> Iterator[str]:
+    """List how golden sets differ, what loosens the gate first."""
+    named = {
+        "⚠️ questions removed": golden.removed,
+        "⚠️ no longer must-pass": golden.released,
+        "questions relabelled": golden.relabelled,
+        "questions added": golden.added,
+        "questions filed elsewhere": golden.refiled,
+    }
+    yield from (f"{label} ({len(names)}): {_listed(names)}" for label, names in named.items() if names)
+
+
+def _notes(changes: Sequence[NoteChange]) -> Iterator[str]:
+    kinds: dict[str, list[str]] = {}
+    for change in changes:
+        kinds.setdefault(change.kind, []).append(change.note)
+    yield from (f"notes {kind} ({len(names)}): {_listed(names)}" for kind, names in kinds.items())
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {len(names) - SHOWN_NAMES} more" if len(names) > SHOWN_NAMES else ""
+    return ", ".join(names[:SHOWN_NAMES]) + more
+
 
 MOST_QUESTIONS = 200
 """Questions that are told without script."""
@@ -63,14 +215,14 @@ def _values(review: Review) -> dict[str, object]:
         "warnings": reasons.further_warnings(review),
         "steps": [step.split("`") for step in _steps(review)],
         "causes": list(causes.lines(review)),
-        "changes": list(changes.groups(review)),
+        "changes": list(groups(review)),
         "left_out": formatting.left_out(review),
         "deciding": metrics.deciding(review),
         "others": metrics.others(review),
         "measured": metrics.measured(review),
         "evidence": [*evidence.sentences(review), *judging.sentences(review.run)],
         "several": review.scorecard.several_modes,
-        "grids": slices.grids(review),
+        "grids": grids(review),
         "trends": trends.trends(review),
         "trend_size": (trends.WIDTH, trends.HEIGHT),
         "lists": list(_lists(review)),

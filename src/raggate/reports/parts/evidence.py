@@ -5,16 +5,34 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from raggate.config.judge_settings import IN_POINTS
-from raggate.models.scorecard import EPSILON, OVERALL
+from raggate.models.metric_names import UNJUDGED, at_depth, depth
+from raggate.models.scorecard import EPSILON, OVERALL, Scorecard
 from raggate.models.verdict import CompositeEvidence, CompositeTest, Review
-from raggate.reports.parts import unjudged
 from raggate.reports.parts.budget import Section
 from raggate.reports.parts.reasons import greeted
 from raggate.scoring.figures import title
 from raggate.scoring.repeats import Repeated, noisy
 from raggate.text.escape import markdown as safe
-from raggate.text.numbers import chance, counted, often, points, rounded, setting, written
+from raggate.text.numbers import chance, counted, often, percent, points, rounded, setting, written
 from raggate.text.quote import enumerated
+
+
+def sentence(scorecard: Scorecard) -> str:
+    """Say which share of the passages at each cut-off is unjudged; nothing where all are judged or none came back."""
+    parts = [part for mode in scorecard.slices if (part := _of_mode(scorecard, mode))]
+    if not parts:
+        return ""
+    return f"{'; '.join(parts)}: passages that nobody judged count as misses."
+
+
+def _of_mode(scorecard: Scorecard, mode: str) -> str:
+    values = scorecard.slices[mode].get(OVERALL, {})
+    depths = sorted(k for metric in values if (k := depth(metric)) and metric == at_depth(UNJUDGED, k))
+    shares = {k: share for k in depths if (share := values[at_depth(UNJUDGED, k)].value) is not None}
+    if not any(shares.values()):
+        return ""
+    several = f"{mode} " if scorecard.several_modes else ""
+    return several + " · ".join(f"unjudged@{k} {percent(share)}" for k, share in shares.items())
 
 
 def section(review: Review) -> Section:
@@ -28,7 +46,7 @@ def section(review: Review) -> Section:
 
 def lines_of(review: Review) -> list[str]:
     """Say how far the lists are judged, and then what the questions show together."""
-    return [*filter(None, [unjudged.sentence(review.scorecard)]), *sentences(review)]
+    return [*filter(None, [sentence(review.scorecard)]), *sentences(review)]
 
 
 def sentences(review: Review) -> list[str]:

@@ -12,7 +12,7 @@ from hypothesis import given, strategies as st
 from msgspec.structs import replace
 
 from raggate.errors import UsageError
-from raggate.github.runner import event, payload as payloads
+from raggate.github.runner import event, event as payloads
 
 EVENTS = Path(__file__).parents[3] / "fakes" / "github" / "events"
 PAYLOADS = sorted(path.relative_to(EVENTS).as_posix() for path in EVENTS.rglob("*.json"))

@@ -24,7 +24,7 @@ from raggate.gate.evaluation import evaluate_run
 from raggate.models.case_hash import with_hash
 from raggate.models.scorecard import ListEntry
 from raggate.models.selection import Selection
-from raggate.reports.page import changes, failure, metrics, questions, report, slices
+from raggate.reports.page import failure, metrics, questions, report
 from raggate.reports.page.passages import Passages
 from raggate.reports.parts import header
 from raggate.scoring.list_entries import heading_hash, short_hash
@@ -380,7 +380,7 @@ def test_values_have_units() -> None:
 
 def test_slices_that_lost_most_come_first() -> None:
     """The grid has a row for each slice that is not all questions, and the one that lost most on top."""
-    (grid,) = slices.grids(regression())
+    (grid,) = report.grids(regression())
     assert grid.slices[0].name == "difficulty=hard"
     place = grid.metrics.index("hit_at_5")
     cell = grid.slices[0].cells[place]
@@ -470,7 +470,7 @@ def test_what_merging_would_break_stands_first() -> None:
 
 def test_what_changed_since_the_baseline() -> None:
     """Settings, questions and notes that differ are told by name."""
-    lines = dict(changes.groups(regression()))["Changed since the baseline"]
+    lines = dict(report.groups(regression()))["Changed since the baseline"]
     assert lines == [
         "index_version: not known → v2",
         "questions added (1): q50",

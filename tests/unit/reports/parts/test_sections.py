@@ -7,12 +7,13 @@ from msgspec.structs import replace
 
 from raggate.models.comparison import Finding, GoldenChanges
 from raggate.models.publication import Links
-from raggate.models.verdict import Preview, Reason
+from raggate.models.verdict import Preview, Reason, Review
 from raggate.reports import markdown, terminal
-from raggate.reports.parts import changes, metric_tables
+from raggate.reports.parts import metric_tables, sections
 from raggate.reports.parts.markup import commit_link, link
+from raggate.reports.parts.sections import broken_alone, reproduce
 from rendered import visible
-from reviews import beside, passing, review
+from reviews import beside, passing, reproduced_by, review
 from tables import each_row
 
 LINKS = Links(server="https://forge.example", repository="team/api")
@@ -57,7 +58,7 @@ def test_only_what_is_named_loosens() -> None:
 )
 def test_the_shortest_preview_names_each_kind(preview: Preview, counts: str) -> None:
     """Where there is room for a line alone, it does not say that nothing changed, nor hide that a gate is loosened."""
-    least = changes.if_merged(beside(passing(), preview=preview)).variants[-1]
+    least = sections.if_merged(beside(passing(), preview=preview)).variants[-1]
     assert least.strip() == f"**If merged**: {counts}"
 
 
@@ -189,3 +190,30 @@ def test_an_improvement_is_worth_promoting(gained: int, lost: int, *, offered: b
     lower = replace(best, status="within", delta=replace(best.delta, metric="mrr_at_10", delta=-0.01))
     mixed = markdown.render(replace(found, verdict=replace(found.verdict, rows=(*rows, lower))))
     assert "raggate promote" not in mixed
+
+
+def with_ids(name: str, *ids: str) -> Review:
+    """Give a review whose first questions that broke have these ids, and no others."""
+    ordinary = review(name)
+    broke = [flip for flip in ordinary.comparison.flips if flip.kind == "broke"]
+    flips = tuple(replace(broke[0], case_id=case) for case in ids)
+    return replace(ordinary, comparison=replace(ordinary.comparison, flips=flips), fallen=())
+
+
+def test_what_broke_alone() -> None:
+    """A regression names every question that counts against it, once and quoted, in a command of its own."""
+    given = reproduced_by(with_ids("regression", "q 1", "q2", "q2"), "raggate check --suite notes")
+    text = reproduce(given).variants[0]
+    assert text.endswith("```sh\nraggate check --suite notes\nraggate check --suite notes --case 'q 1' --case q2\n```")
+
+
+@each_row("ids", [(), tuple(map(str, range(21))), ("x" * 700,), ("a\x1b[31mb",), ("a\u202eb",)])
+def test_no_command_that_asks_for_something_else(ids: tuple[str, ...]) -> None:
+    """None, too many to name, or an id that could not be copied as it is: the whole command stands alone."""
+    assert broken_alone(with_ids("regression", *ids)) == ""
+
+
+@each_row("name", ["pass", "cannot-tell", "first-run"])
+def test_only_a_regression_has_one(name: str) -> None:
+    """Nothing else is reproduced by asking single questions."""
+    assert broken_alone(review(name)) == ""

@@ -14,7 +14,7 @@ from mapped_api import adapter, mapped
 from raggate.models.golden import Case
 from raggate.models.run import Response
 from raggate.models.service import Call
-from raggate.service.adapters import mapped_pages
+from raggate.service.adapters.mapped import MAX_CHUNKS
 from tables import each_row
 from tries import tried
 
@@ -148,7 +148,7 @@ def test_a_text_that_is_not_there_fails_the_question(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("raggate.service.adapters.mapped.MAX_CHUNKS", 1)
     with pytest.raises(ValueError, match="at most 1 chunks where each is asked for, found 2"):
         asked(lambda _: {"hits": hits(1, 2)}, chunk=chunk)
-    assert mapped_pages.MAX_CHUNKS >= 100
+    assert MAX_CHUNKS >= 100
 
 
 @each_row(

@@ -9,7 +9,7 @@ import docker
 import pytest
 
 from raggate.errors import UsageError
-from raggate.service.backends import lives, networking
+from raggate.service.backends import engine as lives, networking
 from raggate.service.backends.engine import STEP_VARIABLE, labels, step_label
 from raggate.service.backends.surroundings import Own, own
 from tables import each_row

@@ -10,7 +10,7 @@ import pytest
 
 from raggate.config.service_settings import Service
 from raggate.errors import CannotTell, UsageError
-from raggate.service.backends import beside, images
+from raggate.service.backends import command, images
 from tables import each_row
 
 
@@ -30,7 +30,7 @@ class FakeEngine:
 def ports(engine: FakeEngine, ready: dict[str, Any], image: str = "image") -> tuple[int, ...]:
     """Choose the ports of a service."""
     made: Any = SimpleNamespace(client=engine)
-    return beside._ports(made, "store", Service.model_validate({"image": "x", "ready": ready}), image)
+    return command._ports(made, "store", Service.model_validate({"image": "x", "ready": ready}), image)
 
 
 def test_ports_of_image_and_readiness() -> None:

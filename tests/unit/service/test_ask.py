@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 from raggate.config.ask_settings import Ask
-from raggate.service.pace import Pace
+from raggate.service.ask import Pace
 from tables import each_row
 
 

@@ -20,8 +20,8 @@ from hypothesis import given, strategies as st
 
 from raggate.config.ask_settings import Ask
 from raggate.service import http_connection, http_replies
+from raggate.service.http_channel import Connections
 from raggate.service.http_connection import Connection, Reply, Request
-from raggate.service.http_connections import Connections
 from raggate.service.mcp import replies
 from raggate.service.misses import Miss
 from raggate.text.certificates import checked_by

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from raggate.errors import UsageError
-from raggate.prove import patched_copy as module
-from raggate.prove.patched_copy import patched_copy
+from raggate.prove import declared as module
+from raggate.prove.declared import patched_copy
 
 PATCH = """\
 --- a/src/main.txt
