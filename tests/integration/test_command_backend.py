@@ -736,5 +736,5 @@ class TestSignals:
             process = parent(settings(build=[["sleep", "0.1"]]), until="begin")
             time.sleep(chance.uniform(0, 0.4))
             process.send_signal(signal.SIGINT)
-            assert process.wait(5) == -signal.SIGINT
+            assert process.wait(20) == -signal.SIGINT
             assert eventually(lambda: not carriers(tag), 1)

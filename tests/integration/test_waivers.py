@@ -160,7 +160,7 @@ def test_promoting_over_a_damaged_baseline(promoted: Project) -> None:
     directory = str(promoted.last_run())
     refused = promoted.command("promote", directory)
     assert refused.code == 2
-    assert "not valid JSON" in refused.err
+    assert "unresolved merge conflict" in refused.err
     done = promoted.command("promote", directory, "--allow-regression", "--reason", "damaged by a merge")
     assert done.code == 0, done.err
     assert "the present baseline cannot be read" in done.out
