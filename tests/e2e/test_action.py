@@ -422,7 +422,7 @@ def test_first_process_collects_orphans(images: tuple[str, str]) -> None:
 def test_the_image_as_that_of_a_gitlab_job(images: tuple[str, str]) -> None:
     """With its entry point emptied, as docs/other-ci.md says, a shell in the image has raggate and git on its path."""
     page = (ROOT / "docs" / "other-ci.md").read_text(encoding="utf-8")
-    job = yaml.safe_load(page.rpartition("```yaml\n")[2].partition("```")[0])["rag-gate"]
+    job = yaml.safe_load(page.partition("```yaml\n")[2].partition("```")[0])["rag-gate"]
     assert job["image"]["entrypoint"] == [""]
     # GitLab's runner hands the script to a shell on its standard input
     script = "\n".join(["set -e", *job["before_script"], "git --version", "raggate --version"])
