@@ -8,7 +8,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from msgspec.structs import replace
 
@@ -63,7 +63,6 @@ class FakeAdapter:
     """Answers by the words of a question, fails some of them, and ranks some otherwise the second time."""
 
     asked: dict[tuple[str, str], int]
-    remembers: ClassVar[bool] = True
 
     def ask(
         self, questions: Sequence[tuple[Case, str]], api: object, *, on_result: OnResult, collect: bool = True
@@ -87,7 +86,7 @@ class FakeAdapter:
         words = [*case.question.split()[:3], "ledger"]
         chunks = [self._chunk(rank, word, case.question) for rank, word in enumerate(words, 1)]
         # not of the first ones by lot, which are asked as probes too, by a process that may not have asked them before
-        if self.remembers and times == 2 and draw > 20 and draw % 2:
+        if times == 2 and draw > 20 and draw % 2:
             chunks = [replace(chunk, rank=rank) for rank, chunk in enumerate(reversed(chunks), 1)]
         coverage = {"index_version": "v7", "docs_processed": 12, "chunks_embedded": 36}
         latency = {"retrieval_ms": draw * 0.1}

@@ -443,13 +443,6 @@ def test_an_interrupt_promises_nothing_that_would_be_refused(suite: Project, tmp
     assert "To go on" not in failed.value.hint
 
 
-def test_a_run_does_not_go_on_in_several_processes(suite: Project, half: Path, api: Fake) -> None:
-    """--workers beside --resume is refused before anything is asked."""
-    failed = refusal(suite, half, workers=2)
-    assert (failed.exit_code, failed.message) == (ExitCode.USAGE, "--workers: a run goes on in one process")
-    assert not api.calls
-
-
 def test_a_shard_goes_on_and_is_merged_as_if_nothing_had_been(
     suite: Project, tmp_path: Path, api: Fake, whole: dict[str, str]
 ) -> None:

@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-import errno
-import io
 import json
 import os
 import re
 import shutil
-import signal
-import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,25 +17,22 @@ import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
 from msgspec.structs import replace
 
-from builders import make_config
 from project import Project
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.gate import latency, promote
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
-from raggate.models.golden import Case
 from raggate.models.run import Chunk, Response, Result
 from raggate.models.selection import Choice
-from raggate.models.service import IndexState, ProcessExit
-from raggate.models.shards import Beside, Plan
+from raggate.models.service import IndexState
+from raggate.models.shards import Plan
 from raggate.pipeline import asking, check, results_file, stored_check
 from raggate.pipeline.booted import Booted, Place
 from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
-from raggate.pipeline.shards import attempts, merge, planning, running, shard_directory, workers
+from raggate.pipeline.shards import attempts, merge, planning, running, shard_directory
 from raggate.pipeline.trusted_inputs import load_inputs
-from raggate.reports.progress import Progress
 from raggate.text.jsonio import JsonObject, dumps
 from reviews import passing
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
@@ -376,10 +369,6 @@ def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp
     changed.write_bytes(dumps({**older, "hash": sha256(dumps({**older, "hash": ""})).hexdigest()}))
     failed = refusal(suite, asked / "shards", plan_file=changed)
     assert "plan.json: written by an older raggate, or by a newer one: nonce: Field required" in failed.message
-    unasked = replace(planning.read(asked / "plan.json"), beside=Beside(probes=0, again=False))
-    changed.write_bytes(planning.plan_bytes(replace(unasked, hash=planning.digest(unasked))))
-    failed = refusal(suite, asked / "shards", plan_file=changed)
-    assert (failed.exit_code, "nobody ask questions twice" in failed.message) == (ExitCode.USAGE, True)
     other = suite.copied(tmp_path / "other")
     other.edit("sample: 4", "sample: 5")
     other.write_cases(other.cases()[:-1])
@@ -530,82 +519,6 @@ def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path,
     assert not (tmp_path / "never").exists()
 
 
-def test_processes_beside_each_other_give_the_run_of_one(
-    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """`--workers 3` gives the bytes of one process, second answers and probes included, and leaves nothing else."""
-    # what a process was asked, another one does not know: the fake API is a part of each
-    monkeypatch.setattr(FakeAdapter, "remembers", False)
-    progress = io.StringIO()
-    alone = check.run(asked_by(suite, out=tmp_path / "alone"))
-    beside = check.run(asked_by(suite, out=tmp_path / "beside", workers=3, progress=lambda: Progress(progress)))
-    assert contents(beside.directory) == contents(alone.directory)
-    failed = sum(item.result.failure is not None for item in alone.run.results)
-    assert progress.getvalue().splitlines()[-1] == f"raggate: asked 29 of 29, {failed} failed"
-
-
-def test_an_api_that_dies_ends_all_processes(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Only the process that started the API sees it die: it ends the others, and counts what was answered by then."""
-    asking_process, answer = os.getpid(), FakeAdapter._answer
-
-    def slow(self: FakeAdapter, case: Case, mode: str) -> Result:
-        if os.getpid() != asking_process and case.id.startswith("ingress"):
-            time.sleep(60)
-        return answer(self, case, mode)
-
-    def died(_: Api) -> ProcessExit:
-        # answers go on to come in while this is looked for
-        while sum(len(path.read_bytes().splitlines()) for path in tmp_path.rglob("results.jsonl")) < 10:
-            time.sleep(0.01)
-        return ProcessExit(message="was killed by SIGKILL")
-
-    monkeypatch.setattr(FakeAdapter, "_answer", slow)
-    monkeypatch.setattr(Api, "died", died)
-    monkeypatch.setattr("raggate.pipeline.shards.workers.WATCH_SECONDS", 0.05)
-    measured = check.run(asked_by(suite, out=tmp_path, workers=3)).run
-    failures = [item.result.failure.kind for item in measured.results if item.result.failure is not None]
-    assert (left := failures.count("aborted")) > 0
-    assert measured.stopped == f"the API was killed by SIGKILL after {29 - left} of 29 calls"
-    assert len(measured.results) == 29
-
-
-def test_a_process_that_ends_early_is_no_whole_run(
-    suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """A process that is killed leaves a run that was cut short, with the answers that it had, and never a whole one."""
-    asking_process, answer = os.getpid(), FakeAdapter._answer
-
-    def dies(self: FakeAdapter, case: Case, mode: str) -> Result:
-        if os.getpid() != asking_process and case.id == "ingress-first":
-            os.kill(os.getpid(), signal.SIGKILL)
-        return answer(self, case, mode)
-
-    monkeypatch.setattr(FakeAdapter, "_answer", dies)
-    measured = check.run(asked_by(suite, out=tmp_path, workers=2)).run
-    assert measured.stopped == "a process that asks ended before it was done"
-    assert any(item.result.failure is None for item in measured.results)
-    assert len(measured.results) == 29
-
-
-def test_a_process_that_cannot_be_started(suite: Project, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Where no second process can be started, that is said; the first is ended, and signals are heard again."""
-    fork, pids = os.fork, list[int]()
-
-    def fork_once() -> int:
-        if pids:
-            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
-        pids.append(fork())
-        return pids[0]
-
-    monkeypatch.setattr(os, "fork", fork_once)
-    with pytest.raises(RunFailed, match="--workers: a process cannot be started: Resource temporarily un") as failed:
-        check.run(asked_by(suite, out=tmp_path, workers=2))
-    assert failed.value.exit_code == ExitCode.CANNOT_TELL
-    assert not signal.pthread_sigmask(signal.SIG_BLOCK, ()) & {signal.SIGINT, signal.SIGTERM}
-    with pytest.raises(ChildProcessError):
-        os.waitpid(pids[0], 0)
-
-
 RESULTS = st.builds(
     Result,
     case_id=st.text(),
@@ -654,7 +567,6 @@ def test_a_result_is_read_as_it_was_written(result: Result) -> None:
     [
         (["run", "--shard", "1/2"], "--shard needs --plan"),
         (["run", "--plan", "PLAN", "--shard", "1/3", "-k", "x"], "a plan deals all questions"),
-        (["run", "--plan", "PLAN", "--shard", "1/3", "--workers", "2"], "--workers divides a whole run"),
         (["run", "--plan", "PLAN", "--shard", "1/4"], "says shard 1 of 4, and the plan has 3 shards"),
         (["run", "--plan", "PLAN"], "which shard is this? Nothing says so"),
         (["check", "--run", "vault", "--watch"], "expected at most one of them"),
@@ -713,11 +625,3 @@ def test_the_slowest_questions_are_dealt_first(suite: Project) -> None:
     assert sorted(map(len, plan.shards)) == [1, len(ids) - 1]
     assert (ids[0],) in plan.shards
     assert plan.by == "latency"
-
-
-def test_processes_need_an_api_with_an_address() -> None:
-    """A program that is run for the questions cannot be shared by processes; one process may run it."""
-    config = make_config(api={"program": {"run": ["kebab"]}}, ask={"adapter": "kebab"})
-    workers.check(config, 1)
-    with pytest.raises(UsageError, match="several processes need an API that listens at an address"):
-        workers.check(config, 2)

@@ -144,7 +144,6 @@ SPECIFIED_ELSEWHERE = {
     "pipeline/shards/running.py",
     "pipeline/shards/shard_directory.py",
     "pipeline/shards/attempts.py",
-    "pipeline/shards/workers.py",
     "pipeline/shards/merge.py",
     "pipeline/stored_check.py",
     # a run that was killed and goes on: integration/test_resume

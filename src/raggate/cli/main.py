@@ -97,7 +97,7 @@ def cli() -> None:
 
 
 @cli.command(cls=OptionsOnly)
-@options.gate("configs", "suite", *API, "base-image", "against", "baseline", "out", "full-text", "workers")
+@options.gate("configs", "suite", *API, "base-image", "against", "baseline", "out", "full-text")
 @options.resuming()
 @choosing.options
 @click.option(
@@ -141,7 +141,7 @@ def _check(request: Request, files: Files, stored: Path | None = None) -> Answer
 
 
 @cli.command(cls=OptionsOnly)
-@options.gate("config", "suite", *API, "against", "out", "full-text", "workers")
+@options.gate("config", "suite", *API, "against", "out", "full-text")
 @options.resuming()
 @choosing.options
 @click.option("--plan", "plan_file", type=PATH, help="Ask only one shard of this plan.")

@@ -78,14 +78,6 @@ def gate(*names: str) -> Callable[[Any], Any]:
         "full-text": click.option(
             "--store-full-text", "full_text", is_flag=True, help="Keep whole chunk texts in the run directory."
         ),
-        "workers": click.option(
-            "--workers",
-            type=click.IntRange(1, 256),
-            default=1,
-            show_default=True,
-            metavar="N",
-            help="Ask in N processes, each as many questions at once as ask.concurrency says.",
-        ),
         "suite": click.option("--suite", help="Stop if the configuration is for another suite."),
         "api-image": click.option("--api-image", metavar="IMAGE", help="Gate this container image of the API."),
         "api-build": click.option("--api-build", metavar="DIR", help="Build the API from this directory and gate it."),

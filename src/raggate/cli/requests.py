@@ -22,7 +22,6 @@ def request_of(
     baseline_file: Path | None = None,
     out: Path | None = None,
     full_text: bool = False,
-    workers: int = 1,
     resume: Path | None = None,
     retry_failed: bool = False,
     **overrides: str | None,
@@ -45,7 +44,6 @@ def request_of(
         full_text=full_text,
         **console.hearing(),
         choice=choice or EVERYTHING,
-        workers=workers,
         resume=resume,
         retry_failed=retry_failed,
     )

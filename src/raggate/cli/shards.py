@@ -83,8 +83,6 @@ def run_shard(request: Request, plan_file: Path, flag: str | None) -> Answer[Sha
         raise UsageError(
             f"{request.choice.words}: a plan deals all questions", hint="Leave --plan out to ask a part of them."
         )
-    if request.workers > 1:
-        raise UsageError("--workers divides a whole run, and --plan has divided it already", hint="Plan more shards.")
     if request.retry_failed:
         raise UsageError("--retry-failed: a shard's calls stay as they were", hint="Ask the shard again as a whole.")
     shard = numbers.shard_of(flag, request.environment, len(planning.read(plan_file).shards))

@@ -13,6 +13,9 @@ from raggate.text.shapes import Stored
 PlannedBy = Literal["hash", "latency"]
 """How questions are dealt to shards: by a hash of their ids, or the slowest first to the shard with least to do."""
 
+PROBING_SHARD = 1
+"""The shard that asks what invariants need."""
+
 ApiKind = Literal["url", "image", "source"]
 
 
@@ -55,18 +58,6 @@ class Means(Stored, frozen=True, kw_only=True):
     repeat: int
 
 
-class Beside(Stored, frozen=True, kw_only=True):
-    """Who asks what is asked beside the questions.
-
-    Attributes:
-        probes: the shard, from 1, that asks what invariants need; 0 when whoever merges does.
-        again: whether shards ask a few of their questions a second time; otherwise whoever merges does.
-    """
-
-    probes: int = 1
-    again: bool = True
-
-
 class Plan(Stored, frozen=True, kw_only=True):
     """Which shard asks which questions, by what.
 
@@ -77,7 +68,6 @@ class Plan(Stored, frozen=True, kw_only=True):
     nonce: str
     means: Means
     by: PlannedBy
-    beside: Beside
     shards: tuple[tuple[str, ...], ...]
     hash: str
 

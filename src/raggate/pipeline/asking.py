@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 
@@ -16,17 +15,14 @@ from raggate.inputs.trusted import Inputs
 from raggate.models.fingerprint import Fingerprint
 from raggate.models.golden import Case
 from raggate.models.run import Result
-from raggate.models.shards import Beside
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.booted import Booted, Build, Place, booted, redacted
 from raggate.pipeline.probing import Prober
 from raggate.pipeline.request import Request
 from raggate.pipeline.second_answers import ask_again
-from raggate.pipeline.shards import planning, workers
 from raggate.pipeline.unfinished_run import UnfinishedRun
 from raggate.reports.progress import Progress
 from raggate.service.ask import ended_early, questions_of
-from raggate.service.elsewhere import Elsewhere
 from raggate.text import redact
 from raggate.text.numbers import counted
 
@@ -45,7 +41,6 @@ class Part(Struct, frozen=True, kw_only=True):
         boots: how often the API is booted, each time for an equal part of `ask.repeat`, which it divides.
         again: whether a few questions are asked a second time; only where all are asked once.
         probes: whether it asks what invariants need beside the questions.
-        workers: how many processes ask the questions; what is asked beside them, this one does.
         kept: keeps the answers as they come, and has those from before the process was killed; None to keep none.
     """
 
@@ -59,7 +54,6 @@ class Part(Struct, frozen=True, kw_only=True):
     boots: int = 1
     again: bool = True
     probes: bool = True
-    workers: int = 1
     kept: UnfinishedRun | None = None
 
     def asks_anything(self) -> bool:
@@ -100,37 +94,11 @@ class Part(Struct, frozen=True, kw_only=True):
 
     def _ask_times(self, boot: int, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:
         """Ask all questions as often as this boot is for, and some again. Returns why it broke off."""
-        if self.workers > 1:
-            stopped = self._ask_in_processes(up, answers, progress)
-        else:
-            stopped = self._ask_here(boot, up, answers, progress)
-        if stopped is None and self.again:
-            ask_again(self.request, self.inputs, up, answers)
-        return stopped
-
-    def _ask_here(self, boot: int, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:
         times = self.inputs.config.ask.repeat // self.boots
         ask_all = partial(self._ask_all, up, answers, progress)
-        return next(filter(None, map(ask_all, range(boot * times + 1, (boot + 1) * times + 1))), None)
-
-    def _ask_in_processes(self, up: Booted, answers: AnswersSoFar, progress: Progress) -> str | None:
-        """Ask all questions in several processes, as shards that are merged at once."""
-        count = min(self.workers, len(self.cases))
-        plan = planning.plan(self.request, self.inputs, count, beside=Beside(probes=0, again=False))
-        total = len(questions_of(self.cases, self.inputs.config.ask.modes)) * self.inputs.config.ask.repeat
-        elsewhere = replace(up, api=Elsewhere(up.api.base_url))
-
-        def ask(cases: Sequence[Case], heard: Callable[[Result], None], own: AnswersSoFar) -> str | None:
-            share = replace(self, cases=cases, request=replace(self.request, answered=heard), workers=1)
-            return share._ask_here(0, elsewhere, own, Progress(io.StringIO()))
-
-        processes = workers.Workers(
-            plan=plan, inputs=self.inputs, directory=self.directory, api=up.api, ask=ask, say=self.request.say
-        )
-        stopped = processes.run(answers, lambda done, failed: progress.advance(done, total, failed))
-        for result in answers.results:
-            answers.note_failure(result, up.api)
-            self.request.answered(result)
+        stopped = next(filter(None, map(ask_all, range(boot * times + 1, (boot + 1) * times + 1))), None)
+        if stopped is None and self.again:
+            ask_again(self.request, self.inputs, up, answers)
         return stopped
 
     def _ask_all(self, up: Booted, answers: AnswersSoFar, progress: Progress, repeat: int) -> str | None:

@@ -24,7 +24,6 @@ from raggate.pipeline.booted import Build
 from raggate.pipeline.measured_run import Finish, blank_run
 from raggate.pipeline.request import Request
 from raggate.pipeline.run_place import directory_of, run_place
-from raggate.pipeline.shards import workers
 from raggate.service import signals
 
 
@@ -51,7 +50,6 @@ def measure(
         build: what is booted in place of the working tree's API.
         command: the command that measures.
     """
-    workers.check(inputs.config, request.workers)
     with ExitStack() as stack:
         resumable = None if build or boots > 1 or below else command
         directory, started, kept = directory_of(stack, request, inputs, selection, resumable, below)
@@ -69,7 +67,6 @@ def measure(
             boots=boots,
             again=selection is None,
             probes=selection is None,
-            workers=request.workers if boots == 1 else 1,
             kept=kept,
         )
         finish = Finish(request=request, inputs=inputs, directory=directory, blank=blank, judge=judge)

@@ -58,7 +58,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         answered: hears each answer and failure of the suite as it comes in.
         choice: which questions are asked; all of them unless it says otherwise.
         broken: the questions that `--failed` stands for; None for those that the stored runs name.
-        workers: how many processes ask the questions.
         resume: the directory of a run or shard that was killed and goes on, or its name; None to begin one.
         retry_failed: whether calls that failed before it was killed are asked again.
         head: the full id of the commit under test, where whoever started raggate knows it; None for the checkout's.
@@ -84,7 +83,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     answered: Callable[[Result], None] = unheard
     choice: Choice = EVERYTHING
     broken: frozenset[str] | None = None
-    workers: int = 1
     resume: Path | None = None
     retry_failed: bool = False
     head: str | None = None

@@ -35,8 +35,6 @@ def directory_of(
     started = now()
     if request.retry_failed and request.resume is None:
         raise UsageError("--retry-failed needs --resume, the run whose calls failed")
-    if request.resume is not None and request.workers > 1:
-        raise UsageError("--workers: a run goes on in one process", hint="Leave --workers out.")
     if command is not None and unfinished_run.keeps(request, command):
         cases = golden_part.asked_of(inputs.golden, selection).cases
         made = partial(run_place, stack, request, inputs, started)

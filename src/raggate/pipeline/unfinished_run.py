@@ -261,8 +261,8 @@ def of_run(
 
 
 def keeps(request: Request, command: str) -> bool:
-    """Say whether answers are kept: not by several processes, nor where what is left is another job's to find."""
-    return command in {"check", "run"} and request.workers == 1 and not request.action
+    """Say whether answers are kept: not where what is left is another job's to find."""
+    return command in {"check", "run"} and not request.action
 
 
 def place(request: Request, out: Path, named: Path) -> Path:
@@ -275,7 +275,7 @@ def place(request: Request, out: Path, named: Path) -> Path:
     if not (directory / HEADER).exists():
         raise UsageError(
             f"{named}: nothing goes on there: it is whole, or nothing was asked in it",
-            hint="Only what was killed or interrupted while it asked goes on, and not with --workers.",
+            hint="Only what was killed or interrupted while it asked goes on.",
         )
     if request.action:
         raise UsageError("--resume: the action does not go on with what it finds")

@@ -22,7 +22,7 @@ from raggate.models.golden import Case
 from raggate.models.probe import Probe
 from raggate.models.run_packing import RESULTS
 from raggate.models.service import IndexState
-from raggate.models.shards import Plan, Receipt
+from raggate.models.shards import PROBING_SHARD, Plan, Receipt
 from raggate.pipeline import index_facts
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.shards import shard_directory
@@ -182,7 +182,7 @@ class Due(Struct, frozen=True, kw_only=True):
         return shard
 
     def _probes_of(self, shard: int) -> Counter[Probe]:
-        return self.probes if self.plan.beside.probes == shard else Counter()
+        return self.probes if shard == PROBING_SHARD else Counter()
 
 
 def _refuse_wild_times(shard: ShardAnswers, retries: int, place: Path) -> None:

@@ -19,7 +19,7 @@ from raggate.errors import RaggateError, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout, exact_image
-from raggate.models.shards import Beside, Means, Plan, PlannedApi, PlannedBy
+from raggate.models.shards import Means, Plan, PlannedApi, PlannedBy
 from raggate.pipeline import results_file, stored_runs
 from raggate.pipeline.request import Request
 from raggate.pipeline.trusted_inputs import load_inputs
@@ -66,7 +66,6 @@ def plan(
     inputs: Inputs,
     shards: int,
     *,
-    beside: Beside | None = None,
     latencies: Mapping[str, float] | None = None,
     nonce: str = "",
 ) -> Plan:
@@ -76,15 +75,13 @@ def plan(
         request: what the front end asks for.
         inputs: what is measured by.
         shards: how many, from 1.
-        beside: who asks what is asked beside them; the first shard, and each of its own questions, if None.
         latencies: milliseconds by question, of a stored run; None to deal by a hash of the ids.
         nonce: tells the plan from others of the same inputs.
 
     Raises:
         UsageError: when an API that all shards share would be made to index again while they ask it.
     """
-    beside = beside or Beside()
-    if shards > 1 and beside.probes:
+    if shards > 1:
         _refuse_reindexing(inputs)
     ids = sorted((case.id for case in inputs.golden.cases), key=lambda name: (lot(name), name))
     dealt = _by_hash(ids, shards) if latencies is None else _by_latency(ids, shards, latencies)
@@ -93,7 +90,6 @@ def plan(
         nonce=nonce,
         means=means(request, inputs),
         by=by,
-        beside=beside,
         shards=tuple(tuple(sorted(part)) for part in dealt),
         hash="",
     )
@@ -105,8 +101,7 @@ def _refuse_reindexing(inputs: Inputs) -> None:
     if inputs.config.api.url is not None and probes.reindex is not None:
         raise UsageError(
             "ask.probes.reindex makes an API that runs already index again, which other shards would ask meanwhile",
-            hint="Measure it in one process (`raggate check`, also with --workers), or switch "
-            "invariants.reindex_idempotent off.",
+            hint="Measure it in one process (`raggate check`), or switch invariants.reindex_idempotent off.",
         )
 
 
@@ -232,8 +227,6 @@ def check(made: Plan, request: Request, inputs: Inputs) -> None:
     dealt = sorted(name for part in made.shards for name in part)
     if dealt != sorted(case.id for case in inputs.golden.cases):
         raise UsageError("the plan does not deal every question of the golden set once", hint=_AGAIN)
-    if made.beside != Beside():
-        raise UsageError("the plan has nobody ask questions twice, or those of invariants", hint=_AGAIN)
 
 
 def differences(before: Means, here: Means) -> list[str]:

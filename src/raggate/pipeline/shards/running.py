@@ -14,7 +14,7 @@ from raggate.errors import CannotTell, Interrupted, UsageError
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.provenance import Checkout
-from raggate.models.shards import Plan, Receipt
+from raggate.models.shards import PROBING_SHARD, Plan, Receipt
 from raggate.pipeline import asked_by, run_directory, unfinished_run
 from raggate.pipeline.answers_so_far import AnswersSoFar
 from raggate.pipeline.asking import Part
@@ -122,8 +122,7 @@ def _ask(
         directory=kept.directory,
         runs=kept.directory.parent,
         before={},
-        again=plan.beside.again,
-        probes=plan.beside.probes == shard,
+        probes=shard == PROBING_SHARD,
         kept=kept,
     )
     try:

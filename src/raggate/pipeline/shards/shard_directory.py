@@ -154,17 +154,8 @@ def rows(lines: Iterable[bytes], place: str) -> Iterator[Result]:
         yield _result(parse_row(line, f"{place}:{number}"), f"{place}:{number}")
 
 
-def begun(path: Path) -> list[Result]:
-    """Read the results that a process has written which was ended, perhaps in the middle of a line.
-
-    Raises:
-        UsageError: as `rows`.
-    """
-    return [*lines_of(path)]
-
-
 def lines_of(path: Path) -> Iterator[Result]:
-    """Read such results one by one, as `begun` does all of them.
+    """Read one by one the results that a process has written which was ended, perhaps in the middle of a line.
 
     Raises:
         UsageError: as `rows`.
