@@ -95,23 +95,6 @@ def test_an_api_that_falls_silent_is_not_measured(memorising: Project) -> None:
     assert memorising.command("check", FAKE_BEHAVIOUR="silent").code == 0
 
 
-def test_a_baseline_that_does_not_know_its_fields_still_judges(memorising: Project) -> None:
-    """A baseline from before fields were kept passes what it passed, with a warning that nothing can be missed."""
-    path = memorising.root / "baselines" / "small.json"
-    stored = json.loads(path.read_text())
-    del stored["fingerprint"]["fields"], stored["digest"]
-    path.write_text(json.dumps(stored))
-    # how much its index held was always kept
-    assert memorising.command("check", FAKE_BEHAVIOUR="silent").code == 3
-    codes = [(reason["code"], reason["message"]) for reason in memorising.verdict()["reasons"]]
-    assert [code for code, message in codes if "of its index" in message] == ["field-vanished"] * 2
-    del stored["fingerprint"]["documents"], stored["fingerprint"]["chunks"]
-    path.write_text(json.dumps(stored))
-    done = memorising.command("check", FAKE_BEHAVIOUR="silent")
-    assert done.code == 0, done.out
-    assert "fields-unknown" in [warning["code"] for warning in memorising.verdict()["warnings"]]
-
-
 def test_what_is_copied_is_not_told_from_what_is_found(memorising: Project) -> None:
     """Real headings and text copied from the note pass: an image that carries the golden set can memorise so much."""
     assert memorising.command("check").code == 0

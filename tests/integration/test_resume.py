@@ -244,7 +244,7 @@ def _header(directory: Path, change: Callable[[dict[str, Any]], None]) -> None:
         (lambda it: it.update(questions="0"), "which questions are asked differs"),
         (lambda it: it.update(commit="0" * 40), "the commit that is checked out differs"),
         (lambda it: it.update(plan="0"), "the plan differs"),
-        (lambda it: it.update(schema="raggate/asking/0"), "written by an older raggate"),
+        (lambda it: it.update(schema="raggate/asking/0"), "schema is 'raggate/asking/0', and this raggate reads"),
         (lambda it: it.update(boots=3), "boots"),
     ],
 )

@@ -134,8 +134,8 @@ def _foreign(two: Path) -> None:
     change_receipt(two, plan="0" * 64)
 
 
-def _older(two: Path) -> None:
-    """Leave a receipt as one from before plans had a nonce was written, with the hash that fits it."""
+def _incomplete(two: Path) -> None:
+    """Leave a receipt without its nonce, with the hash that fits it."""
     stored = json.loads((two / "receipt.json").read_text())
     del stored["nonce"], stored["hash"]
     stored["hash"] = sha256(dumps(stored)).hexdigest()
@@ -216,7 +216,7 @@ def _wild(**fields: Any) -> Callable[[Path], None]:
         (_gone, "shard 2 of 3: missing"),
         (_doubled, "shard 2 of 3: doubled: {two}, {two}-attempt-2"),
         (_foreign, "{two}: of another plan"),
-        (_older, "receipt.json: written by an older raggate, or by a newer one: nonce: Field required"),
+        (_incomplete, "receipt.json: not a receipt: nonce: Field required"),
         (_stopped, "shard 2 of 3: {two}: it broke off: the API died"),
         (_half, "shard 2 of 3: {two}: half: 10 planned, "),
         (_miscounted, "shard 2 of 3: {two}: its counts are not those of its answers"),
@@ -364,11 +364,11 @@ def test_a_plan_is_of_the_inputs_it_was_made_of(suite: Project, asked: Path, tmp
     changed.write_text(json.dumps(stored))
     failed = refusal(suite, asked / "shards", plan_file=changed)
     assert (failed.exit_code, "it was changed" in failed.message) == (ExitCode.USAGE, True)
-    older = json.loads((asked / "plan.json").read_text())
-    del older["nonce"]
-    changed.write_bytes(dumps({**older, "hash": sha256(dumps({**older, "hash": ""})).hexdigest()}))
+    incomplete = json.loads((asked / "plan.json").read_text())
+    del incomplete["nonce"]
+    changed.write_bytes(dumps({**incomplete, "hash": sha256(dumps({**incomplete, "hash": ""})).hexdigest()}))
     failed = refusal(suite, asked / "shards", plan_file=changed)
-    assert "plan.json: written by an older raggate, or by a newer one: nonce: Field required" in failed.message
+    assert "plan.json: not a plan: nonce: Field required" in failed.message
     other = suite.copied(tmp_path / "other")
     other.edit("sample: 4", "sample: 5")
     other.write_cases(other.cases()[:-1])

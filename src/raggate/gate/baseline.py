@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, NotRequired
 
-from msgspec.structs import replace
 from pydantic import ConfigDict, Field, ValidationError, with_config
 from typing_extensions import TypedDict
 
@@ -78,7 +77,7 @@ class _Stored(TypedDict):
     counts: dict[str, dict[str, Count]]
     cases: list[_StoredCase]
     accepted: NotRequired[dict[str, dict[str, _StoredAccepted]]]
-    digest: NotRequired[str]
+    digest: str
 
 
 _ADAPTER: Shape[_Stored] = Shape(_Stored)
@@ -169,29 +168,17 @@ def read(
             bare = value if reshape is None else reshape(value, source, beside)
             return _read_bare(bare, source, directions, system)
     if not isinstance(value, dict) or value.get("schema") != SCHEMA:
-        other = versions.writer(value.get("schema"), SCHEMA) if isinstance(value, dict) else None
-        raise FileError(source, other or f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
-    unfiled = _is_unfiled(value)
+        other = value.get("schema") if isinstance(value, dict) else None
+        if isinstance(other, str) and other.startswith("raggate/baseline/"):
+            raise FileError(source, versions.problem(other, SCHEMA) or "", hint=_REPAIR)
+        raise FileError(source, f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
     try:
-        stored = _ADAPTER.validate_python(_filed(value) if unfiled else value)
+        stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
         raise FileError(source, f"damaged at {first_problem(error, whole='the top')}", hint=_REPAIR) from None
     if problem := baseline_integrity.problem(value, document):
         raise FileError(source, problem, hint=_WHOLE)
-    return replace(_baseline(stored, tuple(map(_case, stored["cases"])), source, directions), unfiled=unfiled)
-
-
-def _is_unfiled(value: Mapping[str, Any]) -> bool:
-    """Say whether a file is from before cases were stored with their slices, and with whether they must pass."""
-    cases = value.get("cases")
-    rows = [case for case in cases if isinstance(case, dict)] if isinstance(cases, list) else []
-    return bool(rows) and "digest" not in value and not any(row.keys() & {"slices", "must_pass"} for row in rows)
-
-
-def _filed(value: Mapping[str, Any]) -> dict[str, Any]:
-    """Give such a file as the format has it: its cases stand in the slice of all cases alone."""
-    rows = [{**row, "slices": [], "must_pass": False} if isinstance(row, dict) else row for row in value["cases"]]
-    return {**value, "cases": rows}
+    return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
 
 
 def read_means(
@@ -231,7 +218,6 @@ def _baseline(stored: _Stored, cases: Sequence[CaseScore], source: str, directio
         source=source,
         provenance=stored["provenance"],
         scorecard=_scorecard(stored, cases, directions),
-        undigested="digest" not in stored,
         accepted={
             mode: {metric: _accepted_in(entry) for metric, entry in metrics.items() if metric in directions}
             for mode, metrics in stored.get("accepted", {}).items()
@@ -251,7 +237,6 @@ def _accepted_out(entry: RatchetEntry) -> dict[str, Any]:
         "since": entry.since,
         "lowered": None if entry.lowered is None else _lowered_out(entry.lowered),
     }
-    # left out where nothing moved, as in files from before it was kept
     return stored if entry.moved is None else {**stored, "moved": _lowered_out(entry.moved)}
 
 

@@ -68,9 +68,7 @@ def problem(content: Mapping[str, Any], document: bytes) -> str | None:
         content: what is read of it.
         document: the JSON that it is read from.
 
-    A file that somebody edited does not have the digest of its content. One from before there was a digest is held to
-    itself alone: its means and counts are those of its cases. Of one from before cases were stored with their slices,
-    that is known of the slice of all cases alone.
+    A file that somebody edited does not have the digest of its content. Means and counts must be those of the cases.
     """
     try:
         if (twice := key_twice(document)) is not None:
@@ -78,7 +76,7 @@ def problem(content: Mapping[str, Any], document: bytes) -> str | None:
         own = digest(content)
     except (ValueError, TypeError):
         return "damaged: it is nested too deeply"
-    if content.get("digest", own) != own:
+    if content["digest"] != own:
         return "changed by hand: its digest is not that of its content"
     contradiction = next(_contradictions(content), None)
     return None if contradiction is None else f"damaged at {contradiction}"
@@ -94,13 +92,12 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
     }
     members: dict[tuple[str, str], list[Mapping[str, float | None]]] = {}
     seen: set[tuple[str, str]] = set()
-    filed = any("slices" in case for case in content["cases"]) or not content["cases"]
     for case in content["cases"]:
         # a merge of two baselines can leave both lines
         if (case["mode"], case["id"]) in seen:
             yield f"cases: {quoted(case['id'])} ({cut(case['mode'])}) occurs twice"
         seen.add((case["mode"], case["id"]))
-        for name in dict.fromkeys((OVERALL, *case.get("slices", ()))):
+        for name in dict.fromkeys((OVERALL, *case["slices"])):
             members.setdefault((case["mode"], name), []).append(case["values"])
     sizes = {place: len(cases) for place, cases in members.items()}
     values = {(*place, metric): numbers for place, cases in members.items() for metric, numbers in _by_metric(cases)}
@@ -111,11 +108,11 @@ def _contradictions(content: Mapping[str, Any]) -> Iterator[str]:
             scale = f"expected values from 0 to {setting(most)}, found {written(worst)}"
             yield f"cases: {cut(metric)} ({cut(mode)}): {scale}"
     for place in sorted({*counts, *sizes}):
-        if (filed or place[1] == OVERALL) and counts.get(place, 0) != sizes.get(place, 0):
+        if counts.get(place, 0) != sizes.get(place, 0):
             yield _contradiction(
                 ("counts", *place), str(counts.get(place, 0)), f"there are {sizes.get(place, 0)} such cases"
             )
-    for key in sorted(key for key in {*means, *values} if filed or key[1] == OVERALL):
+    for key in sorted({*means, *values}):
         numbers = values.get(key, [])
         mean, n = means.get(key, (None, 0))
         own = sum(numbers) / len(numbers) if numbers else None

@@ -61,7 +61,7 @@ class Sides:
         for new in self._scorecard.cases:
             key = new.mode, new.case_id
             old = before.get(key)
-            same = old is not None and self._baseline.same(old.hash, new.hash)
+            same = old is not None and old.hash == new.hash
             if old is not None and same:
                 self._compared[new.mode] = self._compared.get(new.mode, 0) + 1
                 if several:
@@ -79,8 +79,6 @@ class Sides:
 
     def _note(self, old: CaseScore, new: CaseScore) -> None:
         self.moved.append((old, new))
-        if self._baseline.unfiled:
-            return
         if old.slices != new.slices and set(old.slices) != set(new.slices):
             self.refiled.add(new.case_id)
         if old.must_pass and not new.must_pass:

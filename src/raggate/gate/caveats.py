@@ -35,8 +35,7 @@ def _other_questions(comparison: Comparison, gate: Gate) -> Iterator[Reason]:
         yield from completeness.removed_cases(comparison)
     if golden.relabelled:
         cases = f"{counted(len(golden.relabelled), 'case')} {'was' if len(golden.relabelled) == 1 else 'were'}"
-        how = "relabelled" + (", or hashed in another way by the older raggate," if _unfiled(comparison) else "")
-        message = f"{cases} {how} and not compared one by one: {wording.some(golden.relabelled)}"
+        message = f"{cases} relabelled and not compared one by one: {wording.some(golden.relabelled)}"
         yield Reason("relabelled-cases", message)
     if golden.refiled:
         cases = counted(len(golden.refiled), "case")
@@ -60,26 +59,6 @@ def _limits_of_the_baseline(comparison: Comparison) -> Iterator[Reason]:
         whose = baseline.provenance["means_of"]
         message = f"the means of the baseline are by the definitions of {whose}, and so is what they are held against"
         yield Reason("other-definitions", message)
-    if _unfiled(comparison):
-        message = (
-            "the baseline was written by an older raggate, which did not keep in which slices a question stands and "
-            "whether it must pass; promote a run to be told when that changes"
-        )
-        yield Reason("unfiled-baseline", message)
-    if baseline.undigested and any("-" in case.hash for case in comparison.scorecard.cases):
-        message = "the baseline is from before expected_key_facts were compared; promote a run to have them gated too"
-        yield Reason("early-baseline", message)
-    known = baseline.scorecard.fingerprint
-    if known and "fields" not in known and not comparison.incomparable:
-        message = (
-            "the baseline does not record which fields the API returned, so a missing one cannot be noticed; promote a "
-            "run to record them"
-        )
-        yield Reason("fields-unknown", message)
-
-
-def _unfiled(comparison: Comparison) -> bool:
-    return comparison.baseline is not None and comparison.baseline.unfiled
 
 
 def _stand(comparison: Comparison, names: Sequence[str]) -> list[str]:

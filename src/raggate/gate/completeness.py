@@ -31,9 +31,7 @@ def little_overlap(comparison: Comparison, gate: Gate, name: str = "the present 
         return ""
     cases = baseline.scorecard.questions
     few = comparison.compared < gate.min_overlap * cases - EPSILON
-    # an older raggate hashed cases in another way
-    same = "known to be" if baseline.unfiled else "still"
-    return f"only {comparison.compared} of {name}'s {cases} cases are {same} the same" if few else ""
+    return f"only {comparison.compared} of {name}'s {cases} cases are still the same" if few else ""
 
 
 def not_asked(run: Run, counts: AnswerCounts | None = None) -> tuple[tuple[str, str], ...]:

@@ -81,7 +81,7 @@ def same_questions(
     before = by_question(baseline.scorecard.cases)
     for new in comparison.scorecard.cases:
         old = before.get((mode, new.case_id)) if new.mode == mode and (mode, new.case_id) not in left_out else None
-        if old is not None and baseline.same(old.hash, new.hash):
+        if old is not None and old.hash == new.hash:
             yield old, new
 
 

@@ -131,7 +131,7 @@ def find_fallen(run: Run, comparison: Comparison, decided: Verdict, flip_at: int
         key = (item.result.mode, item.case.id)
         old, own, answer = before.get(key), now[key], item
         # ranks of a question that asked or expected something else tell no cause
-        same = old if old is not None and comparison.baseline.same(old.hash, own.hash) else None
+        same = old if old is not None and old.hash == own.hash else None
         if key in decided.missed and own.answers:
             # of several answers one that counts against it
             number = first_miss(own, flip_at)

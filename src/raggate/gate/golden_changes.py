@@ -54,7 +54,7 @@ def _added_and_relabelled(
         if old is None:
             added.add(case.id)
             continue
-        if not baseline.same(old.hash, case.hash):
+        if old.hash != case.hash:
             relabelled.add(case.id)
         new = (mode for mode in modes if asked_in(case.modes, mode) and (mode, case.id) not in before)
         added.update(f"{case.id} ({mode})" for mode in new)
@@ -79,6 +79,6 @@ def _alike(run: Run, scorecard: Scorecard, baseline: Baseline) -> bool:
         return False
     modes = {*baseline.scorecard.slices, *scorecard.slices}
     return len(modes) == 1 and all(
-        own.id == case.case_id and own.modes is None and case.mode in modes and baseline.same(case.hash, own.hash)
+        own.id == case.case_id and own.modes is None and case.mode in modes and case.hash == own.hash
         for own, case in zip(run.golden.cases, baseline.scorecard.cases, strict=True)
     )

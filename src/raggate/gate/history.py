@@ -19,7 +19,6 @@ from raggate.inputs import git
 from raggate.inputs.git import Reader
 from raggate.inputs.git_objects import find
 from raggate.inputs.local_objects import LocalObjects, Missing, TooLarge
-from raggate.models import case_hash
 from raggate.models.baseline import Baseline
 from raggate.models.history import History, Revision
 from raggate.scoring import score
@@ -47,7 +46,6 @@ def revisions(
     cutoffs: Sequence[int],
     systems: Sequence[OtherSystem] = (),
     at: str = "HEAD",
-    questions: bool = True,
     present: tuple[LongBytes, Baseline] | None = None,
 ) -> History:
     """Read the history of a baseline file up to a commit, across renames.
@@ -59,7 +57,6 @@ def revisions(
         cutoffs: the k of the ranked metrics; those a version names itself are read too.
         systems: the other systems whose metrics files are taken for baselines.
         at: the commit; the one that is checked out where no other is named.
-        questions: whether versions are read with their questions, which takes most of the time.
         present: the content of a version and what was read of it, by these cut-offs and other systems; it is not read
             again.
 
@@ -78,11 +75,10 @@ def revisions(
                 f"{path}: no commit here has it",
                 hint="Commit the baseline first." + (f" {DEEPEN}" if shallow else ""),
             )
-        read_file = baseline.read if questions else baseline.read_means
 
         def read_version(content: LongBytes, name: str) -> Baseline:
             stored = present[1] if present is not None and present[0] == content else None
-            return _with_cutoffs(partial(read_file, content, name, systems=systems), cutoffs, stored)
+            return _with_cutoffs(partial(baseline.read_means, content, name, systems=systems), cutoffs, stored)
 
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
@@ -178,8 +174,7 @@ def _revision(objects: LocalObjects, commit: str, path: str, header: bytes, read
         stored = read_version(content, f"{path}@{commit[:12]}")
     except FileError as error:
         return replace(empty, problem=error.problem)
-    questions_hash = case_hash.hash_of_questions((case.case_id, case.hash) for case in stored.scorecard.cases)
-    return replace(empty, baseline=stored.without_questions(), questions_hash=questions_hash)
+    return replace(empty, baseline=stored.without_questions())
 
 
 def _content(objects: LocalObjects, commit: str, path: str) -> bytes:

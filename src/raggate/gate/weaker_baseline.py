@@ -53,14 +53,11 @@ def _unknown(old: Baseline, new: Baseline, cases: Sequence[tuple[Case, Case]]) -
     """Name what a baseline does not let the gate know any more of questions that stay as they are."""
     asked = {before.id: before.hash for before, now in cases if before.hash == now.hash}
     same, held = (
-        {case.case_id for case in side.scorecard.cases if side.same(case.hash, asked.get(case.case_id, "")) is kept}
+        {case.case_id for case in side.scorecard.cases if (case.hash == asked.get(case.case_id)) is kept}
         for side, kept in ((old, True), (new, False))
     )
     if lost := same & held:
         yield f"{counted(len(lost), 'question')} no longer compared"
-    if new.unfiled and not old.unfiled:
-        yield "in which slices questions stand, and whether they must pass"
-        return
     slices = [
         f"slice {cut(name)} ({cut(mode)})"
         for mode, names in old.scorecard.slices.items()

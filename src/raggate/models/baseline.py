@@ -8,7 +8,6 @@ from typing import Self
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from raggate.models.case_hash import first_part
 from raggate.models.run import Run
 from raggate.models.scorecard import MetricValue, Scorecard
 from raggate.text.jsonio import JsonObject
@@ -43,21 +42,17 @@ class RatchetEntry(Struct, frozen=True, kw_only=True):
 class Baseline(Struct, frozen=True, kw_only=True):
     """A stored scorecard with where it came from. `cases` is empty for a bare metrics file of another tool.
 
-    `accepted` maps mode and metric to what was accepted of it; empty for files from before that was kept. `unfit`
-    says why nothing must be held against it: it is a run directory that no promotion would take, not a baseline file.
-    `undigested` files are from before case hashes covered the expected key facts; `unfiled` ones, which are older
-    still, do not say in which slices a case stands and whether it must pass. `restate` scores a run by the definitions
-    of the system whose means these are; None where they are raggate's own. `commit` is the one that a file was read
-    from, None for one on disk. `other_grades` says that it had judged metrics by others than the judges of the run,
-    which were taken out.
+    `accepted` maps mode and metric to what was accepted of it. `unfit` says why nothing must be held against it: it is
+    a run directory that no promotion would take, not a baseline file. `restate` scores a run by the definitions of the
+    system whose means these are; None where they are raggate's own. `commit` is the one that a file was read from,
+    None for one on disk. `other_grades` says that it had judged metrics by others than the judges of the run, which
+    were taken out.
     """
 
     source: str
     scorecard: Scorecard
     provenance: JsonObject
     unfit: tuple[str, ...] = ()
-    undigested: bool = False
-    unfiled: bool = False
     commit: str | None = None
     accepted: Mapping[str, Mapping[str, RatchetEntry]] = field(default_factory=dict)
     other_grades: bool = False
@@ -67,10 +62,6 @@ class Baseline(Struct, frozen=True, kw_only=True):
     def paired(self) -> bool:
         """Whether single cases can be compared, not only means."""
         return bool(self.scorecard.cases)
-
-    def same(self, old: str, new: str) -> bool:
-        """Say by its hashes whether a case asks and expects the same on both sides, as far as the baseline knows."""
-        return old == new or (self.undigested and old == first_part(new))
 
     def without_questions(self) -> Self:
         """Give its means alone: the cases of many versions are much memory."""

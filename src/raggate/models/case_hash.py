@@ -31,20 +31,6 @@ def hash_of_list(items: Iterable[object]) -> str:
     return hashed.hexdigest()
 
 
-def hash_of_questions(hashes: Iterable[tuple[str, str]]) -> str:
-    """Hash a golden set by the ids and hashes of its cases, by the part of each that baselines of any age hold.
-
-    Empty for no case.
-    """
-    kept = {(case_id, first_part(hashed)) for case_id, hashed in hashes}
-    return _hash(sorted(kept)) if kept else ""
-
-
-def first_part(hashed: str) -> str:
-    """Give the part of a case's hash that says nothing of the expected key facts."""
-    return hashed.partition("-")[0]
-
-
 def with_hash(case: Case) -> Case:
     """Give the case its content hash: what a score depends on, and nothing else.
 

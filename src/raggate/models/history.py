@@ -17,8 +17,6 @@ class Revision(Struct, frozen=True, kw_only=True):
         subject: first line of the commit message: foreign text.
         path: the file's path then, from the top of the repository; it differs from the present one after a rename.
         baseline: what the file said, without its cases; None when it cannot be read.
-        questions_hash: a hash of its cases by the part of their hashes that files of any age hold; empty where it has
-            none.
         problem: why it cannot be read: foreign text; empty when it can.
     """
 
@@ -28,7 +26,6 @@ class Revision(Struct, frozen=True, kw_only=True):
     subject: str
     path: str
     baseline: Baseline | None = None
-    questions_hash: str = ""
     problem: str = ""
 
 

@@ -103,9 +103,7 @@ def read(path: Path) -> Asking:
     try:
         return _ASKING.validate_python(stored)
     except ValidationError as error:
-        raise UsageError(
-            f"{path}: edited, or {versions.ANOTHER}: {first_problem(error, whole='the top')}", hint=ANEW
-        ) from None
+        raise UsageError(f"{path}: damaged at {first_problem(error, whole='the top')}", hint=ANEW) from None
 
 
 def written(kept: Asking) -> bytes:

@@ -36,7 +36,7 @@ from raggate.text.shapes import Shape
 from raggate.text.zipped import zipped
 
 T = TypeVar("T")
-SCHEMA = "raggate/run/2"
+SCHEMA = "raggate/run/1"
 
 TRACE_FILE = "trace.jsonl.gz"
 """Every retrieved chunk, where `trace` asks for it. `raggate substrate trace` makes the same lines of any run."""

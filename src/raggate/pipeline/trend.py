@@ -64,7 +64,6 @@ def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> Histor
             cutoffs=inputs.config.score.k,
             systems=request.systems,
             at=inputs.against or "HEAD",
-            questions=False,
             present=None if baseline is None else (inputs.baseline.content, baseline.without_questions()),
         )
     except RaggateError:
@@ -91,8 +90,7 @@ def _of_revision(revision: Revision, baseline: Baseline, wanted: Container[str])
         kind="baseline",
         stamp=measured if isinstance(measured, str) else revision.stamp,
         name=revision.commit[:8],
-        # a file without a digest hashed less of each case, so that its hash tells nothing
-        questions="" if baseline.undigested else str(scorecard.fingerprint.get("golden") or ""),
+        questions=str(scorecard.fingerprint.get("golden") or ""),
         values=_chosen(means, wanted),
     )
 

@@ -285,14 +285,6 @@ def _value(revision: Revision, column: Column) -> float | None:
 
 
 def _other(now: Revision, before: Revision) -> bool:
-    known = [revision.baseline for revision in (now, before) if revision.baseline is not None]
-    undigested = any(baseline.undigested for baseline in known)
-    if any(baseline.unfiled for baseline in known) and now.questions_hash != before.questions_hash:
-        # cases may have been hashed in another way then: only their number tells
-        return cases_of(now) != cases_of(before)
-    if undigested and now.questions_hash and before.questions_hash:
-        # a file without a digest hashed less of each case, so that the hashes of the whole sets tell nothing
-        return now.questions_hash != before.questions_hash
     return _golden(now) != _golden(before)
 
 

@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from builders import make_case_score, make_metric, make_scorecard
 from raggate.errors import UsageError
 from raggate.gate import baseline
+from raggate.gate.baseline_integrity import digest
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
 from raggate_interop.systems import SYSTEMS
@@ -46,10 +47,13 @@ def written(scorecard: Scorecard = SCORECARD) -> bytes:
 
 
 def stored() -> Any:
-    """Give the written scorecard as a JSON value to damage, as files were before they had a digest."""
-    value = json.loads(written())
-    del value["digest"]
-    return value
+    """Give the written scorecard as a JSON value to damage."""
+    return json.loads(written())
+
+
+def again(value: dict[str, Any]) -> dict[str, Any]:
+    """Give a changed file the digest of its content."""
+    return {**value, "digest": digest(value)}
 
 
 class TestStored:
@@ -110,7 +114,7 @@ class TestStored:
         value["aggregates"]["bm25"][OVERALL]["new_metric"] = [1.0, 1]
         (case,) = (case for case in value["cases"] if case["mode"] == "bm25")
         case["values"]["new_metric"] = 1.0
-        assert set(read(value).scorecard.slices["bm25"][OVERALL]) == {"hit_at_5", "wrong_rate"}
+        assert set(read(again(value)).scorecard.slices["bm25"][OVERALL]) == {"hit_at_5", "wrong_rate"}
 
     def test_whole_numbers_may_be_written_without_decimals(self) -> None:
         """A file that went through another JSON tool, which writes 1.0 as 1, is read as the same baseline."""
@@ -221,9 +225,8 @@ class TestAccepted:
     def test_unknown_metrics_are_ignored(self) -> None:
         """A metric this version does not know is left out."""
         value = json.loads(baseline.write(SCORECARD, PROVENANCE, ACCEPTED).whole())
-        del value["digest"]
         value["accepted"]["hybrid"]["new_metric"] = value["accepted"]["hybrid"]["hit_at_5"]
-        assert set(read(value).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
+        assert set(read(again(value)).accepted["hybrid"]) == {"hit_at_5", "wrong_rate"}
 
     @each_row(
         ("key", "value"),
@@ -266,7 +269,11 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
         pytest.param(b"\xff\xfe", "not valid JSON: ", id="not-utf-8"),
         pytest.param([], NEITHER, id="no-object"),
         pytest.param({}, NEITHER, id="no-schema"),
-        pytest.param({"schema": "raggate/baseline/2"}, "written by a newer raggate", id="newer-schema"),
+        pytest.param(
+            {"schema": "raggate/baseline/2"},
+            "schema is 'raggate/baseline/2', and this raggate reads",
+            id="newer-schema",
+        ),
         pytest.param({"schema": baseline.SCHEMA}, "damaged at suite: Field required", id="key-missing"),
         pytest.param(damaged("extra", value=1), "damaged at extra: Extra inputs are not permitted", id="key-unknown"),
         pytest.param(damaged("cases", 1, "rank", value=0), "damaged at cases.1.rank: ", id="rank-zero"),
@@ -301,7 +308,7 @@ NEITHER = "not a baseline: expected schema 'raggate/baseline/1' or a metrics fil
             id="negative-n",
         ),
         pytest.param(
-            damaged("cases", 0, value=stored()["cases"][1]),
+            again(damaged("cases", 0, value=stored()["cases"][1])),
             "damaged at cases: 'q1' (hybrid) occurs twice",
             id="case-twice-after-a-merge",
         ),

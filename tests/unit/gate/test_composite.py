@@ -91,13 +91,6 @@ def test_questions_that_are_left_out() -> None:
     assert not paired_scores(replace(same, incomparable=("another adapter",)), "hybrid", METRICS)
 
 
-def test_early_baseline() -> None:
-    """A baseline from before key facts counted is compared by the part of the hash that it knows."""
-    old, new = make_case_score(hash="abc"), make_case_score(hash="abc-def")
-    assert paired_scores(compared(old, new, undigested=True), "hybrid", METRICS)
-    assert not paired_scores(compared(old, new), "hybrid", METRICS)
-
-
 def test_names_are_checked() -> None:
     """A metric that is not computed is named with its place; the default may name more than a configuration scores."""
     known = ["hit_at_1", "mrr_at_1"]

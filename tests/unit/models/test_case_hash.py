@@ -9,25 +9,16 @@ from typing import Any
 from msgspec.structs import fields, replace
 
 from builders import (
-    make_baseline,
     make_case,
-    make_case_score,
     make_chunk,
     make_failure,
-    make_labelled,
     make_response,
     make_result,
-    make_run,
-    make_scorecard,
     make_support,
 )
-from raggate.config.gate_settings import Gate
-from raggate.gate import compare
-from raggate.gate.verdict import decide
 from raggate.models.case_hash import SCORED_KEYS, with_hash
 from raggate.models.golden import Case
 from raggate.models.run import Reference
-from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate.scoring.metrics import METRICS
 from tables import each_row
@@ -115,30 +106,3 @@ def test_hash_changes_with(key: str) -> None:
     case = make_case(expected_key_facts=("fact", "less"))
     assert with_hash(replace(case, **{key: CHANGED[key]})).hash != case.hash
     assert set(CHANGED) == {*SCORED_KEYS, "gold_supports", "expected_key_facts"}
-
-
-@each_row("early", [True, False])
-def test_baseline_from_before_facts_were_hashed(*, early: bool) -> None:
-    """A file from then is compared with as ever, and a warning says what it does not know; a newer one is not."""
-    case = make_case(expected_key_facts=("fact",))
-    before = make_scorecard(make_case_score(case.id, hash=make_case().hash))
-    now = make_scorecard(make_case_score(case.id, hash=case.hash))
-    run = make_run(make_labelled(case))
-    found = compare.compare(run, now, make_baseline(before, undigested=early), flip_at=5)
-    assert (found.compared, found.golden.relabelled) == ((1, ()) if early else (0, (case.id,)))
-    codes = [warning.code for warning in decide(found, (), Gate()).warnings]
-    assert ("early-baseline" in codes) is early
-
-
-@each_row("same", [True, False])
-def test_baseline_from_before_slices_were_stored(*, same: bool) -> None:
-    """What it does not say is no change of a question, and one with another hash need not have been relabelled."""
-    case = make_case()
-    before = make_scorecard(make_case_score(case.id, hash=case.hash if same else "other", slices=(OVERALL,)))
-    now = make_scorecard(make_case_score(case.id, hash=case.hash, slices=(OVERALL, "tag=x"), must_pass=True))
-    baseline = make_baseline(before, undigested=True, unfiled=True)
-    found = compare.compare(make_run(make_labelled(case)), now, baseline, flip_at=5)
-    assert (found.compared, found.golden.refiled) == (int(same), ())
-    warnings = {warning.code: warning.message for warning in decide(found, (), Gate()).warnings}
-    assert "written by an older raggate" in warnings["unfiled-baseline"]
-    assert ("or hashed in another way" in warnings.get("relabelled-cases", "")) is not same

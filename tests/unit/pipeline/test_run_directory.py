@@ -358,9 +358,8 @@ def test_hostile_line(tmp_path: Path, line: bytes, message: str) -> None:
 @pytest.mark.parametrize(
     ("path", "value", "message"),
     [
-        pytest.param(("schema",), "raggate/run/9", "written by a newer raggate", id="newer"),
-        pytest.param(("schema",), "raggate/run/1", "written by an older raggate", id="older"),
-        pytest.param(("schema",), MISSING, "schema is 'None', expected 'raggate/run/2'", id="no-schema"),
+        pytest.param(("schema",), "raggate/run/9", "schema is 'raggate/run/9', and this raggate reads", id="newer"),
+        pytest.param(("schema",), MISSING, "schema is 'None', and this raggate reads 'raggate/run/1'", id="no-schema"),
         pytest.param(("run_id",), MISSING, INCOMPLETE + "(KeyError('run_id'))", id="no-run-id"),
         pytest.param(("golden",), [], INCOMPLETE + "(TypeError(", id="golden-no-object"),
         pytest.param(("config",), 5, INCOMPLETE + "(TypeError(", id="config-no-object"),

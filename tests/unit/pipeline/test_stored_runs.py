@@ -25,7 +25,7 @@ def make(out: Path, name: str, *, verdict: dict[str, Any] | None = None, selecti
     """Write a run directory as far as it is looked at."""
     directory = out / name
     directory.mkdir(parents=True)
-    config: dict[str, Any] = {"schema": "raggate/run/2", "suite": "small", "run_id": name}
+    config: dict[str, Any] = {"schema": "raggate/run/1", "suite": "small", "run_id": name}
     config |= {} if selection is None else {"selection": selection}
     (directory / "config.json").write_text(json.dumps(config))
     (directory / "results.jsonl").write_text("{}\n")
@@ -117,7 +117,7 @@ def test_latest_was_measured(tmp_path: Path) -> None:
 def test_latest_is_of_the_build_that_is_gated(tmp_path: Path) -> None:
     """What a comparison of two builds asked of another one is not the latest, even where there is no other run."""
     make(tmp_path, FIRST)
-    other = {"schema": "raggate/run/2", "config": {"command": "diff", "build": "revision old"}}
+    other = {"schema": "raggate/run/1", "config": {"command": "diff", "build": "revision old"}}
     (make(tmp_path, SECOND) / "config.json").write_text(json.dumps(other))
     assert [(run.command, run.build) for run in stored_runs(tmp_path)] == [("diff", "revision old"), ("", "")]
     assert named("latest", tmp_path).name == FIRST
