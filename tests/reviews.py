@@ -109,7 +109,8 @@ def run_of(items: Sequence[LabelledResult], **fields: Any) -> Run:
 
 def baseline_of(run: Run) -> Baseline:
     """Give the baseline that a run becomes, through the file."""
-    data = baseline.write(score(run, CUTOFFS), provenance(run)).whole()
+    scorecard = score(run, CUTOFFS)
+    data = baseline.write(scorecard, provenance(run, scorecard)).whole()
     return baseline.read(data, "baselines/notes.json", directions(CUTOFFS))
 
 

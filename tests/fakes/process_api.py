@@ -3,8 +3,7 @@
 FAKE_BEHAVIOUR is a list such as `children,ignore_sigterm` or `die_after:3` (see the uses of `BEHAVIOUR`); with
 `lose:word`, and `lose_too:word`, the best passage is kept from questions with that word, with `fades` from all that
 were asked before; with `headings:WORD` they are told otherwise than the notes have them (see `HEADINGS`) and with
-`paths:TEXT` paths begin with a text; with `slow:N` an answer takes N milliseconds more, and
-with `remembers` beside it only the first time; with `hasty` all but the first process there answer nothing, at once;
+`paths:TEXT` paths begin with a text; with `slow:N` an answer takes N milliseconds more;
 with `grades_itself` an answer to what was asked before brings every
 reply that a judge of groundedness could give. What spoils
 answers (error_500, status:N, garbage, wrong_schema, hang, drip, huge) spoils those to questions, or, with
@@ -37,7 +36,6 @@ ASKS = itertools.count(1)
 ANSWERS = itertools.count(1)
 MODEL_MS = {"folder_selection_ms": 640, "generation_ms": 810} if "ignore_retrieval_only" in BEHAVIOUR else {}
 TIMES: Counter[bytes] = Counter()
-HASTY = "hasty" in BEHAVIOUR and Path("was-here").exists()
 KEYS = ("reasoning", "supported_claims", "unsupported_claims", "uncited_major_claims")
 GRADES = [json.dumps({**dict.fromkeys(KEYS, ""), "score": score}) for score in range(6)]
 
@@ -204,15 +202,11 @@ class Handler(PlainHandler):
     def retrieve(self, request: dict, query: dict[str, str]) -> None:
         """Retrieve, and answer with the best hit unless only retrieval is asked for."""
         begun = time.monotonic()
-        if not HASTY and not ("remembers" in BEHAVIOUR and self.again):
-            time.sleep(int(BEHAVIOUR.get("slow", 0)) / 1000)
+        time.sleep(int(BEHAVIOUR.get("slow", 0)) / 1000)
         if not request.get("question"):
             return self.reply({"error": "Question is required"}, 400)
         search = self.index.strays if "strays" in BEHAVIOUR else self.index.hits
         found = search(request["question"], k=request.get("k") or 5, vaults=request.get("vaults") or [])
-        if "hasty" in BEHAVIOUR:
-            Path("was-here").touch()
-        found = [] if HASTY else found
         if "noisy" in BEHAVIOUR and self.again and len(found) > 1:
             # the scores stay where they are, so that they still fall down the list
             for key in ("chunk_id", "rel_path", "heading_path", "text"):

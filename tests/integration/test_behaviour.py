@@ -54,6 +54,15 @@ def everywhere(project: Project, out: str, words: str) -> None:
     assert words in (project.last_run() / "verdict.json").read_text()
 
 
+def test_a_slower_api_is_told_and_passes(promoted: Project) -> None:
+    """An API that takes much longer than the baseline's run passes, with both medians in a warning."""
+    baseline = promoted.root / "baselines" / "small.json"
+    assert json.loads(baseline.read_text())["provenance"]["median_ms"] > 0
+    done = promoted.command("check", FAKE_BEHAVIOUR="slow:500")
+    assert done.code == 0, done.out + done.err
+    everywhere(promoted, done.out.replace("\n", " "), codes(promoted)["slower"][:40])
+
+
 def test_generated_answers_are_told_and_not_kept(promoted: Project) -> None:
     """An API that ignores retrieval_only passes with a warning of what that costs; no answer's text is on disk."""
     done = promoted.command("check", FAKE_BEHAVIOUR="ignore_retrieval_only")

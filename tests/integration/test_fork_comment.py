@@ -227,16 +227,6 @@ def test_an_index_that_is_smaller_than_the_baselines(stage: Stage) -> None:
     assert "index-smaller" in [reason.code for reason in told.review.verdict.reasons]
 
 
-def test_a_latency_that_only_the_fork_timed_is_not_green(stage: Stage) -> None:
-    """Where latency is limited, a stage that runs nothing of a fork cannot tell."""
-    settings = (stage.project.root / "raggate.yml").read_text()
-    stage.merge({"raggate.yml": settings + "recheck: {base: ref, max_latency_ratio: 1.5}\n"})
-    judgement = stage.judge(stage.measured(0))
-    assert judgement.code == 3
-    assert judgement.review is not None
-    assert [reason.code for reason in judgement.review.verdict.reasons] == ["latency-not-compared"]
-
-
 @pytest.mark.parametrize("forge", [lenient, friendly])
 def test_a_forged_artifact_loosens_nothing(stage: Stage, forge: Callable[[Files], None]) -> None:
     """Thresholds, baseline, verdict and Markdown of an artifact are not used."""

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from project import Project
 from raggate.errors import CannotTell, ExitCode, UsageError
-from raggate.gate import latency, promote
+from raggate.gate import promote
 from raggate.inputs import sources
 from raggate.inputs.trusted import Inputs
 from raggate.models.run import Chunk, Response, Result
@@ -28,13 +28,11 @@ from raggate.models.service import IndexState
 from raggate.models.shards import Plan
 from raggate.pipeline import asking, check, results_file, stored_check
 from raggate.pipeline.booted import Booted, Place
-from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
 from raggate.pipeline.shards import attempts, merge, planning, running, shard_directory
 from raggate.pipeline.trusted_inputs import load_inputs
 from raggate.text.jsonio import JsonObject, dumps
-from reviews import passing
 from suite_in_process import SMALL, Api, FakeAdapter, asked_by, contents, make_suite
 
 
@@ -444,18 +442,6 @@ def test_a_run_is_no_verdict_on_another_commit(
     assert not (tmp_path / "judged").exists()
 
 
-def test_a_latency_that_nobody_compared_is_not_green(suite: Project, tmp_path: Path) -> None:
-    """Where both builds are to be timed, a run that was only read cannot tell: its build is not known to lie here."""
-    other = suite.copied(tmp_path / "other")
-    with other.config.open("a") as stream:
-        stream.write("recheck: {max_latency_ratio: 1.5, base: ref}\n")
-    review = passing()
-    with load_inputs(asked_by(other)) as inputs:
-        times = compare_latency(asked_by(other), inputs, tmp_path, review, own=False)
-    assert review.verdict.outcome == "pass"
-    assert latency.with_latency(review.verdict, times).exit_code == ExitCode.CANNOT_TELL
-
-
 def test_a_part_of_the_questions_is_not_judged_as_a_run(suite: Project, tmp_path: Path) -> None:
     """`check --run` of a partial run says that it is one; without that mark answers are missing."""
     part = check.run(asked_by(suite, out=tmp_path / "part", choice=Choice(limit=2))).directory
@@ -508,9 +494,9 @@ def test_when_a_run_was_measured_is_told_as_it_was(suite: Project, merged: Path,
     directory = shutil.copytree(merged, tmp_path / "merged")
     out = tmp_path / "judged"
     never = judged_as_of(suite, directory, "2999-01-01T00:00:00Z", out)
-    assert promote.provenance(never.review.run)["measured"] < "2999"
+    assert promote.provenance(never.review.run, never.review.scorecard)["measured"] < "2999"
     once = judged_as_of(suite, directory, "2001-01-01T00:00:00+01:00", out)
-    assert promote.provenance(once.review.run)["measured"] == "2000-12-31T23:00:00Z"
+    assert promote.provenance(once.review.run, once.review.scorecard)["measured"] == "2000-12-31T23:00:00Z"
     assert "2000-12-31 23:00:00 UTC" in (once.directory / "report.html").read_text()
     again = judged_as_of(suite, once.directory, once.review.run.started, out)
     assert again.review.run.provenance.measured == "2000-12-31T23:00:00Z"

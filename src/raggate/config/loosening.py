@@ -217,7 +217,6 @@ _RULES: dict[str, Callable[[Any, Any], bool]] = {
     "ask.retries": lt,
     "ask.probes.pass_env": _more,
     "recheck.confirm": _confirmed_easier,
-    "recheck.max_latency_ratio": _larger_or_none,
     "private.places": _fewer_places,
     "when.paths": _runs_less,
     "private.tags": _fewer_tags,

@@ -21,15 +21,6 @@ class Recheck(SettingsModel):
     confirm: Annotated[int, Field(ge=0, le=10)] = 2
     """How many times broken questions are asked again before the verdict on a noisy API is red; 0 for never. An API at
     `api.url` is never asked again: its process has been asked before."""
-    max_latency_ratio: Annotated[float, Field(gt=1, le=100)] | None = None
-    """How slow the change may be, as a multiple of the base build, for the same questions. Both builds are then booted
-    and asked in every run, green ones too."""
-
-    @model_validator(mode="after")
-    def _base_to_compare_with(self) -> Recheck:
-        if self.max_latency_ratio is not None and self.base == "off":
-            raise ValueError("expected base 'ref' or 'image' with max_latency_ratio")
-        return self
 
     @model_validator(mode="after")
     def _image_where_one_is_run(self) -> Recheck:

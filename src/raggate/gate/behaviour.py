@@ -6,12 +6,18 @@ from collections.abc import Iterator
 
 from raggate.gate import noise
 from raggate.models.comparison import Comparison
-from raggate.models.scorecard import Operations
+from raggate.models.scorecard import Operations, Scorecard
 from raggate.models.verdict import Reason
-from raggate.text.numbers import counted, fixed
+from raggate.text.numbers import counted, fixed, number_in
 
 FOLDERS_MS = 100.0
 """Median milliseconds of folder selection from which on a language model may be behind it."""
+
+SLOWER = 3.0
+"""Times the baseline's median answer time from which on a run is slower."""
+
+SLOWER_MS = 50.0
+"""Milliseconds that the median must have grown by as well: a busy machine adds less."""
 
 RETRIED = 0.02
 """Retries for each call from which on they are no accident, where there is more than one."""
@@ -24,7 +30,27 @@ def warnings(comparison: Comparison) -> Iterator[Reason]:
         yield from _paid_for(operations)
         yield from _late(operations)
         yield from _again(operations)
+        yield from _slower(comparison)
     yield from noise.unsteady(comparison)
+
+
+def median_ms(scorecard: Scorecard) -> float | None:
+    """Return the median answer time as raggate saw it; None if nothing was answered."""
+    operations = scorecard.operations
+    return None if operations is None else operations.latency.get("client_ms", {}).get("p50")
+
+
+def _slower(comparison: Comparison) -> Iterator[Reason]:
+    """Warn if the median answer time is a multiple of the baseline's, which anybody may have written."""
+    known = comparison.baseline.provenance.get("median_ms") if comparison.baseline is not None else None
+    before, now = number_in(known), median_ms(comparison.scorecard)
+    if before is None or before < 0 or now is None or now < SLOWER * before or now < before + SLOWER_MS:
+        return
+    message = (
+        f"the median answer time is {fixed(now, 0)} ms, in the baseline it is {fixed(before, 0)} ms: "
+        "the API got slower, or this machine is slower or busier"
+    )
+    yield Reason("slower", message)
 
 
 def _paid_for(operations: Operations) -> Iterator[Reason]:

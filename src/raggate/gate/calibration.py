@@ -45,7 +45,7 @@ def alarms(runs: Sequence[Run], *gates: Gate) -> tuple[list[int], int]:
     pairs = [*permutations(scored, 2)]
     counts = [0] * len(gates)
     for (_, before), (run, scorecard) in pairs:
-        baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run))
+        baseline = Baseline(source="", scorecard=before, provenance=promote.provenance(run, before))
         first = gates[0]
         # most of the time goes into the comparison, which is the same for all
         comparison = compare.compare(run, scorecard, baseline, flip_at=first.flip_at, min_slice=first.min_slice)

@@ -16,7 +16,6 @@ from raggate.gate import (
     compare,
     confirmation,
     flips,
-    latency,
     partial_verdict,
     replacements,
     verdict,
@@ -99,7 +98,6 @@ def _of_whole(
             settings.gate,
             lambda scores, before, gate: decide(compared(scores, before), gate),
         )
-    decided = latency.with_latency(decided, context.latency)
     lowers = replacements.needs_permission(run, comparison, settings.gate) if decided.outcome == "pass" else ()
     return Review(run=run, comparison=comparison, findings=findings, verdict=decided, context=context, lowers=lowers)
 

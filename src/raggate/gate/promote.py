@@ -13,6 +13,7 @@ from raggate.config.retrieval_modes import asked_in
 from raggate.errors import CannotTell, UsageError
 from raggate.gate import (
     baseline,
+    behaviour,
     compare,
     completeness,
     noise,
@@ -33,7 +34,7 @@ from raggate.models.verdict import Reason
 from raggate.scoring import figures
 from raggate.text.dates import day
 from raggate.text.escape import log_line, plain
-from raggate.text.numbers import counted
+from raggate.text.numbers import counted, rounded
 from raggate.text.quote import cut, quoted
 from raggate.text.struct_fields import as_dict
 
@@ -104,14 +105,15 @@ def refuse_unmeasured(
         )
 
 
-def provenance(run: Run) -> dict[str, Any]:
+def provenance(run: Run, scorecard: Scorecard) -> dict[str, Any]:
     """Say where a run came from. Only facts of the run itself, so that promoting it twice gives the same bytes."""
-    known = run.provenance
+    known, median = run.provenance, behaviour.median_ms(scorecard)
     return {
         **({"image": known.api_image} if known.api_image else {}),
         **({"build": known.build} if known.build else {}),
         "run_id": run.run_id,
         "measured": known.measured or run.started,
+        **({} if median is None else {"median_ms": rounded(median, 1)}),
         "raggate_version": known.raggate_version,
         "checkout": {key: value for key, value in as_dict(known.checkout).items() if value is not None},
         "against": known.against,
@@ -156,7 +158,7 @@ def propose(
     if down and not (terms.allow_regression and terms.reason.strip()):
         raise _worse(run, down, reasons, terms, passes=_passes(down, comparison, gate))
     empty = refuse_matchless(scorecard, gate.min_slice, terms.allow_no_match, terms.naming)
-    known = _provenance(run, present, terms)
+    known = _provenance(run, scorecard, present, terms)
     promotion = ratchet.Promotion(on=day(run.started) or "", reason=terms.reason, by=terms.by)
     return BaselineCandidate(
         data=baseline.write(scorecard, known, ratchet.advance(changes, comparison, gate, promotion)),
@@ -217,14 +219,14 @@ def table(proposed: BaselineCandidate) -> list[str]:
     return [*lines, *(log_line(line, limit=500) for line in notes)]
 
 
-def _provenance(run: Run, present: Baseline | None, terms: Terms) -> dict[str, Any]:
+def _provenance(run: Run, scorecard: Scorecard, present: Baseline | None, terms: Terms) -> dict[str, Any]:
     stated: dict[str, Any] = {"reason": terms.reason or None, "promoted_by": terms.by or None}
     previous: Any = None if present is None else present.scorecard.run_id
     if present is not None and previous == run.run_id:
         # promoted once more: what was said the first time stays, unless something else is said now
         stated = {key: value or present.provenance.get(key) for key, value in stated.items()}
         previous = present.provenance.get("previous")
-    return {**provenance(run), **stated, "previous": previous}
+    return {**provenance(run, scorecard), **stated, "previous": previous}
 
 
 def _not_asked(run: Run) -> Iterator[str]:

@@ -30,7 +30,6 @@ from raggate.inputs import sources, suite_names
 from raggate.inputs.committed import Commit
 from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes, with_notes
 from raggate.models.publication import RunFailure
-from raggate.models.recheck import LatencyCheck
 from raggate.models.run import Run
 from raggate.models.verdict import Preview, ReportContext, Review
 from raggate.pipeline import check, claimed_run, judging, previewing
@@ -308,20 +307,9 @@ def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> R
         policy=inputs.config,
         context=ReportContext(
             expired_waivers_resolved=check.expired_waivers_resolved(change, fork.config_file.name, measured.started),
-            latency=_not_compared(inputs.config),
         ),
     )
     return check.with_source_lines(review, inputs)
-
-
-def _not_compared(settings: schema.Config) -> LatencyCheck | None:
-    """Say that no latency is known where one is limited: what the fork's own run timed is its claim."""
-    allowed = settings.recheck.max_latency_ratio
-    if allowed is None:
-        return None
-    return LatencyCheck(
-        allowed=allowed, problem="this stage runs nothing of a fork, and what its own run timed is not believed"
-    )
 
 
 def _preview(fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -> Preview:

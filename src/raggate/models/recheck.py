@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import isfinite
-
 from msgspec import Struct
 
 from raggate.models.scorecard import CaseScore
@@ -50,45 +48,3 @@ class RecheckOutcome(Struct, frozen=True, kw_only=True):
     problem: str = ""
     times: int = 0
     lost_again: int = 0
-
-
-class LatencyCheck(Stored, frozen=True, kw_only=True):
-    """How long base build and change took for the same questions, each booted for it alone in the same job.
-
-    Attributes:
-        allowed: how many times as long as the base the change may take.
-        build: what was booted as the base.
-        base: the milliseconds there, question by question, of each time it was booted: once more where the first time
-            speaks against the change.
-        change: those of the change, in the same order.
-        base_first: as `base`, of the answers when each question was first asked, which no memory of them shortens.
-        change_first: as `change`, of these.
-        problem: why there are none; empty when there are.
-
-    Raises:
-        ValueError: for times that cannot be, or not of the same questions.
-    """
-
-    allowed: float
-    build: str = ""
-    base: tuple[tuple[float, ...], ...] = ()
-    change: tuple[float, ...] = ()
-    base_first: tuple[tuple[float, ...], ...] = ()
-    change_first: tuple[float, ...] = ()
-    problem: str = ""
-
-    def __post_init__(self) -> None:
-        """Check what may come from a file."""
-        times = [time for _, bases, own in self.askings for side in (own, *bases) for time in side]
-        if not all(isfinite(time) and time > 0 for time in (self.allowed, *times)):
-            raise ValueError("expected times above 0")
-        for _, bases, own in self.askings:
-            known = set() if self.problem else {len(own)}
-            if {len(side) for side in bases} != known or len(own) != len(self.change):
-                raise ValueError("expected the times of the same questions on both sides, or a problem")
-
-    @property
-    def askings(self) -> tuple[tuple[str, tuple[tuple[float, ...], ...], tuple[float, ...]], ...]:
-        """Give what is said of each asking, and both sides' times; what was timed before the first was kept has one."""
-        again = ("", self.base, self.change)
-        return (again, (" when first asked", self.base_first, self.change_first)) if self.base_first else (again,)

@@ -12,7 +12,7 @@ from raggate.errors import ExitCode
 from raggate.models.cause import Diagnosis
 from raggate.models.comparison import Comparison, Delta, Finding, Flip, GoldenChanges, NoteChange
 from raggate.models.outcome import EXIT_CODES, VerdictKind
-from raggate.models.recheck import LatencyCheck, Recheck, RecheckOutcome
+from raggate.models.recheck import Recheck, RecheckOutcome
 from raggate.models.run import Run
 from raggate.models.scorecard import OVERALL, Scorecard
 from raggate.models.trend import TrendPoint
@@ -150,8 +150,7 @@ class Verdict(Struct, frozen=True, kw_only=True):
     `missed` names those that must pass and do not, each with a metric that says so. `cleared` are those of both that
     count no more after asking again: the base build fails them too, or they came back as good as before. `evidence` is
     what a loss takes, and what there is.
-    `recheck` tells how a regression was checked on the base, `latency` how long both took, where that was compared, and
-    `latency_note` says so where no reason does.
+    `recheck` tells how a regression was checked on the base.
     """
 
     outcome: VerdictKind
@@ -165,8 +164,6 @@ class Verdict(Struct, frozen=True, kw_only=True):
     cleared: frozenset[tuple[str, str]] = frozenset()
     evidence: CompositeEvidence | None = None
     recheck: RecheckOutcome | None = None
-    latency: LatencyCheck | None = None
-    latency_note: str = ""
 
     @property
     def exit_code(self) -> ExitCode:
@@ -269,7 +266,6 @@ class ReportContext(Stored, frozen=True, kw_only=True):
         first_run: whether the trusted commit does not have raggate yet, so that the change's own files counted.
         expired_waivers_resolved: whether the change itself removes or renews every waiver that has expired.
         recheck: what the base build answered to the questions that count against the change; None where not asked.
-        latency: how long base build and change took for the same questions; None where that is not compared.
         root: the way from the run directory to that of the configuration, such as `../../../`, by which a page links
             notes; empty where it is not known.
         forge: the address of that directory on the forge, at the commit that the notes are from, by which a page links
@@ -283,7 +279,6 @@ class ReportContext(Stored, frozen=True, kw_only=True):
     first_run: bool = False
     expired_waivers_resolved: bool = False
     recheck: Recheck | None = None
-    latency: LatencyCheck | None = None
     root: str = ""
     forge: str = ""
     trend: tuple[TrendPoint, ...] = ()

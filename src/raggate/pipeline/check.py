@@ -39,7 +39,6 @@ from raggate.pipeline import (
     trend,
 )
 from raggate.pipeline.failure_reports import begun
-from raggate.pipeline.latency import compare_latency
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunResult
 from raggate.pipeline.trusted_inputs import load_inputs, read_baseline
@@ -101,9 +100,8 @@ def conclude(
         )
         evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         asked = base_build.recheck(request, inputs, directory, evaluation, own=own)
-        times = compare_latency(request, inputs, directory, evaluation, own=own)
-        if asked is not None or times is not None:
-            context = replace(context, recheck=asked, latency=times)
+        if asked is not None:
+            context = replace(context, recheck=asked)
             evaluation = evaluate_run(measured, scorecard, baseline, context=context)
         look = partial(previewing.preview_of, request, inputs, directory, evaluation, asking=own)
         review = with_source_lines(previewing.with_preview(evaluation, look), inputs)

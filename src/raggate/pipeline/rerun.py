@@ -25,7 +25,6 @@ from raggate.models.verdict import ReportContext, Review
 from raggate.pipeline import (
     check,
     context_file,
-    latency,
     previewing,
     relabelled_run,
     result_rows,
@@ -258,7 +257,6 @@ def _evaluate(
     context: ReportContext,
     policy: RunConfig | None = None,
 ) -> Review:
-    context = replace(context, latency=latency.of_stored(run, policy, context.latency))
     review = evaluate_run(run, scorecard, baseline, policy=policy, context=context)
     return previewing.previewed(review, context.preview)
 
@@ -295,4 +293,4 @@ def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Seque
     except CannotTell as error:
         # what a run that was not measured scores is nothing that another could be worse than
         unfit = (error.message,)
-    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other), unfit=unfit)
+    return Baseline(source=name, scorecard=scorecard, provenance=promote.provenance(other, scorecard), unfit=unfit)

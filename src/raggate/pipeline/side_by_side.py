@@ -103,7 +103,10 @@ def baseline_of(base: Asked, part: Selection | None) -> Baseline:
     except CannotTell as error:
         unfit = (error.message,)
     return Baseline(
-        source=base.side.title, scorecard=base.scorecard, provenance=promote.provenance(base.run), unfit=unfit
+        source=base.side.title,
+        scorecard=base.scorecard,
+        provenance=promote.provenance(base.run, base.scorecard),
+        unfit=unfit,
     )
 
 

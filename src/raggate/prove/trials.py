@@ -65,7 +65,7 @@ class Bench(Struct, frozen=True, kw_only=True):
         notes = Notes(inputs.vault)
         run = measured_run.finished_run(blank, clean, seconds, notes, stopped=None)
         scorecard = measured_run.write(directory, run, request, inputs.config)
-        baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run))
+        baseline = Baseline(source=CLEAN, scorecard=scorecard, provenance=promote.provenance(run, scorecard))
         depth = watched_depth(inputs.config.gate.flip_at, inputs.config.score.k)
         metric = at_depth(HIT, depth)
         return cls(blank=blank, notes=notes, clean=tuple(clean), run=run, baseline=baseline, metric=metric)

@@ -38,7 +38,7 @@ _CLAIMED = (
     "Look into the log of the run: all that is known of it is its own word. Nothing is said about the quality of this "
     "change."
 )
-_NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck", "latency")
+_NO_VALUE = ("diagnosis", "baseline", "against", "repeated", "preview", "recheck")
 _NO_ITEMS = (
     "warnings",
     "metrics",

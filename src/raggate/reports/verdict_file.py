@@ -7,7 +7,7 @@ from typing import Any
 
 from raggate.models.cause import Cause, Diagnosis
 from raggate.models.comparison import Finding, Flip, to_stored
-from raggate.models.recheck import LatencyCheck, RecheckOutcome
+from raggate.models.recheck import RecheckOutcome
 from raggate.models.selection import Selection
 from raggate.models.verdict import CompositeTest, GatedMetric, Preview, Reason, Review
 from raggate.reports.parts import formatting, judging
@@ -63,7 +63,6 @@ def render(review: Review) -> Iterator[str]:
         "first_run": review.context.first_run,
         "preview": None if review.context.preview is None else _preview(review.context.preview),
         "recheck": None if verdict.recheck is None else _recheck(verdict.recheck),
-        "latency": None if verdict.latency is None else _latency(verdict.latency),
         "not_used": list(review.run.provenance.ignored),
         "hint": "",
         "log": [plain(line) for line in review.run.log],
@@ -136,19 +135,6 @@ def _preview(preview: Preview) -> dict[str, Any]:
 
 def _recheck(outcome: RecheckOutcome) -> dict[str, Any]:
     return {**as_dict(outcome), "build": _line(outcome.build), "problem": _line(outcome.problem)}
-
-
-def _latency(check: LatencyCheck) -> dict[str, Any]:
-    """Give the milliseconds of each question, rounded, as what decided."""
-    return {
-        "allowed": check.allowed,
-        "build": _line(check.build),
-        "base": [[rounded(time) for time in times] for times in check.base],
-        "change": [rounded(time) for time in check.change],
-        "base_first": [[rounded(time) for time in times] for times in check.base_first],
-        "change_first": [rounded(time) for time in check.change_first],
-        "problem": _line(check.problem),
-    }
 
 
 def _row(row: GatedMetric) -> dict[str, Any]:

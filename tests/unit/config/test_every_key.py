@@ -134,7 +134,6 @@ KEYS: dict[str, Looser | str] = {
     **LEVELS,
     **dict.fromkeys(("recheck.base", "recheck.image"), OTHER),
     "recheck.confirm": Looser(pairs=((0, 5), (5, 1))),
-    "recheck.max_latency_ratio": Looser(pairs=((1.5, 2), (2, None))),
     "waivers": looser([], [WAIVER]),
     "waivers.*": "a list is one value: `waivers` names it whenever a waiver is wider or longer",
     "prove.*": "`raggate prove` has no say in a verdict",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from msgspec.structs import replace
+
 from builders import make_baseline, make_case_score, make_comparison, make_metric, make_operations, make_scorecard
 from raggate.gate.behaviour import warnings
 from raggate.models.comparison import Comparison
@@ -41,6 +43,45 @@ def test_slow_folder_selection_may_be_a_model(median: float, expected: bool) -> 
     """Choosing folders that takes as long as a language model does is told as what may be one."""
     found = told(comparison(latency={"folder_selection_ms": {"p50": median, "p95": 900.0}}))
     assert ("slow-folders" in found) == expected
+
+
+@each_row(
+    ("before", "now", "expected"),
+    [
+        (100.0, 299.9, False),
+        (100.0, 300.0, True),
+        (100.0, 290.0, False),
+        (10.0, 59.0, False),
+        (10.0, 60.0, True),
+        (10.0, 61.0, True),
+        (25.0, 74.9, False),
+        (25.0, 75.0, True),
+        (0.0, 50.0, True),
+        (None, 900.0, False),
+        ("text", 900.0, False),
+        (-1.0, 900.0, False),
+        (100.0, None, False),
+    ],
+)
+def test_a_median_of_three_times_the_baselines_and_50_ms_more_is_slower(
+    before: object, now: float | None, expected: bool
+) -> None:
+    """A warning needs both, and a number on both sides."""
+    found = comparison(latency={} if now is None else {"client_ms": {"p50": now, "p95": 5000.0}})
+    assert found.baseline is not None
+    held = replace(found.baseline, provenance={} if before is None else {"median_ms": before})
+    assert ("slower" in told(replace(found, baseline=held))) == expected
+
+
+def test_slower_names_both_medians() -> None:
+    """An API that takes 16 times as long is told by both medians, and by what else can be the reason."""
+    found = comparison(latency={"client_ms": {"p50": 812.4, "p95": 5000.0}})
+    assert found.baseline is not None
+    held = replace(found.baseline, provenance={"median_ms": 50.8})
+    assert told(replace(found, baseline=held))["slower"] == (
+        "the median answer time is 812 ms, in the baseline it is 51 ms: "
+        "the API got slower, or this machine is slower or busier"
+    )
 
 
 def test_calls_that_time_out_come_with_what_to_set() -> None:

@@ -17,6 +17,7 @@ from builders import (
     make_response,
     make_result,
     make_run,
+    make_scorecard,
 )
 from raggate.config.gate_settings import Gate, Rule
 from raggate.errors import CannotTell, UsageError
@@ -146,7 +147,7 @@ MEASURED = Provenance(raggate_version="0.1.0", checkout=Checkout(commit="abc"), 
 
 def test_provenance() -> None:
     """A baseline says which run it is, when it was measured, by which version, and on which commits."""
-    assert provenance(make_run(provenance=MEASURED)) == {
+    assert provenance(make_run(provenance=MEASURED), make_scorecard()) == {
         "run_id": "run-1",
         "measured": "2026-01-02T03:04:05Z",
         "raggate_version": "0.1.0",
@@ -157,14 +158,22 @@ def test_provenance() -> None:
 
 def test_provenance_of_a_bare_run() -> None:
     """What a run does not know of itself stays empty rather than being made up."""
-    known = provenance(make_run())
+    known = provenance(make_run(), make_scorecard())
     assert (known["raggate_version"], known["checkout"], known["against"]) == (None, {}, None)
 
 
 def test_provenance_depends_on_the_run_alone() -> None:
-    """Two promotions of one run give the same provenance, whatever its results took."""
-    run = make_run(*ASKED, provenance=MEASURED)
-    assert provenance(run) == provenance(replace(run, duration_s=99.0, results=ASKED[:1]))
+    """Two promotions of one run give the same provenance, however long the run took."""
+    run, scorecard = make_run(*ASKED, provenance=MEASURED), make_scorecard()
+    assert provenance(run, scorecard) == provenance(replace(run, duration_s=99.0, results=ASKED[:1]), scorecard)
+
+
+def test_a_baseline_keeps_the_median_answer_time() -> None:
+    """The file has the median answer time of the run that is promoted, to a tenth of a millisecond."""
+    times = {"q1": 1.0, "q2": 2.26, "q3": 90.0}
+    items = [make_labelled(make_case(q), make_result(q, make_chunk(), elapsed_ms=ms)) for q, ms in times.items()]
+    run = make_run(*items)
+    assert kept(proposed(run, None)).provenance["median_ms"] == 2.3
 
 
 GATE = Gate(metrics={f"{name}_at_{k}": False for name in ("mrr", "ndcg", "recall_all") for k in (1, 3, 5, 10)})
@@ -210,7 +219,7 @@ def test_what_a_reviewer_is_shown() -> None:
         ("metric-down", "hit_at_5 (hybrid) 95.0 → 90.0%")
     ]
     assert found.provenance == {
-        **provenance(run_of(2)),
+        **provenance(run_of(2), score(run_of(2), (5,))),
         "reason": "smaller model",
         "promoted_by": "ada",
         "previous": "run-1-20",

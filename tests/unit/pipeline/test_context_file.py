@@ -10,7 +10,7 @@ import pytest
 from builders import make_case_score, make_delta, make_metric
 from raggate.errors import UsageError
 from raggate.models.comparison import NoteChange, to_stored
-from raggate.models.recheck import LatencyCheck, Recheck
+from raggate.models.recheck import Recheck
 from raggate.models.verdict import Preview, ReportContext, SourceLine
 from raggate.pipeline import context_file
 from raggate.text.jsonio import dumps
@@ -25,32 +25,14 @@ def test_context_keeps_its_keys(tmp_path: Path) -> None:
         first_run=True,
         expired_waivers_resolved=True,
         recheck=Recheck(asked=(("hybrid", "q1"),), build="commit 0123", base=((make_case_score(),),)),
-        latency=LatencyCheck(allowed=1.5, build="commit 0123", base=((10.5,), (11.0,)), change=(12.0,)),
     )
     context_file.write(tmp_path, context)
     stored = json.loads((tmp_path / context_file.FILE).read_text())
-    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck", "latency", "root", "trend"}
+    assert stored.keys() == {"places", "preview", "first_run", "waivers_settled", "recheck", "root", "trend"}
     assert [stored["preview"]["rows"][0][key] for key in ("lost", "gained", "lapsed")] == [2, 1, 3]
     assert stored["preview"]["rows"][0]["whole"]["n"] == 12
     assert stored["preview"]["vault"] == ["added work/a b.md"]
     assert context_file.read(tmp_path) == context
-
-
-@pytest.mark.parametrize(
-    "latency",
-    [
-        pytest.param({"base": [], "change": [1.0]}, id="no base"),
-        pytest.param({"base": [[1.0, 2.0]], "change": [1.0]}, id="other questions"),
-        pytest.param({"base": [[0.0]], "change": [1.0]}, id="no time at all"),
-        pytest.param({"base": [[1.0]], "change": [1.0], "problem": "the API died"}, id="a problem and times"),
-    ],
-)
-def test_damaged_latencies(tmp_path: Path, latency: dict[str, object]) -> None:
-    """Stored times that cannot be, or not of the same questions, are a usage error that names the file."""
-    stored = {"latency": {"allowed": 1.5, **latency}}
-    (tmp_path / context_file.FILE).write_text(json.dumps(stored))
-    with pytest.raises(UsageError, match=r"aside\.json: latency"):
-        context_file.read(tmp_path)
 
 
 @pytest.mark.parametrize("notes", [["moved work/a.md"], ["added"], [None], [{"added": "work/a.md"}], {"a.md": "added"}])

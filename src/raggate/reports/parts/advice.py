@@ -39,9 +39,6 @@ _BY_CODE = {
     "index-smaller": "find out what the index was built without, then run the job again.",
     "documents-missing": "find out which notes the index was built without, then run the job again; if they are left "
     "out on purpose, promote a run without them, with `--allow-regression` and a reason.",
-    "latency-not-compared": "let both builds come up and answer every question, the change as in its run; of an API "
-    "that answers otherwise each time promote a run of `raggate calibrate`, by which that is known; a run that "
-    "`check --run` judges, of shards for example, goes without `recheck.max_latency_ratio`.",
     "field-vanished": "let the API return it again; if it is gone on purpose, promote a run without it, with "
     "`--allow-regression` and a reason.",
 }
@@ -81,9 +78,6 @@ def _regression(review: Review) -> str:
     codes = {reason.code for reason in review.verdict.reasons}
     if codes == {"waiver-expired"}:
         return "remove what expired from `waivers`, or renew it with a later day under `expires`; then push again."
-    if codes == {"slower"}:
-        # no waiver excuses it
-        return "find out what takes longer; where that is meant, raise `recheck.max_latency_ratio`."
     # with --against the keys are those of the commit, not of the files here
     merged = ", which counts once it is merged" if review.run.provenance.against else ""
     end = f"A loss that is meant takes an entry under `waivers`{merged}."

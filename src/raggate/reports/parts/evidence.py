@@ -56,8 +56,7 @@ def sentences(review: Review) -> list[str]:
         return []
     if not evidence.tests:
         return [_untested(paired=baseline.paired)]
-    latency = filter(None, [review.verdict.latency_note])
-    return [*_moves(evidence, review), *latency, _resolution(evidence, review)]
+    return [*_moves(evidence, review), _resolution(evidence, review)]
 
 
 def _untested(*, paired: bool) -> str:

@@ -54,14 +54,9 @@ def test_advice_where_something_was_measured() -> None:
     """What keeps a measured run from a verdict has advice that does not say that nothing could be measured."""
     told = {
         code: advice.next_step(decided("cannot tell", Reason(code, "words")))
-        for code in (
-            *("documents-missing", "field-vanished", "vanished", "removed-cases", "incomparable"),
-            "latency-not-compared",
-        )
+        for code in ("documents-missing", "field-vanished", "vanished", "removed-cases", "incomparable")
     }
     assert not any("measured" in step for step in told.values())
-    assert "without `recheck.max_latency_ratio`" in told["latency-not-compared"]
-    assert "otherwise each time promote a run of `raggate calibrate`" in told["latency-not-compared"]
     assert told["documents-missing"].startswith("find out which notes")
     assert "`--allow-regression`" in told["documents-missing"]
     assert "`--allow-regression`" in told["field-vanished"]
