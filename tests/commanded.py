@@ -16,7 +16,6 @@ from raggate.github.fork_comment import ForkRun
 from raggate.github.rest import retry
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event, WrittenComment
-from raggate_interop.systems import SYSTEMS
 
 NAME = "octo/notes"
 EVENTS = Path(__file__).parent / "fakes" / "github" / "events"
@@ -61,7 +60,6 @@ class Conversation:
             config_file=self.workspace / "raggate.yml",
             workspace=self.workspace,
             artifact="raggate-run",
-            systems=SYSTEMS,
         )
         token = self.fake.token(self.permissions)
         with self.fake.client(token) as github:

@@ -15,8 +15,8 @@ from raggate.config.schema import Config
 from raggate.models.golden import Case
 from raggate.models.run import Result
 from raggate.models.service import Started
-from raggate.service.adapters.kebab import KebabAdapter
 from raggate.service.ask import OnResult, questions_of
+from raggate_interop.kebab.adapter import KebabAdapter
 from raggate_interop.kebab.golden import GoldenQuery
 
 STUB = Path(__file__).parent / "fakes" / "kebab_stub.py"

@@ -79,7 +79,6 @@ class LabelProject:
             config_file=self.root / "raggate.yml",
             environment={},
             say=lambda _: None,
-            systems=(),
             out=self.root / "runs",
         )
         return open_session(request, Sources(**{"proposals": 0, **sources}), lambda _: None)

@@ -252,7 +252,7 @@ def _become(arguments: list[str], at: str, environment: dict[str, str]) -> None:
 
 if __name__ == "__main__":
     # what a check imports in the end; nothing of it starts a thread
-    for _name in ("raggate.cli.main", "raggate.pipeline.check", "raggate.pipeline.rerun", "raggate_interop.systems"):
+    for _name in ("raggate.cli.main", "raggate.pipeline.check", "raggate.pipeline.rerun"):
         importlib.import_module(_name)
     for _name in ("raggate.reports.terminal", "raggate.pipeline.report_files", "raggate.reports.public_verdict"):
         importlib.import_module(_name)

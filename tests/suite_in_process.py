@@ -100,7 +100,7 @@ class FakeAdapter:
 
 def asked_by(project: Project, **fields: Any) -> Request:
     """Ask for what a quiet front end asks for."""
-    silent = {"environment": {}, "say": lambda line: None, "progress": lambda: Progress(io.StringIO()), "systems": ()}
+    silent = {"environment": {}, "say": lambda line: None, "progress": lambda: Progress(io.StringIO())}
     return Request(config_file=project.config, **{**silent, **fields})
 
 

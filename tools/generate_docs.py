@@ -20,12 +20,12 @@ from raggate.config.gate_settings import DEFAULT_GATED
 from raggate.config.json_schema import json_schema
 from raggate.config.schema import Config
 from raggate.config.service_settings import described
-from raggate.labels.metrics import LABEL_METRICS, LabelMetric
 from raggate.models.judging_quality import highest
 from raggate.models.lint import CHECKS
 from raggate.scoring.metrics import METRICS, Metric
 from raggate.text.jsonio import dumps
 from raggate.text.numbers import setting
+from raggate_interop.labels.metrics import LABEL_METRICS, LabelMetric
 
 ROOT = Path(__file__).parents[1]
 NAMED = {"metrics": ".<metric>", "services": ".<name>"}

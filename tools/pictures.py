@@ -22,7 +22,6 @@ from tools.preview_comment import page
 from raggate.models.publication import Links, Publication
 from raggate.pipeline.rerun import compare_directory
 from raggate.reports import comment
-from raggate_interop.systems import SYSTEMS
 
 ROOT = Path(__file__).parents[1]
 IMAGES = ROOT / "docs" / "images"
@@ -52,7 +51,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         shown = gate(Path(folder))
         (run,) = Path(folder).iterdir()
-        _, review = compare_directory(run, None, None, SYSTEMS)
+        _, review = compare_directory(run, None, None)
         links = Links(server="https://github.com", repository="example/notes", head="a1b2c3d4e5f6")
         document = Path(folder) / "comment.html"
         document.write_text(page(comment.render(review, Publication(links=links))), encoding="utf-8")

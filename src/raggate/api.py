@@ -48,13 +48,11 @@ def check(
     from raggate.pipeline import check as pipeline
     from raggate.pipeline.request import Request, unheard
     from raggate.reports.public_verdict import verdict_of
-    from raggate_interop.systems import SYSTEMS
 
     request = Request(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
         say=say or unheard,
-        systems=SYSTEMS,
         progress=_no_progress,
         overrides=Overrides(suite=suite, api_url=api_url, api_image=api_image, contained=False, replayed=False),
         against=against,

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.cli.options import choice
+from raggate.cli.run_names import RUN
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import writing
 from raggate.text.numbers import counted
-from raggate_interop.options import choice
-from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate_interop.results import CorpusExported, ListsExported

@@ -12,7 +12,6 @@ from msgspec.structs import replace
 from raggate.errors import UsageError
 from raggate.inputs import golden
 from raggate.labels.models import RetrievalJudgment
-from raggate.labels.score import consolidate
 from raggate.models.golden import Case
 from raggate.text.files import read_file
 from raggate.text.jsonio import dumps, write_atomic
@@ -21,6 +20,7 @@ from raggate_interop import lenient_golden
 from raggate_interop.golden_rows import Note, Row, case_row, note
 from raggate_interop.kebab import golden as kebab_golden
 from raggate_interop.kebab.golden import GoldenFile, Unlabelled
+from raggate_interop.labels.score import consolidate
 from raggate_interop.pragmata import golden as pragmata_golden, records as pragmata_records
 from raggate_interop.pragmata.records import CanonicalRecord
 from raggate_interop.pragmata.sheets import read_sheet

@@ -895,7 +895,7 @@ def test_an_answer_is_one_to_what_was_asked(promoted: Project, asked: dict[str, 
     directory = promoted.last_run()
     first, *rest = promoted.cases()
     promoted.write_cases([{**first, **asked}, {**rest[0], "difficulty": "hard"}, *rest[1:]])
-    rerun.score(directory, promoted.root / "golden.jsonl", ())
+    rerun.score(directory, promoted.root / "golden.jsonl")
     rows = [json.loads(row)["test_case_id"] for row in plain_rows(directory).read_text().splitlines()]
     assert rows == [case["id"] for case in rest]
 

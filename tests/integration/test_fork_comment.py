@@ -29,7 +29,6 @@ from raggate.github.runner.event import Event, SourceRun
 from raggate.inputs import vault
 from raggate.models.publication import Publication
 from raggate.reports import comment, failure
-from raggate_interop.systems import SYSTEMS
 from stored_rows import files_of
 
 VAULT = "vault/work"
@@ -120,7 +119,6 @@ class Stage:
             config_file=self.project.root / "elsewhere" / config,
             workspace=self.project.root / "elsewhere",
             artifact="raggate-run",
-            systems=SYSTEMS,
             **about,
         )
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
@@ -559,7 +557,7 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     happened = event.read(environment, allow_pull_request_target=False)
     root = stage.project.root / "elsewhere"
     what = fork_comment.ForkRun(
-        event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run", systems=SYSTEMS
+        event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run"
     )
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
     with stage.fake.client(token) as github:

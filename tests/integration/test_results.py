@@ -32,7 +32,6 @@ def request(project: Project, made: list[Path], overrides: Overrides | None = No
         config_file=project.config,
         environment={**os.environ, **environment},
         say=lambda _: None,
-        systems=(),
         overrides=overrides or Overrides(),
         created=made.append,
     )

@@ -5,11 +5,11 @@ from pathlib import Path
 from tools.generate_docs import FACTS, PAGES, metric_facts
 from tools.metric_definitions import EVALUATED, HELLOWORLD, KEBAB, SUBSTRATE
 
-from raggate.labels.metrics import LABEL_METRICS
 from raggate.scoring.metrics import METRICS
 from raggate_interop import measures
 from raggate_interop.helloworld import compare, metrics
 from raggate_interop.kebab import metrics as kebab
+from raggate_interop.labels.metrics import LABEL_METRICS
 from raggate_interop.substrate import gate
 from tables import each_row
 

@@ -37,7 +37,6 @@ from raggate.scoring import score
 from raggate.text.guarded import Guarded
 from raggate.text.quote import cut
 from raggate.text.redact import redact
-from raggate_interop.systems import SYSTEMS
 
 
 class Prepared(Struct, frozen=True, kw_only=True):
@@ -108,7 +107,7 @@ class PromotionStep(Guarded, Struct, frozen=True, kw_only=True):
         # opened first, so that what is wrong with them is told before anything is measured
         with self.trusted() as trusted:
             run, evidence = self.measure(trusted) if adopted is None else earlier_run.adopt(adopted(), trusted)
-            proposal = eligibility.propose(run, trusted, asked.terms(self.event.triggering_actor), SYSTEMS)
+            proposal = eligibility.propose(run, trusted, asked.terms(self.event.triggering_actor))
             context = self.context(trusted, proposal, evidence)
             return Prepared(proposal=proposal, context=context, file=self.file(trusted, proposal))
 

@@ -18,7 +18,6 @@ from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.text.jsonio import dumps
-from raggate_interop.systems import SYSTEMS
 
 
 class _Told(Struct, frozen=True, kw_only=True):
@@ -42,7 +41,6 @@ def ended_run(inputs: Mapping[str, str], event: Event, runner: Runner) -> ForkRu
         artifact=inputs["artifact"],
         bases=inputs["bases"],
         workflow=inputs["workflow"],
-        systems=SYSTEMS,
     )
 
 

@@ -162,13 +162,11 @@ def request_of(
 ) -> Request:
     """Say what the inputs ask of the pipeline, whatever the step does with it; see `Request` and `Overrides`."""
     from raggate.pipeline.request import Request
-    from raggate_interop.systems import SYSTEMS
 
     return Request(
         config_file=Path(inputs["config"]),
         environment=dict(runner.environment),
         say=say,
-        systems=SYSTEMS,
         overrides=replace(overrides_of(inputs), contained=contained, replayed=replayed),
         against=against,
         out=_path(inputs, "out"),

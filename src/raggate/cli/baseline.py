@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import console, options
-from raggate.cli.options import PATH
+from raggate.cli.options import PATH, choice
 from raggate.cli.options_only import OptionsOnly
+from raggate.cli.run_names import out_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text import clock, dates
@@ -18,8 +19,6 @@ from raggate.text.escape import log_line, plain
 from raggate.text.jsonio import dumps
 from raggate.text.quote import cut, quoted
 from raggate.text.struct_fields import as_dict
-from raggate_interop.options import choice
-from raggate_interop.run_names import out_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -51,14 +50,13 @@ def show(config_file: Path, baseline_file: Path | None, *, slices: bool) -> Answ
     from raggate.gate import history
     from raggate.models.baseline import MOST_BYTES
     from raggate.text.files import long_file
-    from raggate_interop.systems import SYSTEMS
 
     # a baseline that is named needs no configuration, and is judged by one if there is one
     settings = _settings(config_file) if baseline_file is None or config_file.exists() else None
     path = baseline_file or config_file.parent / (settings.baseline_path if settings else "")
     hint = "Name a baseline file with --baseline, or promote a run with `raggate promote`."
     content = long_file(path, hint, most_bytes=MOST_BYTES)
-    stored = history.read(content, str(path), _cutoffs(settings), SYSTEMS)
+    stored = history.read(content, str(path), _cutoffs(settings))
     now = clock.now()
     click.echo("\n".join([*_origin(stored, settings, now), *_values(stored, slices=slices), *_accepted(stored)]))
     return Answer(_document(stored, now, slices=slices))
@@ -105,7 +103,6 @@ def log(
     from raggate.gate import history
     from raggate.reports import history_table
     from raggate.scoring import figures
-    from raggate_interop.systems import SYSTEMS
 
     if everything and metrics:
         raise UsageError("--all and --metric exclude each other", hint="--all shows every metric already.")
@@ -116,7 +113,6 @@ def log(
         settings.baseline_path,
         limit=limit,
         cutoffs=_cutoffs(settings),
-        systems=SYSTEMS,
     )
     every = history_table.columns(past, lambda _: True)
     wanted = [figures.key(name, (column.metric for column in every)) for name in metrics]

@@ -7,7 +7,9 @@ from importlib import import_module
 
 import click
 
+from raggate import plugins
 from raggate.cli import output
+from raggate.errors import UsageError
 
 GATE = {
     "demo": "raggate.cli.demo",
@@ -33,52 +35,45 @@ GATE = {
     "comment": "raggate.cli.comment",
 }
 """The gate's own commands as they are met: set up, gate, look closer, promote; and the modules that they stand in."""
-OTHER_SYSTEMS = {
-    "convert": "raggate_interop.convert_command",
-    "export": "raggate_interop.export_command",
-    "evaluate": "raggate_interop.evaluate_command",
-    "labels": "raggate.cli.labels",
-    "helloworld": "raggate_interop.helloworld.command",
-    "kebab": "raggate_interop.kebab.command",
-    "substrate": "raggate_interop.substrate.command",
-}
-"""What serves moving in from other systems, and living beside them."""
-_MODULES = {**GATE, **OTHER_SYSTEMS}
 
 
 class Sections(click.Group):
-    """A group whose help shows the gate's commands first, and other systems in a section of their own.
+    """A group whose help shows the gate's commands first, and those of other packages in a section of their own.
 
-    The others are a sixth of the start of a command, so each is loaded when it is asked for.
+    Each is loaded when it is asked for.
     """
 
     def loaded(self) -> Mapping[str, click.Command]:
         """Load all commands, and give them by name."""
-        for name in _MODULES:
+        for name in self.list_commands(None):
             self._load(name)
         return self.commands
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Give a command. The message for one that is none names those that are spelled alike, of all."""
-        if cmd_name in _MODULES:
+        if cmd_name in GATE or cmd_name in plugins.names(plugins.COMMANDS):
             self._load(cmd_name)
+        elif hint := plugins.hint_for(plugins.COMMANDS):
+            raise UsageError(f"no command {cmd_name!r}", hint=hint)
         else:
             self.loaded()
         return super().get_command(ctx, cmd_name)
 
-    def list_commands(self, ctx: click.Context) -> list[str]:
+    def list_commands(self, ctx: click.Context | None) -> list[str]:
         """Name the commands in the order of the help."""
-        return list(_MODULES)
+        return [*GATE, *plugins.names(plugins.COMMANDS)]
 
     def sections(self, ctx: click.Context) -> dict[str, list[str]]:
         """Give the names of the commands by the title of their section."""
-        return {"Commands": list(GATE), "Other systems": list(OTHER_SYSTEMS)}
+        return {"Commands": list(GATE), "Other systems": list(plugins.names(plugins.COMMANDS))}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the sections, their columns as wide in one as in the other."""
         commands = self.loaded()
         width = max(len(name) for name in commands)
         for title, names in self.sections(ctx).items():
+            if not names:
+                continue
             rows = [(name.ljust(width), commands[name]) for name in names]
             with formatter.section(title):
                 formatter.write_dl(
@@ -87,6 +82,7 @@ class Sections(click.Group):
 
     def _load(self, name: str) -> None:
         if name not in self.commands:
-            command = getattr(import_module(_MODULES[name]), name.replace("-", "_"))
+            own = GATE.get(name)
+            command = getattr(import_module(own), name) if own else plugins.load(plugins.COMMANDS, name)
             output.add_flags(command)
             self.add_command(command)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, options
+from raggate.cli.options import choice
 from raggate.cli.options_only import OptionsOnly
 from raggate.errors import CannotTell, UsageError
 from raggate.models.answer import Answer
-from raggate_interop.options import choice
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import Comment, Commented
@@ -44,16 +44,13 @@ def comment(
     from raggate.github.rest.client import GitHub
     from raggate.github.rest.repository import Repository
     from raggate.github.runner import event, results
-    from raggate_interop.systems import SYSTEMS
 
     token = environment.get("GITHUB_TOKEN", "")
     if not token:
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
     started_by = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-    run = fork_comment.ForkRun(
-        event=started_by, config_file=Path.cwd() / config_file, workspace=workspace, systems=SYSTEMS, **expected
-    )
+    run = fork_comment.ForkRun(event=started_by, config_file=Path.cwd() / config_file, workspace=workspace, **expected)
     with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=console.say) as github:
         repository = Repository(github, started_by.repository)
         comments = list(fork_comment.comment(repository, run, console.say, when=when, token=token, login=token_login))

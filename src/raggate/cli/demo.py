@@ -134,13 +134,11 @@ def _write_files(directory: Path) -> str:
 def _request(environment: dict[str, str]) -> Request:
     from raggate.pipeline.request import USUAL, Request
     from raggate.reports.progress import Progress
-    from raggate_interop.systems import SYSTEMS
 
     return Request(
         config_file=Path(USUAL),
         environment=environment,
         say=lambda _: None,
-        systems=SYSTEMS,
         progress=lambda: Progress(io.StringIO()),
     )
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate import plugins
 from raggate.cli import console, options, picking
 from raggate.cli.options import PATH
 from raggate.cli.options_only import OptionsOnly
@@ -24,13 +25,14 @@ if TYPE_CHECKING:
         QuestionsImported,
         QuestionsProposed,
     )
+    from raggate.inputs.authoring.question_sets.anchored import Imported
     from raggate.models.golden import Case, Support
     from raggate.models.lint import LintFinding
     from raggate.pipeline.authoring import Workbench
     from raggate.pipeline.request import Request
-    from raggate_interop.question_sets.anchored import Imported
 
-FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad", "beir")
+FORMATS = ("csv", "ragas", "deepeval", "promptfoo", "inspect", "rag-ci", "squad")
+"""Of `raggate.inputs.authoring.question_sets`, which is not loaded for the names alone; a test compares them."""
 SHOWN = 10
 
 
@@ -97,7 +99,12 @@ def add(environment: dict[str, str], /, question: str, config_file: Path, **flag
 @golden.command("import")
 @click.argument("file", type=PATH)
 @options.config()
-@click.option("--from", "form", type=click.Choice(FORMATS), help="Format of FILE. Default: detected.")
+@click.option(
+    "--from",
+    "form",
+    type=click.Choice((*FORMATS, *plugins.names(plugins.GOLDEN_FORMATS))),
+    help="Format of FILE. Default: detected.",
+)
 @click.option(
     "--several",
     type=click.Choice(["any", "all"]),
@@ -122,17 +129,17 @@ def import_(
     candidates for `raggate golden add`. Questions that are already in the golden set are skipped.
     """
     from raggate.cli.results.authoring import QuestionsImported, Undecided
+    from raggate.inputs.authoring import question_sets
+    from raggate.inputs.authoring.question_sets.anchored import anchored
+    from raggate.inputs.authoring.question_sets.detect import detect
+    from raggate.inputs.authoring.question_sets.undecided import lines
     from raggate.pipeline import authoring
     from raggate.text.files import write_file
-    from raggate_interop.question_sets import READERS
-    from raggate_interop.question_sets.anchored import anchored
-    from raggate_interop.question_sets.detect import detect
-    from raggate_interop.question_sets.undecided import lines
 
     bench = authoring.open_golden(_request(config_file, environment))
     form = form or detect(file)
     with authoring.in_time(bench):
-        imported = anchored(READERS[form](file), bench.golden, bench.visible, flags["several"])
+        imported = anchored(question_sets.read(file, form), bench.golden, bench.visible, flags["several"])
         data, findings = authoring.checked(bench, imported.cases)
     _warn(findings)
     rest = undecided or bench.path.with_name(f"{bench.path.stem}.undecided.jsonl")
@@ -291,4 +298,4 @@ def _request(config_file: Path, environment: dict[str, str], api_url: str | None
     from raggate.pipeline.request import Request
 
     overrides = Overrides(api_url=api_url, contained=False, replayed=False)
-    return Request(config_file=config_file, environment=environment, say=console.say, systems=(), overrides=overrides)
+    return Request(config_file=config_file, environment=environment, say=console.say, overrides=overrides)

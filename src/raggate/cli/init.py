@@ -190,7 +190,6 @@ def _try_out(directory: Path, api: first_config.Known, environment: Mapping[str,
         config_file=directory / "raggate.yml",
         environment=environment,
         say=console.say,
-        systems=(),
         overrides=Overrides(api_url=api.address or None),
     )
     name = "--question" if api.question else api.there.golden or "no question of yours"

@@ -9,10 +9,10 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options_only import OptionsOnly
+from raggate.cli.run_names import RUN
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
-from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate.cli.results.stored import CassettePruned, Judged
@@ -55,7 +55,6 @@ def judge(
     from raggate.config.judge_overrides import JudgeOverrides
     from raggate.pipeline import rejudge
     from raggate.scoring import figures
-    from raggate_interop.systems import SYSTEMS
 
     alone = prune and not any(instead.values())
     asked = rejudge.Rejudging(
@@ -64,7 +63,6 @@ def judge(
         instead=JudgeOverrides(**instead),
         environment=environment,
         say=console.say,
-        systems=SYSTEMS,
     )
     if prune or dry_run:
         return _prune(asked, dry_run=dry_run, alone=alone)

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console, installed, options
+from raggate.cli.run_names import RUN
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.numbers import counted
-from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate.cli.results.authoring import Labelled
@@ -48,9 +48,7 @@ def label(environment: dict[str, str], /, runs: tuple[Path, ...], config_file: P
     if not flags["terminal"]:
         installed.check_extra("label", "the page to label (`--terminal` does without it)")
     overrides = Overrides(contained=False, replayed=False)
-    request = Request(
-        config_file=config_file, environment=environment, say=console.say, systems=(), overrides=overrides
-    )
+    request = Request(config_file=config_file, environment=environment, say=console.say, overrides=overrides)
     sources = Sources(
         runs=runs,
         depth=flags["depth"],

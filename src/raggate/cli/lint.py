@@ -68,13 +68,11 @@ def lint(
     from raggate.config.overrides import Overrides
     from raggate.pipeline.request import Request
     from raggate.reports.lint import all_findings, document
-    from raggate_interop.systems import SYSTEMS
 
     request = Request(
         config_file=config_file,
         environment=environment,
         say=console.say,
-        systems=SYSTEMS,
         overrides=Overrides(suite=suite, contained=False, replayed=False),
         against=against,
         baseline_file=baseline_file,

@@ -16,14 +16,13 @@ from msgspec.structs import asdict
 from raggate import __version__
 from raggate.cli import choosing, console, options, output, suites, watching
 from raggate.cli.commands import Sections
-from raggate.cli.options import API, PATH
+from raggate.cli.options import API, PATH, choice
 from raggate.cli.options_only import OptionsOnly
 from raggate.cli.requests import request_of
+from raggate.cli.run_names import RUN
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
-from raggate_interop.options import choice
-from raggate_interop.run_names import RUN
 
 if TYPE_CHECKING:
     from raggate.cli.results.measured import Calibrated, Measured
@@ -197,9 +196,8 @@ def score(directory: Path, golden_file: Path | None) -> Answer[Scored]:
     from raggate.cli.results.stored import Scored
     from raggate.pipeline import rerun
     from raggate.scoring import figures
-    from raggate_interop.systems import SYSTEMS
 
-    scored, scorecard = rerun.score(directory, golden_file, SYSTEMS)
+    scored, scorecard = rerun.score(directory, golden_file)
     values = [
         (mode, name, value)
         for mode, slices in scorecard.slices.items()
@@ -241,11 +239,10 @@ def compare(
     """
     from raggate.cli.promote_command_line import promote_command_line
     from raggate.pipeline import report_files, rerun
-    from raggate_interop.systems import SYSTEMS
 
     files = report_files.parsed(reports, "--report")
     report_files.prepare(files)
-    place, review = rerun.compare_directory(directory, baseline_file, policy_file, SYSTEMS)
+    place, review = rerun.compare_directory(directory, baseline_file, policy_file)
     report_files.write(files, review, report_files.stored_prefix(review, place))
     promoting = partial(promote_command_line, suite=review.run.suite, policy=policy_file)
     console.show_review(review, directory, os.environ, reports=place, promoting=promoting)
@@ -259,9 +256,8 @@ def report(directory: Path, name: str) -> Answer[Reported]:
     """Write the reports of a stored run again from its data, and print one."""
     from raggate.cli.results.stored import Reported
     from raggate.pipeline import rerun
-    from raggate_interop.systems import SYSTEMS
 
-    text = rerun.report(directory, name, SYSTEMS)
+    text = rerun.report(directory, name)
     click.echo(text, nl=False)
     return Answer(Reported(run_directory=directory, report=name, text=text))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -9,8 +10,29 @@ from typing import Any
 import click
 
 PATH = click.Path(path_type=Path)
+DIRECTORY = click.Path(path_type=Path, file_okay=False)
 FORMAT_NAMES = ("junit", "sarif", "ctrf", "otel", "markdown", "json")
 """Of `raggate.reports.formats`, which is not loaded for the names alone; a test compares them."""
+
+
+class FiniteRange(click.FloatRange):
+    """A range of numbers that also refuses `nan` and the infinities.
+
+    Every comparison with `nan` is false, so that click's own range lets it pass, and a limit of it would limit nothing.
+    """
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        """Give the number; click ends with exit code 2 when it is none, not finite or out of the range."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
+def choice(flag: str, *values: str, help: str, name: str = "", default: str = "") -> Callable[[Any], Any]:  # noqa: A002
+    """Make an option of a few values, of which the first is the default unless named; `name` is its parameter's."""
+    names, usual = (flag, name) if name else (flag,), default or values[0]
+    return click.option(*names, type=click.Choice(values), default=usual, show_default=True, help=help)
 
 
 def reports() -> Callable[[Any], Any]:

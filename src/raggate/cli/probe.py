@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from raggate.cli import console, options
+from raggate.cli.options import FiniteRange
 from raggate.cli.options_only import OptionsOnly
 from raggate.models.answer import Answer
-from raggate_interop.options import FiniteRange
 
 if TYPE_CHECKING:
     from raggate.cli.results.measuring import Probed
@@ -43,9 +43,7 @@ def probe(
     from raggate.reports.smoke_test import render
 
     overrides = Overrides(api_url=api_url, contained=False, replayed=False)
-    request = Request(
-        config_file=config_file, environment=environment, say=console.say, systems=(), overrides=overrides
-    )
+    request = Request(config_file=config_file, environment=environment, say=console.say, overrides=overrides)
     test = smoke_test(request, question, seconds)
     click.echo(render(test, width=max(console.width(), 60)), nl=False)
     probed = Probed(

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from raggate.cli import console
+from raggate.cli.run_names import out_of
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.service import signals
 from raggate.text.numbers import counted
 from raggate.text.quote import listed, quoted
-from raggate_interop.run_names import out_of
 
 if TYPE_CHECKING:
     from raggate.cli.results.stored import SuitesPromoted

@@ -36,9 +36,8 @@ def prove(environment: dict[str, str], config_file: Path, runs: int, out: Path |
     from raggate.prove import proof
     from raggate.reports import proof_file, proof_terminal
     from raggate.reports.parts.proof_words import EXIT_CODES
-    from raggate_interop.systems import SYSTEMS
 
-    request = Request(config_file=config_file, environment=environment, say=console.say, systems=SYSTEMS, out=out)
+    request = Request(config_file=config_file, environment=environment, say=console.say, out=out)
     directory, result = proof.prove(request, runs)
     click.echo(
         proof_terminal.render(result, width=max(console.width(), 60), color=output.coloured(environment)), color=True

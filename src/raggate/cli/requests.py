@@ -30,13 +30,11 @@ def request_of(
     from raggate.config.overrides import Overrides
     from raggate.models.selection import EVERYTHING
     from raggate.pipeline.request import Request
-    from raggate_interop.systems import SYSTEMS
 
     return Request(
         config_file=config_file,
         environment=click.get_current_context().obj,
         say=console.say,
-        systems=SYSTEMS,
         overrides=Overrides(**overrides, contained=False, replayed=False),
         against=against,
         out=out,

@@ -12,12 +12,12 @@ import click
 
 from raggate.cli import console, options
 from raggate.cli.options_only import OptionsOnly
+from raggate.cli.run_names import out_of
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.dates import stamp
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed
-from raggate_interop.run_names import out_of
 
 if TYPE_CHECKING:
     from raggate.cli.results.stored import RunList, RunsPruned, StoredRunRow

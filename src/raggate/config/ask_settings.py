@@ -7,6 +7,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from raggate import plugins
 from raggate.config.mapped_fields import ResponseFields
 from raggate.config.mapped_settings import Mapped
 from raggate.config.mcp_settings import Mcp
@@ -16,8 +17,9 @@ from raggate.config.service_settings import SettingsModel
 from raggate.config.values import Name, Seconds
 from raggate.text.nearest import suggestion
 
-ADAPTER_NAMES = ("ask", "mapped", "mcp", "kebab")
+OWN_ADAPTERS = ("ask", "mapped", "mcp")
 """Those of the shelf `service/adapters`, which is not known here; a test compares them."""
+ADAPTER_NAMES = (*OWN_ADAPTERS, *plugins.names(plugins.ADAPTERS))
 
 
 def _known_adapter(name: str) -> str:
@@ -108,6 +110,11 @@ class Ask(SettingsModel):
         return self.mapping is None or self.mapping.chunks.heading_path is not None or by_chunk
 
     @property
+    def runs_program(self) -> bool:
+        """Whether the adapter is one of another package, which runs `api.program`."""
+        return self.adapter not in OWN_ADAPTERS
+
+    @property
     def reads_abstention(self) -> bool:
         """Whether an answer can say that the API abstained, by itself or by being blank."""
         fields = self.mapping
@@ -126,8 +133,8 @@ class Ask(SettingsModel):
 
     @model_validator(mode="after")
     def _keys_that_belong_together(self) -> Ask:
-        if self.rate is not None and self.adapter == "kebab":
-            raise ValueError("expected no 'rate', as the adapter kebab asks in bulk: remove it")
+        if self.rate is not None and self.runs_program:
+            raise ValueError(f"expected no 'rate', as the adapter {self.adapter} asks in bulk: remove it")
         for name in ("mapped", "mcp"):
             if (self.adapter == name) != (getattr(self, name) is not None):
                 raise ValueError(

@@ -8,7 +8,7 @@ from msgspec import Struct
 from pydantic import ValidationError
 
 from raggate.config.recheck_settings import Recheck
-from raggate.config.schema import PROGRAM_AND_ADAPTER, Config
+from raggate.config.schema import Config, program_and_adapter
 from raggate.config.service_settings import Api
 from raggate.errors import UsageError
 from raggate.text.quote import quoted
@@ -89,7 +89,7 @@ class Overrides(Struct, frozen=True, kw_only=True):
             raise UsageError(f"{' and '.join(name for name, _ in chosen)}: expected at most one of them")
         ((name, value),) = chosen
         if settings.api.program is not None:
-            raise UsageError(f"{name}: {PROGRAM_AND_ADAPTER}")
+            raise UsageError(f"{name}: {program_and_adapter()}")
         if name != "api-url" and settings.api.container is None:
             raise UsageError(
                 f"{name} needs the section api.container in the configuration, which says at least the API's `port`",

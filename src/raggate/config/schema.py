@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
+from raggate import plugins
 from raggate.config import config_problems, judge_places, mcp_settings, probe_settings
 from raggate.config.about_settings import About
 from raggate.config.ask_settings import Ask
@@ -24,11 +25,15 @@ from raggate.config.when_settings import When
 from raggate.errors import FileProblems, Problem, UsageError
 from raggate.text.yamlio import Document, Path, dotted, parse
 
-PROGRAM_AND_ADAPTER = (
-    "expected both `api.program` and `ask.adapter: kebab`, or neither: add what is missing or remove the other"
-)
-
 _HINT = "docs/configuration.md lists every key."
+
+
+def program_and_adapter() -> str:
+    """Return what is wrong when only one of the two keys says that a program is run."""
+    names = " or ".join(plugins.names(plugins.ADAPTERS)) or "that of another package"
+    return (
+        f"expected both `api.program` and `ask.adapter: {names}`, or neither: add what is missing or remove the other"
+    )
 
 
 class Config(SettingsModel):
@@ -77,8 +82,8 @@ class Config(SettingsModel):
 
     @model_validator(mode="after")
     def _program_with_its_adapter(self) -> Config:
-        if (self.ask.adapter == "kebab") != (self.api.program is not None):
-            raise ValueError(PROGRAM_AND_ADAPTER)
+        if self.ask.runs_program != (self.api.program is not None):
+            raise ValueError(program_and_adapter())
         return self
 
     @model_validator(mode="after")

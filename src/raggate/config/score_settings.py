@@ -4,11 +4,20 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, WithJsonSchema, model_validator
 
+from raggate import plugins
 from raggate.config.service_settings import SettingsModel
 
-Compat = Literal["helloworld"]
+
+def _known_system(name: str) -> str:
+    known = plugins.names(plugins.COMPAT)
+    if name not in known:
+        raise ValueError(f"expected one of {', '.join(known)}" if known else "no installed package knows any")
+    return name
+
+
+Compat = Annotated[str, AfterValidator(_known_system), WithJsonSchema({"enum": [*plugins.names(plugins.COMPAT)]})]
 
 
 class Score(SettingsModel):

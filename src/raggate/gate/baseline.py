@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from raggate.errors import FileError
 from raggate.gate import bare_metrics, baseline_integrity, baseline_layout, baseline_lines
 from raggate.gate.bare_metrics import MAX_VALUE, Count, Number
-from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem
+from raggate.gate.other_systems import OWN_METRICS_KEY, OtherSystem, installed
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.metric_values import compact
 from raggate.models.scorecard import OVERALL, CaseScore, Direction, ListEntry, MetricValue, Scorecard
@@ -133,7 +133,6 @@ def read(
     data: bytes | LongBytes,
     source: str,
     directions: dict[str, Direction],
-    systems: Sequence[OtherSystem] = (),
     beside: Path | None = None,
 ) -> Baseline:
     """Read a baseline file, or a bare metrics file, of which only the means can be compared.
@@ -142,14 +141,13 @@ def read(
         data: the content of the file.
         source: the file's name for messages and reports.
         directions: the known metrics; others in the file are ignored.
-        systems: the other systems whose metrics files are taken.
         beside: the file's directory if it is on disk; another system may have its settings there.
 
     Raises:
         FileError: when the file is damaged, from a newer version, or none of these.
     """
     content = data if isinstance(data, LongBytes) else LongBytes([data])
-    if (baseline := _read_by_lines(content, source, directions, systems)) is not None:
+    if (baseline := _read_by_lines(content, source, directions)) is not None:
         return baseline
     if len(content) > MAX_BYTES:
         raise FileError(source, f"larger than {MAX_BYTES} bytes, and not as raggate writes it", hint=_REPAIR)
@@ -162,7 +160,7 @@ def read(
             raise FileError(f"{source}:{marked}", "unresolved merge conflict", hint=_WHOLE) from None
         raise FileError(source, f"not valid JSON: {error}", hint=_REPAIR) from None
     if isinstance(value, dict):
-        system = next((system for system in systems if system.metrics_key in value), None)
+        system = next((system for system in installed() if system.metrics_key in value), None)
         if system is not None or OWN_METRICS_KEY in value:
             reshape = system.bare_metrics if system is not None else None
             bare = value if reshape is None else reshape(value, source, beside)
@@ -171,7 +169,7 @@ def read(
         other = value.get("schema") if isinstance(value, dict) else None
         if isinstance(other, str) and other.startswith("raggate/baseline/"):
             raise FileError(source, versions.problem(other, SCHEMA) or "", hint=_REPAIR)
-        raise FileError(source, f"not a baseline: expected {_expected(systems)}", hint=_REPAIR)
+        raise FileError(source, f"not a baseline: expected {_expected()}", hint=_REPAIR)
     try:
         stored = _ADAPTER.validate_python(value)
     except ValidationError as error:
@@ -181,30 +179,26 @@ def read(
     return _baseline(stored, tuple(map(_case, stored["cases"])), source, directions)
 
 
-def read_means(
-    content: LongBytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem] = ()
-) -> Baseline:
+def read_means(content: LongBytes, source: str, directions: dict[str, Direction]) -> Baseline:
     """Read a baseline file without its cases, which most of the time goes into; it raises as `read`."""
     rest = baseline_lines.read_rest(content.lines(baseline_lines.MOST_LINE_BYTES))
-    stored = None if rest is None else _stored(rest, systems)
+    stored = None if rest is None else _stored(rest)
     if stored is not None:
         return _baseline(stored, (), source, directions)
-    return read(content, source, directions, systems).without_questions()
+    return read(content, source, directions).without_questions()
 
 
-def _read_by_lines(
-    content: LongBytes, source: str, directions: dict[str, Direction], systems: Sequence[OtherSystem]
-) -> Baseline | None:
+def _read_by_lines(content: LongBytes, source: str, directions: dict[str, Direction]) -> Baseline | None:
     """Read a baseline file that is as raggate writes it; None for any other, whatever it is."""
     lines = content.lines(baseline_lines.MOST_LINE_BYTES)
     parts = baseline_lines.read(lines, lambda stored: _case(_CASE.validate_python(stored)))
-    stored = None if parts is None else _stored(parts.content, systems)
+    stored = None if parts is None else _stored(parts.content)
     return None if parts is None or stored is None else _baseline(stored, parts.cases, source, directions)
 
 
-def _stored(content: dict[str, Any], systems: Sequence[OtherSystem]) -> _Stored | None:
+def _stored(content: dict[str, Any]) -> _Stored | None:
     """Give what stands in a file as its format has it; None where it is no baseline of raggate's."""
-    foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in systems)}
+    foreign = {OWN_METRICS_KEY, *(system.metrics_key for system in installed())}
     if content.get("schema") != SCHEMA or content.keys() & foreign:
         return None
     try:
@@ -225,8 +219,8 @@ def _baseline(stored: _Stored, cases: Sequence[CaseScore], source: str, directio
     )
 
 
-def _expected(systems: Sequence[OtherSystem]) -> str:
-    keys = dict.fromkeys((OWN_METRICS_KEY, *(system.metrics_key for system in systems)))
+def _expected() -> str:
+    keys = dict.fromkeys((OWN_METRICS_KEY, *(system.metrics_key for system in installed())))
     return f"schema {SCHEMA!r} or a metrics file with {' or '.join(repr(key) for key in keys)}"
 
 

@@ -14,7 +14,6 @@ from msgspec.structs import replace
 
 from raggate.errors import FileError, UsageError
 from raggate.gate import baseline
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs import git
 from raggate.inputs.git import Reader
 from raggate.inputs.git_objects import find
@@ -44,7 +43,6 @@ def revisions(
     *,
     limit: int,
     cutoffs: Sequence[int],
-    systems: Sequence[OtherSystem] = (),
     at: str = "HEAD",
     present: tuple[LongBytes, Baseline] | None = None,
 ) -> History:
@@ -55,10 +53,8 @@ def revisions(
         path: the file, with `/`.
         limit: how many versions are read, at least 1.
         cutoffs: the k of the ranked metrics; those a version names itself are read too.
-        systems: the other systems whose metrics files are taken for baselines.
         at: the commit; the one that is checked out where no other is named.
-        present: the content of a version and what was read of it, by these cut-offs and other systems; it is not read
-            again.
+        present: the content of a version and what was read of it, by these cut-offs; it is not read again.
 
     Raises:
         UsageError: without git, outside a repository, or when the file was never committed.
@@ -78,7 +74,7 @@ def revisions(
 
         def read_version(content: LongBytes, name: str) -> Baseline:
             stored = present[1] if present is not None and present[0] == content else None
-            return _with_cutoffs(partial(baseline.read_means, content, name, systems=systems), cutoffs, stored)
+            return _with_cutoffs(partial(baseline.read_means, content, name), cutoffs, stored)
 
         versions = tuple(_revision(objects, *touched, read_version) for touched in touching[:limit])
     return History(path=path, revisions=versions, more=len(touching) > limit, shallow=shallow)
@@ -108,19 +104,18 @@ DEEPEN = "For older commits: `git fetch --unshallow`, or `fetch-depth: 0` for ac
 """What to do about a shallow clone."""
 
 
-def read(data: LongBytes, source: str, cutoffs: Sequence[int], systems: Sequence[OtherSystem] = ()) -> Baseline:
+def read(data: LongBytes, source: str, cutoffs: Sequence[int]) -> Baseline:
     """Read a baseline with every metric it holds, also those at cut-offs that are not configured any more.
 
     Args:
         data: the content of the file.
         source: the file's name for messages.
         cutoffs: the configured k of the ranked metrics.
-        systems: the other systems whose metrics files are taken for baselines.
 
     Raises:
         FileError: when the file is damaged, from a newer version, or no baseline.
     """
-    return _with_cutoffs(partial(baseline.read, data, source, systems=systems), cutoffs)
+    return _with_cutoffs(partial(baseline.read, data, source), cutoffs)
 
 
 def _with_cutoffs(read_by: Callable[..., Baseline], cutoffs: Sequence[int], stored: Baseline | None = None) -> Baseline:

@@ -12,7 +12,6 @@ from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline, comparability, weaker_baseline, wording
 from raggate.gate.compare import note_changes
 from raggate.gate.golden_changes import removed_cases
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.leaks import made_public
 from raggate.inputs.private_notes import private_notes
 from raggate.models.baseline import Baseline
@@ -31,18 +30,15 @@ if TYPE_CHECKING:
 _SHOWN = 120
 
 
-def changes(
-    trusted: Inputs, change: Inputs, directions: dict[str, Direction], systems: Sequence[OtherSystem] = ()
-) -> Preview:
+def changes(trusted: Inputs, change: Inputs, directions: dict[str, Direction]) -> Preview:
     """Say how the change's files differ from those that counted.
 
     Args:
         trusted: the inputs that counted.
         change: what the change has in their place.
         directions: every metric with its direction, to read baselines.
-        systems: the other systems whose metrics files are taken for baselines.
     """
-    read = partial(baseline.read, directions=directions, systems=systems)
+    read = partial(baseline.read, directions=directions)
     state, sides, unreadable = _baseline_change(trusted.baseline, change.baseline, read)
     gate = trusted.config.gate
     metrics = [*dict.fromkeys((*DEFAULT_GATED, *gate.metrics, *gate.composite))]

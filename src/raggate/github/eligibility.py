@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from raggate.config.schema import Config
 from raggate.errors import CannotTell
 from raggate.gate import promote
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs
 from raggate.models.promotion import BaselineCandidate
 from raggate.models.run import Run
@@ -91,21 +90,20 @@ def image_of(run: Run) -> str:
     return image if image is not None and "@sha256:" in image else ""
 
 
-def propose(run: Run, trusted: Inputs, terms: promote.Terms, systems: Sequence[OtherSystem]) -> BaselineCandidate:
+def propose(run: Run, trusted: Inputs, terms: promote.Terms) -> BaselineCandidate:
     """Say what the baseline will be: what `raggate promote` says and writes, to the byte, of the same run.
 
     Args:
         run: the run.
         trusted: the inputs at the head of the branch; their policy and baseline count.
         terms: why, by whom, and whether lower values are accepted.
-        systems: the other systems whose metrics files are taken for baselines.
 
     Raises:
         CannotTell: for a run that was not measured well enough.
         UsageError: for a run that is worse and not accepted as that, or a baseline that cannot be read.
     """
     terms = replace(terms, permission=ALLOW, naming=_as_input)
-    return check.propose(run, trusted.config, terms, lambda: read_baseline(trusted, systems))
+    return check.propose(run, trusted.config, terms, lambda: read_baseline(trusted))
 
 
 def _as_input(names: Sequence[str]) -> str:

@@ -6,7 +6,7 @@ retrieved has to be believed, as the code that retrieved it is the pull request'
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -17,7 +17,6 @@ from raggate.config import schema
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
-from raggate.gate.other_systems import OtherSystem
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
 from raggate.github.publish import GitHubReporter, Settings, StepOutcome
 from raggate.github.rest import artifact_zip, artifacts, pulls
@@ -63,7 +62,6 @@ class ForkRun(Struct, frozen=True, kw_only=True):
         artifact: the name of the artifact with the run directory.
         bases: the branches beside the default one whose pull requests are judged; see `bases.check`.
         workflow: name of the workflow file that must have measured.
-        systems: the other systems whose metrics files are taken for baselines.
         matched: whether a pattern names the configuration: without the file the change has no such suite.
         several: whether the artifact has the run directories of several suites.
     """
@@ -76,7 +74,6 @@ class ForkRun(Struct, frozen=True, kw_only=True):
     several: bool = False
     bases: str = ""
     workflow: str = workflow_files.DEFAULT
-    systems: Sequence[OtherSystem]
 
     @property
     def run(self) -> SourceRun:
@@ -298,7 +295,7 @@ def _read(files: Mapping[str, bytes], trusted: schema.Config) -> Run:
 
 def _evaluated(claimed: Run, inputs: Inputs, fork: ForkRun, change: Commit) -> Review:
     reproduce = check_command(fork.config_path, {"against": inputs.against})
-    baseline = read_baseline(inputs, fork.systems)
+    baseline = read_baseline(inputs)
     measured = claimed_run.accepted(claimed, inputs, reproduce=reproduce, hint=untrusted_run.UPDATE)
     review = evaluate_run(
         measured,
@@ -322,7 +319,7 @@ def _preview(fork: ForkRun, change: Commit, base: InputSource, inputs: Inputs) -
     directions = score.directions(inputs.config.score.k)
     try:
         with within(_NOTES_S, CannotTell(f"they could not be read within {fixed(_NOTES_S, 0)} s")):
-            return preview.changes(inputs, with_notes(after, change), directions, fork.systems)
+            return preview.changes(inputs, with_notes(after, change), directions)
     except CannotTell as error:
-        changes = preview.changes(inputs, after, directions, fork.systems)
+        changes = preview.changes(inputs, after, directions)
         return replace(changes, unseen=(f"{_UNREAD}: {error.message}",))

@@ -148,7 +148,6 @@ def _unconcerned(fork: ForkSuites, suite: SuiteFile, pull: pulls.Pull, remote: s
         config_file=fork.run.workspace / suite.config,
         environment={},
         say=fork.say,
-        systems=fork.run.systems,
         overrides=fork.overrides,
         against=pull.base_sha,
         remote=remote,

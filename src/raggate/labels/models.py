@@ -51,7 +51,7 @@ METRICS: dict[Task, tuple[str, ...]] = {
         "unsafe_content_rate",
     ),
 }
-"""The metrics of each task, by the names of the score reports; `raggate.labels.metrics` defines them."""
+"""The metrics of each task, by the names of the score reports; `raggate_interop.labels.metrics` defines them."""
 
 
 class Judgment(Struct, frozen=True, kw_only=True):

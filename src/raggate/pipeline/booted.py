@@ -22,7 +22,7 @@ from raggate.models.run import Result
 from raggate.models.service import IndexState, Started, Workspace
 from raggate.pipeline.request import Request
 from raggate.service import boot
-from raggate.service.adapters import ADAPTERS, Adapter
+from raggate.service.adapters import Adapter, made_of
 from raggate.service.index_growth import Expected
 from raggate.text import redact, yamlio
 from raggate.text.files import read_file
@@ -96,7 +96,7 @@ def booted(request: Request, inputs: Inputs, build: Build, place: Place, before:
 
     workspace = _workspace(request, inputs, build, place, secrets, say)
     settings = inputs.config
-    adapter: Adapter = ADAPTERS[settings.ask.adapter](settings, build.root, request.environment)
+    adapter: Adapter = made_of(settings, build.root, request.environment)
     expected, limit = _expected(inputs, before), settings.ask.max_body_bytes
 
     def counted(client: httpx.Client, readiness: Readiness) -> IndexState:

@@ -61,7 +61,7 @@ def check(request: Request) -> CheckResult:
     """
     with load_inputs(request) as inputs:
         waivers.check_cases(inputs.config, inputs.golden, request.config_place)
-        baseline = read_baseline(inputs, request.systems)
+        baseline = read_baseline(inputs)
         selection = choose(request, inputs)
         directory, measured, scorecard = measure.measure(request, inputs, baseline=baseline, selection=selection)
         return conclude(request, inputs, baseline, directory, measured, scorecard)

@@ -36,7 +36,7 @@ def lint(request: Request) -> LintReport:
     """
     with load_inputs(request) as inputs:
         check_cases(inputs.config, inputs.golden, request.config_place)
-        baseline = read_baseline(inputs, request.systems)
+        baseline = read_baseline(inputs)
         seconds = beside_notes(inputs.vault.size, len(inputs.golden.cases))
         late = UsageError(
             "the questions could not be checked in time", hint="Some of their texts are made to take long."

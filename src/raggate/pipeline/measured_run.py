@@ -170,7 +170,7 @@ def write(directory: Path, run: Run, request: Request, settings: Config) -> Scor
     full_text = request.full_text or settings.judging is not None
     run_directory.write(directory, run, full_text=full_text)
     scorecard = score.score(run, settings.score.k)
-    compat = compat_scores(run, settings.score.compat, request.systems, full_text=full_text)
+    compat = compat_scores(run, settings.score.compat, full_text=full_text)
     run_directory.write_reports(directory, OF_RUN, MeasuredRun(run=run, scorecard=scorecard, compat=compat))
     if settings.trace:
         run_directory.write_trace(directory, run, full_text=full_text)

@@ -199,7 +199,7 @@ def _changes(
     judging.check_files(change)
     waivers.check_cases(change.config, change.golden, request.config_place)
     run_directory.safe_runs(request, change.config.out)
-    changes = preview.changes(inputs, change, score.directions(inputs.config.score.k), request.systems)
+    changes = preview.changes(inputs, change, score.directions(inputs.config.score.k))
     same = (change.golden.hash, change.vault.hash) == (inputs.golden.hash, inputs.vault.hash)
     if same or review.run.stopped is not None:
         return changes

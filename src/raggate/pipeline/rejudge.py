@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
@@ -14,7 +14,6 @@ from raggate.config.judge_overrides import JudgeOverrides
 from raggate.config.judge_settings import Judges
 from raggate.config.schema import Config
 from raggate.errors import CannotTell, UsageError
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import StoredFile
 from raggate.judges.cassette import Cassette
 from raggate.models.run import LabelledResult, Run
@@ -39,7 +38,6 @@ class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
         instead: what counts instead.
         environment: raggate's own, where the keys are.
         say: takes progress messages.
-        systems: the other systems whose numbers the run may tell.
     """
 
     directory: Path
@@ -47,7 +45,6 @@ class Rejudging(Guarded, Struct, frozen=True, kw_only=True):
     instead: JudgeOverrides
     environment: Mapping[str, str]
     say: Callable[[str], None]
-    systems: Sequence[OtherSystem]
 
 
 def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
@@ -74,7 +71,7 @@ def judge_directory(asked: Rejudging) -> list[tuple[str, str, MetricValue]]:
     # what was decided by other judgements is no verdict on these
     for name in OF_REVIEW:
         (asked.directory / name).unlink(missing_ok=True)
-    _, scorecard = rerun.score(asked.directory, None, asked.systems)
+    _, scorecard = rerun.score(asked.directory, None)
     return [
         (mode, name, value)
         for mode, slices in scorecard.slices.items()

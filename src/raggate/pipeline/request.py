@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
 
@@ -12,7 +12,6 @@ from msgspec import Struct
 
 from raggate.config.first_run import STRICT, FirstRun
 from raggate.config.overrides import Overrides
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.sources import Remote
 from raggate.models.run import Result
 from raggate.models.selection import EVERYTHING, Choice, Selection, naming
@@ -44,7 +43,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
         config_file: the configuration, as it was named; relative to the working directory, or absolute.
         environment: raggate's own environment, of which a backend hands on what its settings name.
         say: takes progress messages, one harmless line each.
-        systems: the other systems whose metrics files are baselines too, and whose numbers can be asked for.
         progress: makes the progress display of the questions.
         overrides: what counts instead of the configuration, and what it is refused for.
         against: revision that the trusted inputs are read from; None for the working tree.
@@ -69,7 +67,6 @@ class Request(Guarded, Struct, frozen=True, kw_only=True):
     config_file: Path
     environment: Mapping[str, str]
     say: Callable[[str], None]
-    systems: Sequence[OtherSystem]
     progress: Callable[[], AbstractContextManager[Progress]] = Progress
     overrides: Overrides = AS_CONFIGURED
     against: str | None = None

@@ -14,7 +14,7 @@ from raggate.gate import baseline as baseline_file, promote, run_origin, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.gate.invariants import invariants
 from raggate.gate.matchless import on_a_command_line, refuse_matchless
-from raggate.gate.other_systems import OtherSystem, compat_scores
+from raggate.gate.other_systems import compat_scores
 from raggate.inputs import sources
 from raggate.models.baseline import MOST_BYTES, Baseline
 from raggate.models.promotion import BaselineCandidate
@@ -44,7 +44,7 @@ COMPARED = "compared"
 """Folder of a run directory with the reports of a later comparison, whatever it was by: its own verdict stays."""
 
 
-def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSystem]) -> tuple[Run, Scorecard]:
+def score(directory: Path, golden_file: Path | None) -> tuple[Run, Scorecard]:
     """Score a run directory again, by another golden set if one is given, and rewrite its metrics.
 
     Raises:
@@ -62,11 +62,11 @@ def score(directory: Path, golden_file: Path | None, systems: Sequence[OtherSyst
     settings = measured.config
     scorecard = scoring.score(measured, settings.score.k)
     whole = bool(settings.score.compat) and result_rows.keeps_whole_texts(measured)
-    compat = compat_scores(measured, settings.score.compat, systems, full_text=whole)
+    compat = compat_scores(measured, settings.score.compat, full_text=whole)
     scored = MeasuredRun(run=measured, scorecard=scorecard, compat=compat)
     if has_verdict:
         # reports of an earlier scoring would contradict the metrics
-        _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings, systems))
+        _evaluate_again(directory, measured, scorecard, kept_baseline(directory, measured, settings))
     write_atomic(directory / "metrics.json", encoded(OF_RUN["metrics.json"](scored)))
     return measured, scorecard
 
@@ -83,7 +83,7 @@ def promotable(review: Review) -> bool:
     return True
 
 
-def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
+def report(directory: Path, name: str) -> str:
     """Render a report of a run directory again from its data, rewrite it, and give its text.
 
     Raises:
@@ -98,16 +98,14 @@ def report(directory: Path, name: str, systems: Sequence[OtherSystem]) -> str:
         # a run that ended before anything was asked left its reason and nothing else
         return read_file(path).decode(errors="replace")
     has_verdict = (directory / "verdict.json").exists()
-    measured, scorecard = score(directory, None, systems)
+    measured, scorecard = score(directory, None)
     if not has_verdict:
-        baseline = kept_baseline(directory, measured, measured.config, systems)
+        baseline = kept_baseline(directory, measured, measured.config)
         _evaluate_again(directory, measured, scorecard, baseline)
     return read_file(path).decode(errors="replace")
 
 
-def compare_directory(
-    directory: Path, baseline_file: Path | None, policy_file: Path | None, systems: Sequence[OtherSystem]
-) -> tuple[Path, Review]:
+def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> tuple[Path, Review]:
     """Compare a run directory again, which is told in a folder of its own below.
 
     Args:
@@ -115,7 +113,6 @@ def compare_directory(
         baseline_file: a baseline file, or another run directory, which must be one that could be promoted; None for
             the baseline the run was held against.
         policy_file: a configuration whose gate, invariants and waivers count; None for those of the run.
-        systems: the other systems whose metrics files are taken for baselines.
 
     Returns:
         Where the reports are, and the review.
@@ -131,9 +128,9 @@ def compare_directory(
         trusted_inputs.check_names(policy, str(policy_file))
         waivers.check_cases(policy, measured.golden, str(policy_file))
     if baseline_file is not None:
-        baseline: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings, systems)
+        baseline: Baseline | None = _baseline_on_disk(baseline_file, str(baseline_file), settings)
     else:
-        baseline = kept_baseline(directory, measured, settings, systems)
+        baseline = kept_baseline(directory, measured, settings)
     scorecard = scoring.score(measured, settings.score.k)
     if baseline_file is None and policy is None:
         review = _as_before(directory, measured, scorecard, baseline)
@@ -194,7 +191,7 @@ def promote_directory(
         raise UsageError(f"{target}: a directory, where a file is expected", hint="Name a file for the baseline.")
 
     def read() -> Baseline | None:
-        return _baseline_on_disk(target, str(target), settings, request.systems) if target.exists() else None
+        return _baseline_on_disk(target, str(target), settings) if target.exists() else None
 
     proposal = check.propose(measured, settings, terms, read)
     if not dry_run:
@@ -270,19 +267,19 @@ def _stored_verdict(directory: Path) -> str:
     return "" if stored_runs.exit_code_of(verdict) == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 
-def kept_baseline(directory: Path, run: Run, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline | None:
+def kept_baseline(directory: Path, run: Run, settings: RunConfig) -> Baseline | None:
     """Give the baseline that a run directory was held against; None when it was held against none."""
     path = directory / check.KEPT_BASELINE
     if not path.exists():
         return None
     name = run.provenance.baseline_name or str(path)
-    return replace(_baseline_on_disk(path, name, settings, systems), commit=run.provenance.baseline_commit)
+    return replace(_baseline_on_disk(path, name, settings), commit=run.provenance.baseline_commit)
 
 
-def _baseline_on_disk(path: Path, name: str, settings: RunConfig, systems: Sequence[OtherSystem]) -> Baseline:
+def _baseline_on_disk(path: Path, name: str, settings: RunConfig) -> Baseline:
     if not path.is_dir():
         content = long_file(path, most_bytes=MOST_BYTES)
-        return baseline_file.read(content, name, scoring.directions(settings.score.k), systems, path.parent)
+        return baseline_file.read(content, name, scoring.directions(settings.score.k), path.parent)
     other = run_directory.read(path)
     settings = other.config
     scorecard = scoring.score(other, settings.score.k)

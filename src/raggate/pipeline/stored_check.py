@@ -53,7 +53,7 @@ def check_run(request: Request, directory: Path) -> CheckResult:
         if request.choice != EVERYTHING:
             raise UsageError(f"{request.choice.words}: a run is judged as a whole", hint="Leave it out with --run.")
         waivers.check_cases(inputs.config, inputs.golden, request.config_place)
-        baseline = read_baseline(inputs, request.systems)
+        baseline = read_baseline(inputs)
         claimed = run_directory.read(directory, config=inputs.config)
         if claimed.selection is not None:
             hint = "Ask all questions, or let `raggate check` ask the same part and judge it."

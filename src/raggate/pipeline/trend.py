@@ -62,7 +62,6 @@ def _past(request: Request, inputs: Inputs, baseline: Baseline | None) -> Histor
             path,
             limit=MOST_VERSIONS,
             cutoffs=inputs.config.score.k,
-            systems=request.systems,
             at=inputs.against or "HEAD",
             present=None if baseline is None else (inputs.baseline.content, baseline.without_questions()),
         )

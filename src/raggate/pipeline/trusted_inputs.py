@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from msgspec.structs import replace
@@ -10,7 +10,6 @@ from msgspec.structs import replace
 from raggate.config.schema import Config
 from raggate.errors import RaggateError, UsageError
 from raggate.gate import baseline as baseline_file, composite, waivers
-from raggate.gate.other_systems import OtherSystem
 from raggate.inputs.trusted import Inputs, InputSource, load_trusted
 from raggate.models.baseline import Baseline
 from raggate.pipeline.request import Request
@@ -72,7 +71,7 @@ def check_names(settings: Config, name: str) -> Config:
     return settings
 
 
-def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | None:
+def read_baseline(inputs: Inputs) -> Baseline | None:
     """Read the baseline of the inputs, which may be a metrics file of another system; None when there is none.
 
     Raises:
@@ -82,5 +81,5 @@ def read_baseline(inputs: Inputs, systems: Sequence[OtherSystem]) -> Baseline | 
         return None
     stored = inputs.baseline
     directions = score.directions(inputs.config.score.k)
-    baseline = baseline_file.read(stored.content, stored.place or stored.name, directions, systems)
+    baseline = baseline_file.read(stored.content, stored.place or stored.name, directions)
     return replace(baseline, source=stored.name, commit=stored.commit)

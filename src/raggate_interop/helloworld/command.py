@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
+from raggate.cli.options import DIRECTORY, FiniteRange
+from raggate.cli.run_names import RUN
 from raggate.errors import ExitCode, UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.jsonio import printable
 from raggate.text.numbers import counted, setting, written
 from raggate_interop.helloworld.terminal import comparison_lines, score_table
-from raggate_interop.options import DIRECTORY, MODE, OUT, SUITE, FiniteRange
-from raggate_interop.run_names import RUN
+from raggate_interop.options import MODE, OUT, SUITE
 from raggate_interop.terminal import refuse_existing, warn
 
 if TYPE_CHECKING:

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.cli.options import FiniteRange, choice
+from raggate.cli.run_names import RUN
 from raggate.errors import CannotTell
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.numbers import counted, fixed, written
-from raggate_interop.options import MODE, OUT, SUITE, FiniteRange, choice
-from raggate_interop.run_names import RUN
+from raggate_interop.options import MODE, OUT, SUITE
 from raggate_interop.terminal import refuse_existing, warn
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from raggate.inputs.golden import complete
-from raggate.labels.metrics import grade
 from raggate.labels.models import RetrievalJudgment
 from raggate.models.golden import Case, Support
 from raggate.text.anchors import fold
 from raggate_interop.golden_rows import Note, note
+from raggate_interop.labels.metrics import grade
 from raggate_interop.pragmata.records import CanonicalRecord
 
 MISLEADING = "misleading"

@@ -9,10 +9,10 @@ from typing import Any
 from msgspec import Struct
 
 from raggate.errors import UsageError
+from raggate.text.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
 from raggate.text.jsonio import parse
 from raggate.text.quote import quoted
 from raggate_interop.json_shapes import check_keys
-from raggate_interop.pragmata.csv_table import Row, Table, decode, parse_json, read_table, refuse_conflict
 
 _RECORD = ("query", "answer", "chunks", "context_set", "language")
 _CHUNK = ("chunk_id", "doc_id", "chunk_rank", "text")

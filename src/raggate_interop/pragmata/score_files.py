@@ -11,9 +11,9 @@ from typing import Any
 
 from raggate.errors import UsageError
 from raggate.labels.models import METRICS, TASKS, Interval, MetricScore, ScoreReport, ScoreSource, Task
+from raggate.text.csv_table import parse_json
 from raggate.text.jsonio import dumps
 from raggate_interop.json_shapes import check_keys
-from raggate_interop.pragmata.csv_table import parse_json
 
 _KINDS = ("direct_path", "annotation_export", "model_prediction")
 _METHODS = ("wilson", "bootstrap")

@@ -20,8 +20,8 @@ from raggate.labels.models import (
     Sheet,
     Task,
 )
+from raggate.text.csv_table import Row, Table, read_table
 from raggate.text.quote import quoted
-from raggate_interop.pragmata.csv_table import Row, Table, read_table
 
 META = ".meta.json"
 """How the files end that describe an export. They have no labels, and are ignored."""

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from raggate.cli.options import FiniteRange, choice
+from raggate.cli.run_names import RUN
 from raggate.errors import UsageError
 from raggate.models.answer import Answer
 from raggate.text.escape import log_line
 from raggate.text.files import write_file
 from raggate.text.jsonio import loads, printable
 from raggate.text.numbers import counted, setting
-from raggate_interop.options import FiniteRange, choice
-from raggate_interop.run_names import RUN
 from raggate_interop.terminal import warn
 
 if TYPE_CHECKING:

@@ -14,13 +14,11 @@ from e2e import grammar
 from here import Done, called
 from preloaded import start
 from raggate.action import main, steps
-from raggate.cli import main as cli
 from raggate.errors import CannotTell, UsageError
 from raggate.github.publish import GitHubReporter, StepOutcome
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
-from raggate_interop.systems import SYSTEMS
 from reviews import passing
 
 SHA = "0123456789abcdef0123456789abcdef01234567"
@@ -111,20 +109,6 @@ def test_inputs_become_a_request(tmp_path: Path) -> None:
     assert request.reproduce == "raggate check --config a.yml --api-url http://a --against '-x y'"
     assert (request.full_text, request.action) == (True, True)
     assert (request.overrides.suite, request.out, request.baseline_file) == (None, None, None)
-
-
-def test_both_front_ends_know_the_same_other_systems(tmp_path: Path) -> None:
-    """What is a baseline on the command line, such as a metrics file of another system, is one for the action too."""
-    (by_action,) = requests(tmp_path)
-    by_hand: list[Request] = []
-
-    def check(request: Request) -> CheckResult:
-        by_hand.append(request)
-        return passes(request)
-
-    with mock.patch.object(pipeline, "check", check):
-        called(lambda: cli.main(["check"]), at=tmp_path, environment={})
-    assert by_action.systems == by_hand[0].systems == SYSTEMS
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,6 @@ from raggate.gate import baseline
 from raggate.models.baseline import Baseline
 from raggate.models.scorecard import OVERALL, Direction
 from raggate.reports import metrics_file
-from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
@@ -38,7 +37,7 @@ BARE = {
 def read(value: object) -> Baseline:
     """Read a metrics file given as a JSON value or as bytes."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return baseline.read(data, "baselines/default.json", DIRECTIONS, SYSTEMS)
+    return baseline.read(data, "baselines/default.json", DIRECTIONS)
 
 
 def bare(**overall: object) -> Any:

@@ -15,7 +15,6 @@ from raggate.gate import baseline
 from raggate.gate.baseline_integrity import digest
 from raggate.models.baseline import AcceptedDrop, Baseline, RatchetEntry
 from raggate.models.scorecard import OVERALL, Direction, Scorecard
-from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 DIRECTIONS: dict[str, Direction] = {"hit_at_5": "higher", "mrr_at_5": "higher", "wrong_rate": "lower"}
@@ -38,7 +37,7 @@ SCORECARD = make_scorecard(
 def read(value: object) -> Baseline:
     """Read a baseline given as a JSON value or as bytes."""
     data = value if isinstance(value, bytes) else json.dumps(value).encode()
-    return baseline.read(data, "baselines/default.json", DIRECTIONS, SYSTEMS)
+    return baseline.read(data, "baselines/default.json", DIRECTIONS)
 
 
 def written(scorecard: Scorecard = SCORECARD) -> bytes:

@@ -47,7 +47,7 @@ def file_of(*values: dict[str, float | None]) -> bytes:
 
 def by_lines(data: bytes) -> Baseline | None:
     """Read a file question by question."""
-    return baseline._read_by_lines(LongBytes([data]), "b.json", DIRECTIONS, ())
+    return baseline._read_by_lines(LongBytes([data]), "b.json", DIRECTIONS)
 
 
 @given(st.lists(VALUES, min_size=1, max_size=12))

@@ -18,7 +18,6 @@ from raggate.models.history import History
 from raggate.models.scorecard import OVERALL
 from raggate.scoring import score
 from raggate.text.long_bytes import LongBytes
-from raggate_interop.systems import SYSTEMS
 
 Git = Callable[..., str]
 NAME = "baselines/notes.json"
@@ -68,7 +67,7 @@ def commit(git: Git, root: Path, content: bytes | None, name: str = NAME, day: i
 
 def told(root: Path, name: str = NAME, limit: int = 50) -> History:
     """Read the history."""
-    return history.revisions(root, name, limit=limit, cutoffs=[1, 3, 5, 10], systems=SYSTEMS)
+    return history.revisions(root, name, limit=limit, cutoffs=[1, 3, 5, 10])
 
 
 def runs(found: History) -> list[str]:

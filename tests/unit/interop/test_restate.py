@@ -18,7 +18,6 @@ from raggate.models.run import LabelledResult, Run
 from raggate.models.scorecard import OVERALL
 from raggate.models.verdict import Verdict
 from raggate.scoring import score
-from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 GATE = Gate(metrics={"hit_at_5": Rule(tolerance=0.02)}, max_error_rate=0.5)
@@ -41,7 +40,7 @@ def measured(hits: int, *, failed: int = 0, answerable: int = ANSWERABLE, **case
 
 def read(content: dict[str, Any]) -> Baseline:
     """Read a metrics file as a baseline."""
-    return baseline.read(json.dumps(content).encode(), "metrics.json", score.directions([5]), SYSTEMS)
+    return baseline.read(json.dumps(content).encode(), "metrics.json", score.directions([5]))
 
 
 def notes(recall: float = 0.70, **more: Any) -> Baseline:

@@ -109,7 +109,7 @@ def test_what_is_written_is_judged_by_the_next_check(project: LabelProject) -> N
     (directory,) = (project.root / "runs").iterdir()
     shares = {}
     for name, golden in (("before", None), ("after", project.golden)):
-        _, card = rerun.score(directory, golden, ())
+        _, card = rerun.score(directory, golden)
         shares[name] = next(case for case in card.cases if case.case_id == "q2").values["unjudged_at_1"]
     stored = run_directory.read(directory)
     item = next(item for item in stored.results if item.case.id == "q2")

@@ -58,7 +58,6 @@ def reason(
         config_file=Path("services/a/raggate.yml"),
         environment={},
         say=[].append if said is None else said.append,
-        systems=(),
         overrides=Overrides(api_build=build),
         against=against,
         head=head,

@@ -40,7 +40,7 @@ def head(checkout: Hostile) -> str:
 def address(checkout: Hostile, run: Run, environment: dict[str, str], *, first_run: bool = False) -> str:
     """Give the address of a run's notes, the configuration in `sub`."""
     file = checkout.sub / "raggate.yml"
-    request = Request(config_file=file, environment=environment, say=lambda _: None, systems=())
+    request = Request(config_file=file, environment=environment, say=lambda _: None)
     return notes_address(request, run, first_run=first_run)
 
 

@@ -74,7 +74,7 @@ def request_for(tmp_path: Path) -> Callable[..., Request]:
     """Give a function that makes the request of a quiet front end."""
 
     def make(**fields: Any) -> Request:
-        quiet = {"environment": {}, "say": lambda line: None, "systems": ()}
+        quiet = {"environment": {}, "say": lambda line: None}
         return Request(config_file=tmp_path / "raggate.yml", **{**quiet, **fields})
 
     return make

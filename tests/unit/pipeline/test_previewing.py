@@ -65,7 +65,6 @@ def previewed(
     asked = Request(
         config_file=root / "raggate.yml",
         say=[].append,
-        systems=(),
         remote=Remote(workspace=root) if job else None,
         **{"environment": {}, **given, "against": given.get("against") or git(root, "rev-parse", "HEAD~1")},
     )

@@ -18,7 +18,7 @@ SHA = "0" * 40
 
 def request(file: str = "raggate.yml", **fields: Any) -> Request:
     """Ask for a check by a configuration."""
-    return Request(config_file=Path(file), environment={}, say=lambda _: None, systems=(), **fields)
+    return Request(config_file=Path(file), environment={}, say=lambda _: None, **fields)
 
 
 @each_row(

@@ -59,4 +59,4 @@ def test_a_pipe_in_its_place_is_told(tmp_path: Path, name: str) -> None:
     os.mkfifo(tmp_path / name)
     assert results_file.exists(tmp_path)
     with pytest.raises(FileError, match=rf"{name}: a named pipe, where a file is expected"):
-        rerun.report(tmp_path, "summary.md", ())
+        rerun.report(tmp_path, "summary.md")

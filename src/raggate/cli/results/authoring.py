@@ -1,16 +1,11 @@
-"""What the commands about questions, labels and settings tell programs, and those that write notes. Frozen."""
+"""What the commands about questions and settings tell programs, and those that write notes. Frozen."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from msgspec import Struct
-
-from raggate.labelling.grades import Agreement
-from raggate.labels.models import LabelDelta, MetricScore, TaskAgreement, Violation
-from raggate.models.scorecard import MetricValue
 
 
 class QuestionAdded(Struct, frozen=True, kw_only=True):
@@ -103,108 +98,6 @@ class Labelled(Struct, frozen=True, kw_only=True):
     golden: str
     open: int
     unwritten: tuple[str, ...]
-
-
-class GradedAgreement(Struct, frozen=True, kw_only=True):
-    """How far people agree whose grades `raggate label` has written.
-
-    Attributes:
-        file: the file.
-        agreement: on whether a passage answers, and of each two of them on its grade.
-    """
-
-    file: Path
-    agreement: Agreement
-
-
-class AgreementShown(Struct, frozen=True, kw_only=True):
-    """How far annotators agree.
-
-    Attributes:
-        tasks: each task with labels.
-        graded: each file of `raggate label`.
-    """
-
-    tasks: tuple[TaskAgreement, ...]
-    graded: tuple[GradedAgreement, ...]
-
-
-class LabelsScored(Struct, frozen=True, kw_only=True):
-    """Metrics of labels.
-
-    Attributes:
-        task: the task.
-        k: the cut-off; null if it is inferred.
-        queries: queries scored.
-        metrics: metric: value and interval, or null; one query has no bootstrap interval.
-    """
-
-    task: str
-    k: int | None
-    queries: int
-    metrics: Mapping[str, MetricScore | None]
-
-
-class LabelReport(Struct, frozen=True, kw_only=True):
-    """A stored report of scores.
-
-    Attributes:
-        file: the file.
-        task: the task.
-        queries: queries scored.
-        metrics: metric: value and interval, or null; one query has no bootstrap interval.
-    """
-
-    file: Path
-    task: str
-    queries: int
-    metrics: Mapping[str, MetricScore | None]
-
-
-class LabelReportsShown(Struct, frozen=True, kw_only=True):
-    """Stored reports of scores.
-
-    Attributes:
-        reports: each of them.
-    """
-
-    reports: tuple[LabelReport, ...]
-
-
-class LabelsChecked(Struct, frozen=True, kw_only=True):
-    """What is odd about labels.
-
-    Attributes:
-        judgments: judgments read.
-        panels: retrieval panels.
-        complete: those known to be complete.
-        findings: what is odd.
-    """
-
-    judgments: int
-    panels: int
-    complete: int
-    findings: tuple[Violation, ...]
-
-
-class LabelsJoined(Struct, frozen=True, kw_only=True):
-    """A run, scored by labels.
-
-    Attributes:
-        run_directory: the run directory.
-        k: the cut-off.
-        unjudged: share of the first K chunks without a label.
-        metrics: by name.
-        deltas: with --baseline: the metrics on both sides.
-        doubts: why there is no verdict.
-    """
-
-    run_directory: Path
-    k: int
-    unjudged: float | None
-    metrics: Mapping[str, MetricValue]
-    deltas: tuple[LabelDelta, ...]
-    doubts: tuple[str, ...]
 
 
 class Comment(Struct, frozen=True, kw_only=True):

@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
 
+from raggate import plugins
 from raggate.config.probe_settings import Reindex
 from raggate.config.schema import Config
 from raggate.config.service_settings import Readiness
 from raggate.models.golden import Case
 from raggate.models.service import IndexState, Started
 from raggate.service.adapters.ask import AskAdapter
-from raggate.service.adapters.kebab import KebabAdapter
 from raggate.service.adapters.mapped import MappedAdapter
 from raggate.service.adapters.over_http import OverHttp
 from raggate.service.ask import AskResult, OnResult
@@ -65,6 +65,12 @@ ADAPTERS: dict[str, Callable[[Config, Path, Mapping[str, str]], Adapter]] = {
         MappedAdapter(config.ask, tuple(config.vault), environment), config.ask
     ),
     "mcp": lambda config, _root, environment: _mcp(config, environment),
-    "kebab": KebabAdapter,
 }
 """Each is made of the configuration, its directory, and raggate's own environment."""
+
+
+def made_of(config: Config, root: Path, environment: Mapping[str, str]) -> Adapter:
+    """Return the adapter that a configuration names: one of the shelf, or one of another package."""
+    name = config.ask.adapter
+    make = plugins.load(plugins.ADAPTERS, name) if config.ask.runs_program else ADAPTERS[name]
+    return make(config, root, environment)

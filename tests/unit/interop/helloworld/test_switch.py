@@ -38,7 +38,6 @@ from raggate.service.adapters.ask import AskAdapter
 from raggate_interop.helloworld import compare as run_comparison, metrics as helloworld_metrics, read as reader, write
 from raggate_interop.helloworld.baseline import bare_metrics
 from raggate_interop.helloworld.summary import summary
-from raggate_interop.systems import SYSTEMS
 from tables import each_row
 
 PAGE = Path(__file__).parents[4] / "docs" / "systems" / "helloworld.md"
@@ -142,7 +141,7 @@ def test_inputs_old_run_directory_flat(tmp_path: Path) -> None:
     """Item: metrics.json with flat *_avg keys serves as a baseline of means, which stay as they are there."""
     assert reader.read(write_run(tmp_path, rows=None, aggregates={**OPERATIONAL, **FLAT})).scored
     written = tmp_path / "20251219_235258" / "metrics.json"
-    read = baseline.read(written.read_bytes(), "metrics.json", score.directions([5]), SYSTEMS, written.parent)
+    read = baseline.read(written.read_bytes(), "metrics.json", score.directions([5]), written.parent)
     values = read.scorecard.slices["hybrid"][OVERALL]
     assert (read.paired, read.scorecard.run_id) == (False, "20251219_235258")
     assert {name: value.value for name, value in values.items()} == {
@@ -165,7 +164,7 @@ def test_inputs_flat_metrics_need_their_k(tmp_path: Path) -> None:
     directions = score.directions([3, 5, 8])
 
     def names(value: dict[str, Any], beside: Path | None) -> list[str]:
-        read = baseline.read(json.dumps(value).encode(), "old.json", directions, SYSTEMS, beside)
+        read = baseline.read(json.dumps(value).encode(), "old.json", directions, beside)
         return [name for name in read.scorecard.slices["hybrid"][OVERALL] if "_at_" in name]
 
     assert set(names(content, written.parent)) == {"hit_at_8", "precision_at_8", "mrr_at_8"}

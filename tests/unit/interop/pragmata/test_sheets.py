@@ -11,7 +11,6 @@ from hypothesis import example, given, strategies as st
 
 from label_builders import COMMON, EXPORT, export_csv, to_csv
 from raggate.errors import UsageError
-from raggate.labels import checks, score as label_scores
 from raggate.labels.intervals import Sampling
 from raggate.labels.models import (
     LABELS,
@@ -22,8 +21,9 @@ from raggate.labels.models import (
     ScoreSource,
     Task,
 )
+from raggate.text.csv_table import MAX_FIELD
 from raggate.text.escape import plain
-from raggate_interop.pragmata.csv_table import MAX_FIELD
+from raggate_interop.labels import checks, score as label_scores
 from raggate_interop.pragmata.score_files import file_name, read_scores, write_scores
 from raggate_interop.pragmata.sheets import read_sheet
 from tables import each_row

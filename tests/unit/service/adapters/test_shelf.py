@@ -7,14 +7,15 @@ from importlib.resources import files
 
 import pytest
 
+from raggate import plugins
 from raggate.config.ask_settings import ADAPTER_NAMES, Ask
 from raggate.config.json_schema import FILE
 from raggate.service.adapters import ADAPTERS
 
 
 def test_the_configuration_names_every_adapter() -> None:
-    """A configuration, and the schema that editors complete it by, take the adapters of the shelf and no other."""
-    assert set(ADAPTERS) == set(ADAPTER_NAMES)
+    """A configuration, and its schema for editors, take the adapters of the shelf and of other packages."""
+    assert (*ADAPTERS, *plugins.names(plugins.ADAPTERS)) == ADAPTER_NAMES
     schema = json.loads(files("raggate.config").joinpath(FILE).read_bytes())
     assert schema["$defs"]["Ask"]["properties"]["adapter"]["enum"] == [*ADAPTER_NAMES]
 

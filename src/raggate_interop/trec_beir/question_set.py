@@ -1,0 +1,38 @@
+"""A BEIR folder -> questions: each query with the texts of its relevant documents, any of which answers it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from raggate.inputs.authoring.question_sets.questions import Question
+from raggate_interop.trec_beir import beir
+
+
+def read(path: Path, split: str = "test") -> Iterator[Question]:
+    """Read the judged queries of a split.
+
+    Raises:
+        UsageError: naming file and line.
+    """
+    queries, qrels = beir.read_queries(path), beir.read_qrels(path, split)
+    wanted = {name for grades in qrels.values() for name, grade in grades.items() if grade > 0}
+    corpus = {document.id: document.text for document in beir.iter_corpus(path) if document.id in wanted}
+    for name, grades in qrels.items():
+        if not queries.get(name, "").strip():
+            continue
+        relevant = [(doc, grade) for doc, grade in grades.items() if grade > 0 and corpus.get(doc, "").strip()]
+        yield Question(
+            place=f"{path / beir.QUERIES}: query {name}",
+            question=queries[name].strip(),
+            contexts=tuple(corpus[doc] for doc, _ in relevant),
+            grades=tuple(grade for _, grade in relevant),
+            documents=tuple(doc for doc, _ in relevant),
+            needed="any",
+            id=name,
+        )
+
+
+def recognises(path: Path) -> bool:
+    """Return whether a path is such a folder."""
+    return (path / beir.QUERIES).is_file()

@@ -1,0 +1,203 @@
+"""Question sets of others: each format by a small file of its own shape, told apart by its keys."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from raggate.cli.golden import FORMATS
+from raggate.errors import UsageError
+from raggate.inputs.authoring.question_sets import READERS, records
+from raggate.inputs.authoring.question_sets.detect import detect
+from raggate.inputs.authoring.question_sets.questions import texts
+from tables import each_row
+
+CONTEXT = "The Rhine rises in the canton of Grisons."
+SQUAD = {
+    "version": "v2.0",
+    "data": [
+        {
+            "title": "Rhine",
+            "paragraphs": [
+                {
+                    "context": CONTEXT,
+                    "qas": [
+                        {"id": "s1", "question": "Where?", "answers": [{"text": "Grisons", "answer_start": 33}]},
+                        {"id": "s2", "question": "When?", "answers": [], "is_impossible": True},
+                    ],
+                }
+            ],
+        }
+    ],
+}
+PASSAGE = {"doc_id": "rhine", "char_start": 0, "char_end": 41, "text": CONTEXT}
+
+FILES: list[tuple[str, str, str, tuple[tuple[str, tuple[str, ...], tuple[str, ...]], ...]]] = [
+    ("csv", "a.csv", "Question,Answer\nWhere?,Grisons\n", (("Where?", ("Grisons",), ()),)),
+    ("csv", "a.csv", "question;context\nWhere?;a, b\n", (("Where?", (), ("a, b",)),)),
+    ("csv", "a.tsv", "query\tanswer\nWhere?\tGrisons\n", (("Where?", ("Grisons",), ()),)),
+    ("csv", "a.jsonl", '{"question": "Where?", "answer": "Grisons"}\n\n', (("Where?", ("Grisons",), ()),)),
+    (
+        "ragas",
+        "a.csv",
+        'user_input,reference_contexts,reference,synthesizer_name\nWhere?,"[\'one\', ""it\'s two""]",Grisons,x\n',
+        (("Where?", ("Grisons",), ("one", "it's two")),),
+    ),
+    (
+        "ragas",
+        "a.jsonl",
+        json.dumps({"user_input": "Where?", "reference_contexts": [CONTEXT], "retrieved_contexts": ["x"]}),
+        (("Where?", (), (CONTEXT,)),),
+    ),
+    (
+        "ragas",
+        "a.json",
+        # what its first versions call the retrieved contexts and the answer of the service is no gold
+        json.dumps([{"question": "Where?", "ground_truth": "Grisons", "contexts": ["x"], "answer": "y"}]),
+        (("Where?", ("Grisons",), ()),),
+    ),
+    (
+        "deepeval",
+        "a.json",
+        json.dumps([{"input": "Where?", "actual_output": "x", "expected_output": "Grisons", "context": [CONTEXT]}]),
+        (("Where?", ("Grisons",), (CONTEXT,)),),
+    ),
+    (
+        "promptfoo",
+        "a.yaml",
+        "tests:\n"
+        "  - vars: {query: 'Where?', context: file://x.md}\n"
+        "    assert:\n"
+        "      - {type: contains, value: Grisons}\n"
+        "      - {type: javascript, value: output.length}\n"
+        "      - {type: not-contains, value: Basel}\n"
+        "  - vars: {lake: 'Which?'}\n",
+        (("Where?", ("Grisons",), ()), ("Which?", (), ())),
+    ),
+    (
+        "promptfoo",
+        "a.csv",
+        "question,__expected,__expected2,__expected3\nWhere?,Grisons,similar(0.8): in Grisons,python: x\n",
+        (("Where?", ("Grisons", "in Grisons"), ()),),
+    ),
+    (
+        "inspect",
+        "a.jsonl",
+        json.dumps({"input": [{"role": "system", "content": "Be kind."}, {"role": "user", "content": "Where?"}]})[:-1]
+        + ', "target": ["Grisons", "Graubünden"], "id": 7}',
+        (("Where?", ("Grisons", "Graubünden"), ()),),
+    ),
+    (
+        "rag-ci",
+        "a.jsonl",
+        json.dumps({"id": "q1", "question": "Where?", "required_passages": [PASSAGE]}),
+        (("Where?", (), (CONTEXT,)),),
+    ),
+    ("squad", "a.json", json.dumps(SQUAD), (("Where?", ("Grisons",), (CONTEXT,)), ("When?", (), (CONTEXT,)))),
+    (
+        "squad",
+        "a.jsonl",
+        json.dumps({"question": "Where?", "context": CONTEXT, "answers": {"text": ["Grisons"], "answer_start": [33]}}),
+        (("Where?", ("Grisons",), (CONTEXT,)),),
+    ),
+]
+
+
+@pytest.mark.parametrize("row", FILES, ids=lambda row: f"{row[0]} {row[1]}")
+def test_formats(row: tuple[str, str, str, Any], tmp_path: Path) -> None:
+    """A file is told by its keys, and read as question, answers and contexts."""
+    name, file, content, wanted = row
+    path = tmp_path / file
+    path.write_text(content, encoding="utf-8")
+    assert detect(path) == name
+    assert tuple((item.question, item.answers, item.contexts) for item in READERS[name](path)) == wanted
+
+
+def test_the_command_knows_every_format() -> None:
+    """Flag, readers, which are loaded only where one is used, and page name the same formats."""
+    assert tuple(READERS) == FORMATS
+    page = (Path(__file__).parents[5] / "docs" / "golden-set.md").read_text(encoding="utf-8")
+    table = page.partition("## Importing questions")[2].partition("\n## ")[0]
+    assert tuple(re.findall(r"^\| `([a-z][a-z-]*)` \|", table, re.MULTILINE)) == (*FORMATS, "beir")
+
+
+def test_what_the_file_says_of_itself(tmp_path: Path) -> None:
+    """SQuAD says that a question is impossible, rag-ci that all passages are needed, and both give ids."""
+    (tmp_path / "a.json").write_text(json.dumps(SQUAD))
+    assert [(item.id, item.impossible) for item in READERS["squad"](tmp_path / "a.json")] == [
+        ("s1", False),
+        ("s2", True),
+    ]
+    (tmp_path / "b.jsonl").write_text(json.dumps({"question": "Where?", "required_passages": [PASSAGE]}))
+    assert [item.needed for item in READERS["rag-ci"](tmp_path / "b.jsonl")] == ["all"]
+
+
+@each_row(
+    "name, content, message",
+    [
+        ("a.csv", b"name,colour\nx,y\n", "cannot tell the format by the keys colour, name"),
+        ("a.csv", b"question,answer\nWh\xff?,x\n", "a.csv:2: not UTF-8"),
+        ("a.csv", b'question,answer\n"Where?,x\n', "a.csv:2: not CSV"),
+        ("a.csv", b"question,answer\na,b,c\n", "a.csv:2: 3 fields, but the header has 2 columns"),
+        ("a.csv", b"question,answer\n<<<<<<< ours,x\n", "merge-conflict"),
+        ("a.jsonl", b'{"question": "a", "answer": "b"}\n[1]\n', "a.jsonl:2: expected an object"),
+        ("a.jsonl", b"{]\n", "a.jsonl:1: not valid JSON"),
+        ("a.json", b'{"x": 1}', "expected a list of records"),
+        ("a.json", b"[]", "no records"),
+        ("a.yaml", b"tests: &a [*a]\n", "a.yaml"),
+        ("a.yaml", b"tests: file://tests.csv\n", "expected a list of records"),
+        ("a.yaml", b"tests: [!!python/object/apply:os.system [ls]]\n", "unexpected tag"),
+        ("a.txt", b"x", "expected a file .csv"),
+        ("a.csv", b"question,answer\n ,x\n", "a.csv:2: no question"),
+        ("a.csv", b"question,answer\nx," + b"y" * 1_000_001, "a field has at most"),
+    ],
+)
+def test_what_cannot_be_read(name: str, content: bytes, message: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """A file that cannot be read is refused with its place and what was expected."""
+    path = tmp_path_factory.mktemp("file") / name
+    path.write_bytes(content)
+    with pytest.raises(UsageError) as refused:
+        list(READERS[detect(path)](path))
+    assert message in f"{refused.value.message} {refused.value.hint}"
+
+
+def test_a_file_that_is_too_large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file beyond the bounds in bytes or records is refused, the larger one unread."""
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"question": "a", "answer": "b"}\n' * 3)
+    monkeypatch.setattr(records, "MAX_RECORDS", 2)
+    with pytest.raises(UsageError, match="3 records, expected at most 2"):
+        records.read(path)
+    monkeypatch.setattr(records, "MAX_BYTES", 50)
+    with pytest.raises(UsageError, match="larger than 50 bytes"):
+        records.read(path)
+
+
+@each_row(
+    "cell, wanted",
+    [
+        ("one text", ["one text"]),
+        ('["a", "b"]', ["a", "b"]),
+        ("['a', \"it's b\"]", ["a", "it's b"]),
+        ("['a'\n 'b']", ["a", "b"]),
+        ("['a\\'s', 'b\\n']", ["a's", "b\n"]),
+        ("[a note in brackets]", ["[a note in brackets]"]),
+        ("['a' + open('x')]", ["['a' + open('x')]"]),
+        ("[]", []),
+        (["a", {"text": "b"}, {"other": "c"}, 7, ["d"]], ["a", "b"]),
+        (None, []),
+    ],
+)
+def test_texts_of_a_cell(cell: object, wanted: list[str]) -> None:
+    """A cell is one text, or a list as JSON, Python or numpy writes it; nothing in it is run."""
+    assert [*texts(cell)] == wanted
+
+
+def test_a_cell_that_is_made_to_take_long() -> None:
+    """Blanks and quotes without end are read in time that is linear in them."""
+    for cell in ("['a'" + "\n" * 300_000 + "x]", "['" + "\\" * 300_001 + "]", "[" + "'a' " * 100_000 + "x]"):
+        assert [*texts(cell)] == [cell]
