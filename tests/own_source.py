@@ -28,3 +28,9 @@ def source(name: str) -> str:
 def tree(name: str) -> ast.Module:
     """Give the syntax tree of a module."""
     return ast.parse(source(name))
+
+
+def dotted(name: str) -> str:
+    """Return the name by which a module is imported."""
+    module = name[:-3].replace("/", ".")
+    return module if name.startswith(f"{INTEROP}/") else f"raggate.{module}"

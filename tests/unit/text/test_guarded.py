@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec import Struct
 
-from own_source import MODULES, source, tree
+from own_source import MODULES, dotted, source, tree
 
 NAMES = "environment|secrets?|token|passwords?|headers|credentials?|api_key"
 SECRET = re.compile(
@@ -32,7 +32,7 @@ def secret_fields() -> Iterator[tuple[Any, list[str]]]:
                 fields = [part for part in node.body if isinstance(part, ast.AnnAssign)]
                 written = {ast.unparse(part.target): ast.unparse(part.annotation) for part in fields}
                 secret = [field for field, kind in written.items() if SECRET.search(f"{node.name}.{field}: {kind}")]
-                noun = getattr(import_module(f"raggate.{name[:-3].replace('/', '.')}"), node.name) if secret else None
+                noun = getattr(import_module(dotted(name)), node.name) if secret else None
                 if noun is not None and (issubclass(noun, Struct | tuple) or is_dataclass(noun)):
                     yield noun, secret
 
