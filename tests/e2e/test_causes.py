@@ -394,26 +394,3 @@ def every_loss_has_a_cause(verdict: dict[str, Any]) -> None:
     most = max(row["lost"] for row in verdict["metrics"] if row["slice"] == "overall")
     assert len(worse) >= most > 0
     assert all(flip["why"] for flip in (*verdict["flips"], *verdict["fallen"]) if flip["kind"] != "fixed")
-
-
-def test_nothing_is_said_by_an_old_baseline(measured: Path, tmp_path: Path) -> None:
-    """A baseline without lists and facts of the index is compared with as ever, and no change is made of that."""
-    shutil.copytree(measured / "golden", tmp_path / "golden")
-    shutil.copy(measured / "notes-api", tmp_path / "notes-api")
-    shutil.copyfile(measured / "raggate.yml", tmp_path / "raggate.yml")
-    stored = json.loads((measured / "baselines" / "notes.json").read_text(encoding="utf-8"))
-    for case in stored["cases"]:
-        del case["entries"]
-    for key in ("documents", "chunk_tokens", "folders"):
-        del stored["fingerprint"][key]
-    del stored["digest"]
-    (tmp_path / "baselines").mkdir()
-    (tmp_path / "baselines" / "notes.json").write_text(json.dumps(stored), encoding="utf-8")
-    done = raggate(tmp_path, "check", "--out", "runs")
-    assert done.code == 0, done.out + done.err
-    done = raggate(tmp_path, "check", "--out", "worse", NOTES_LEXICAL_WEIGHT="0")
-    (path,) = (tmp_path / "worse").glob("*/verdict.json")
-    verdict = json.loads(path.read_text(encoding="utf-8"))
-    assert verdict["verdict"] == "regression"
-    assert verdict["diagnosis"]["changes"] == []
-    assert "score" not in {word for flip in verdict["flips"] for word in flip["why"].split() if "fell" in flip["why"]}
