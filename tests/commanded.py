@@ -60,10 +60,12 @@ class Conversation:
             config_file=self.workspace / "raggate.yml",
             workspace=self.workspace,
             artifact="raggate-run",
+            configs=self.configs,
+            say=lambda line: None,
         )
         token = self.fake.token(self.permissions)
         with self.fake.client(token) as github:
-            return commands.respond(GitHubRepository(github, NAME), gate, configs=self.configs, token=token, login="")
+            return commands.respond(GitHubRepository(github, NAME), gate, token=token, login="")
 
     def step(self, body: str) -> Done:
         """Let ada comment, and the step of the workflow run as on GitHub's runner, files and environment included."""

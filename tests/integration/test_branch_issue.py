@@ -9,10 +9,11 @@ import pytest
 
 from fakes.github_api import BOT, COMMIT_THEN_DROP, FakeGitHub, Repository
 from raggate.github import marker
-from raggate.github.publish import GitHubReporter, Settings, StepOutcome
+from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
 from raggate.models.publication import Push
+from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Review
 from rendered import problems
 from reviews import HOSTILE, hostile_everywhere, review
@@ -56,11 +57,12 @@ class Stage:
         )
         token = self.fake.token(permissions or WRITES)
         judged = review(kind) if isinstance(kind, str) else kind
-        outcome = StepOutcome(code=int(judged.verdict.exit_code), review=judged)
+        code = int(judged.verdict.exit_code)
+        outcome = SuiteOutcome(config="raggate.yml", suite=judged.run.suite, code=code, review=judged)
         with self.fake.client(token) as github:
             settings = Settings(issue=True, login=login)
-            reporter = GitHubReporter(event, GitHubRepository(github, NAME), settings, self.said.append)
-            reporter.finish(outcome)
+            reporter = StepReporter(event, GitHubRepository(github, NAME), settings, self.said.append)
+            reporter.of_suite(outcome.config).finish(outcome)
 
     @property
     def issues(self) -> list[tuple[str, str]]:

@@ -20,7 +20,7 @@ from fakes.truncated import cut_short
 from project import Project, make_project
 from raggate.errors import UsageError
 from raggate.github import fork_comment
-from raggate.github.publish import StepOutcome
+from raggate.github.publish import Settings
 from raggate.github.rest import git_objects
 from raggate.github.rest.pulls import Pull
 from raggate.github.rest.repository import Repository as GitHubRepository
@@ -28,6 +28,7 @@ from raggate.github.runner import event
 from raggate.github.runner.event import Event, SourceRun
 from raggate.inputs import vault
 from raggate.models.publication import Publication
+from raggate.models.suites import SuiteOutcome
 from raggate.reports import comment, failure
 from stored_rows import files_of
 
@@ -86,7 +87,7 @@ class Stage:
         config: str = "raggate.yml",
         default_branch: str = "",
         **about: str,
-    ) -> StepOutcome:
+    ) -> SuiteOutcome:
         """Relay a run whose artifact holds these files."""
         self.upload(files)
         run = SourceRun(
@@ -119,6 +120,7 @@ class Stage:
             config_file=self.project.root / "elsewhere" / config,
             workspace=self.project.root / "elsewhere",
             artifact="raggate-run",
+            say=pytest.fail,
             **about,
         )
         token = self.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
@@ -171,7 +173,7 @@ def staged(project: Project, flavour: str = "api.github.com") -> Iterator[Stage]
         fake.assert_clean()
 
 
-def outcome(told: StepOutcome) -> str:
+def outcome(told: SuiteOutcome) -> str:
     """Name the verdict."""
     assert told.review is not None, told.failure
     return told.review.verdict.outcome
@@ -557,12 +559,17 @@ def test_the_comment_says_who_judged(stage: Stage, measured: bool, tmp_path: Pat
     happened = event.read(environment, allow_pull_request_target=False)
     root = stage.project.root / "elsewhere"
     what = fork_comment.ForkRun(
-        event=happened, config_file=root / "raggate.yml", workspace=root, artifact="raggate-run"
+        event=happened,
+        config_file=root / "raggate.yml",
+        workspace=root,
+        artifact="raggate-run",
+        say=pytest.fail,
     )
     token = stage.fake.token({"contents": "read", "pull-requests": "write", "actions": "read"})
     with stage.fake.client(token) as github:
         there = GitHubRepository(github, NAME)
-        (done,) = fork_comment.comment(there, what, pytest.fail, when="always", token=token, login="")
+        settings = Settings(secrets=(token,))
+        (done,) = fork_comment.comment(there, what, settings, lambda _, work: work(), pytest.fail)
     (written,) = stage.repository.comments_of(7)
     assert done.url
     assert not done.failed

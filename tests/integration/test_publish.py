@@ -12,12 +12,12 @@ from msgspec.structs import replace
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Pull, Repository, status
 from flavours import EITHER
-from raggate.github.publish import GitHubReporter, Settings, StepOutcome
+from raggate.github.publish import Settings, StepReporter, SuiteReporter
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner.event import Event
-from raggate.github.step_context import StepState
 from raggate.models.comparison import Finding
 from raggate.models.publication import RunFailure
+from raggate.models.suites import SuiteOutcome
 from rendered import visible
 from reviews import REVIEWS, review
 
@@ -34,21 +34,27 @@ class Stage:
     repository: Repository
     pull: Pull
     said: list[str] = field(default_factory=list)
+    suite: SuiteReporter = field(init=False)
+    url: str = ""
 
     def finish(
         self,
-        outcome: StepOutcome,
+        outcome: SuiteOutcome,
         *,
         permissions: dict[str, str] | None = None,
         event: dict[str, Any] | None = None,
+        check_run: str = "",
+        prefix: str = "",
         **asked: Any,
-    ) -> GitHubReporter:
+    ) -> StepReporter:
         """Let a run begin and finish."""
         happened = replace(event_of(self.fake), **(event or {}))
         with self.fake.client(self.fake.token(permissions or WRITES)) as github:
-            reporter = GitHubReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
-            reporter.begin()
-            self.outputs = reporter.finish(outcome)
+            reporter = StepReporter(happened, GitHubRepository(github, NAME), Settings(**asked), self.said.append)
+            self.suite = reporter.of_suite(outcome.config, check_run=check_run, prefix=prefix)
+            self.suite.begin()
+            self.suite.finish(outcome)
+            self.url = reporter.finish([outcome])
             return reporter
 
     def comments(self) -> list[str]:
@@ -89,15 +95,18 @@ def stage(flavour: str) -> Iterator[Stage]:
         fake.assert_clean()
 
 
-def outcome(name: str, **fields: Any) -> StepOutcome:
+def outcome(name: str, **fields: Any) -> SuiteOutcome:
     """Give the outcome of one of the reviews."""
     made = review(name)
-    return StepOutcome(code=made.verdict.exit_code, review=made, **fields)
+    return SuiteOutcome(config="raggate.yml", suite="notes", code=made.verdict.exit_code, review=made, **fields)
 
 
-USAGE = StepOutcome(
-    code=2, failure=RunFailure(label="usage error", exit_code=2, lines=("raggate.yml:3: no",), suite="notes")
-)
+def failed(failure: RunFailure) -> SuiteOutcome:
+    """Give the outcome of a run without a verdict."""
+    return SuiteOutcome(config="raggate.yml", suite="notes", code=failure.exit_code, failure=failure)
+
+
+USAGE = failed(RunFailure(label="usage error", exit_code=2, lines=("raggate.yml:3: no",), suite="notes"))
 
 
 @EITHER
@@ -134,7 +143,7 @@ def test_every_verdict_is_one_comment(stage: Stage, name: str) -> None:
     assert found.review is not None
     assert f"raggate: {found.review.verdict.outcome}" in body
     assert f"{stage.fake.server_url}/{NAME}/actions/runs/5" in body
-    assert stage.outputs["comment-url"].startswith(stage.fake.server_url)
+    assert stage.url.startswith(stage.fake.server_url)
     assert stage.said == []
 
 
@@ -168,7 +177,7 @@ def test_a_pass_lost_to_no_verdict_is_told_in_short(stage: Stage, code: int, lab
     stage.pull.head_sha = "3" * 40
     log = tuple(f"line {number} of the log" for number in range(60))
     failure = RunFailure(label=label, exit_code=code, lines=("not ready", "second line"), log=log, suite="notes")
-    stage.finish(StepOutcome(code=code, failure=failure), event={"head": "3" * 40, "run_id": 6})
+    stage.finish(failed(failure), event={"head": "3" * 40, "run_id": 6})
     sticky, loud = stage.comments()
     assert "line 59" in sticky
     assert f"raggate (suite notes): {label} since the last push" in visible(loud)
@@ -224,7 +233,7 @@ def test_a_token_that_may_only_read(stage: Stage) -> None:
     said = " ".join(stage.said)
     assert "pull-requests: write" in said
     assert "checks: write" in said
-    assert stage.outputs == {"comment-url": ""}
+    assert stage.url == ""
 
 
 def test_a_push_that_is_not_the_newest_any_more(stage: Stage) -> None:
@@ -249,7 +258,8 @@ def test_check_run(stage: Stage, name: str, conclusion: str) -> None:
         "completed",
         conclusion,
     )
-    assert reporter.check is None
+    assert stage.suite.check is None
+    assert not reporter.failed
     first = next(request for request in stage.fake.requests if request.operation == "checks/create")
     assert first.body["status"] == "in_progress"
 
@@ -266,20 +276,19 @@ def test_no_secret_is_shown(stage: Stage) -> None:
     """A token that found its way into a message stands in no comment and no summary."""
     secret = "ghs_" + "0123456789" * 2
     failure = RunFailure(label="cannot tell", exit_code=3, lines=(f"the API said {secret}",), log=(f"key={secret}",))
-    found = StepOutcome(code=3, failure=failure)
-    reporter = stage.finish(found, secrets=(secret,))
-    assert secret not in stage.comments()[0] + reporter.summary(found, limit=1 << 20)
-    assert "***" in reporter.summary(found, limit=1 << 20)
+    reporter = stage.finish(failed(failure), secrets=(secret,))
+    assert secret not in stage.comments()[0] + reporter.summary(limit=1 << 20)
+    assert "***" in reporter.summary(limit=1 << 20)
 
 
 def test_annotations_name_lines_of_the_repository(stage: Stage) -> None:
     """Questions that broke are annotated where their gold note stands, at most ten of a level."""
     reporter = stage.finish(outcome("regression"), prefix="service/")
-    lines = reporter.annotate(outcome("regression"), lenient=False)
+    lines = reporter.annotate(lenient=False)
     assert lines
     assert all(line.startswith(("::error ", "::warning ", "::notice ")) for line in lines)
     assert 0 < sum(line.startswith("::error") for line in lines) <= 10
-    assert not any(line.startswith("::error") for line in reporter.annotate(outcome("regression"), lenient=True))
+    assert not any(line.startswith("::error") for line in reporter.annotate(lenient=True))
 
 
 def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> None:
@@ -291,19 +300,10 @@ def test_a_green_step_has_no_more_annotations_than_are_shown(stage: Stage) -> No
         Finding(invariant=f"i{number}", level="warning", message="m", count=1, examples=()) for number in range(12)
     )
     many = replace(found.review, comparison=replace(found.review.comparison, flips=flips), findings=findings)
-    review = StepOutcome(code=1, review=many)
-    reporter = stage.finish(review, permissions={"contents": "read", "pull-requests": "read"})
+    reporter = stage.finish(replace(found, review=many), permissions={"contents": "read", "pull-requests": "read"})
     assert len(stage.said) == 1
-    lines = reporter.annotate(review, lenient=True)
+    lines = reporter.annotate(lenient=True)
     log = grammar.Log().feed("\n".join(["::warning::not shown", "::warning::green all the same", *lines]))
     assert (len(log.annotations), log.dropped) == (10, 0)
     broke = sum(flip.kind == "broke" for flip in flips)
     assert log.annotations[-1].data.endswith(f"(+{1 + len(findings) + broke - 8} more)")
-
-
-def test_the_note_about_a_green_step_is_plain(stage: Stage) -> None:
-    """That the step may be green all the same is said in words that need no Markdown, which would be shown as text."""
-    found = StepState(fail_on="never", review=review("regression")).outcome(1)
-    page = stage.finish(found).summary(found, limit=1 << 20)
-    assert "fail-on: never may keep the step itself green." in visible(page)
-    assert "&#96;" not in page

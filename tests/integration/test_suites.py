@@ -16,16 +16,17 @@ from checkouts import commit_all, git, write_files
 from e2e import grammar
 from fakes.github_api import BOT, FakeGitHub, Repository
 from project import Project, make_small_project
-from raggate.action import suites
+from raggate.action.gate import gate, listed
 from raggate.errors import CannotTell, UsageError
 from raggate.github import marker
-from raggate.github.publish import GitHubReporter, Settings, StepOutcome
+from raggate.github.publish import Settings, StepReporter, SuiteReporter
 from raggate.github.rest.client import GitHub
 from raggate.github.rest.repository import Repository as GitHubRepository
 from raggate.github.runner import results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
 from raggate.models.publication import Push
+from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline, concern
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult
@@ -132,7 +133,7 @@ class Step:
         given = {**step_inputs.DEFAULTS, "config": PATTERN, **inputs}
         with self.client() as github:
             there = GitHubRepository(github, "octo/notes")
-            return suites.gate(given, self.happened(number), there, self.runner, self.state)
+            return gate(given, self.happened(number), there, self.runner, self.state)
 
     def client(self) -> GitHub:
         """Give a client that may write what the step may."""
@@ -228,10 +229,10 @@ def test_one_comment_and_a_check_run_for_each(step: Step) -> None:
     directories = [f"services/{name}/run" for name in ("docs", "pay", "web")]
     assert step.state.outputs["run-directory"].splitlines() == directories
     assert [request.against for request in step.asked] == [step.base] * 3
-    assert step.state.suites is not None
-    log = grammar.Log().feed("\n".join(step.state.suites.annotate(lenient=False)))
+    assert step.state.reporter is not None
+    log = grammar.Log().feed("\n".join(step.state.reporter.annotate(lenient=False)))
     assert log.annotations
-    assert "3 suites: 1 regression, 2 pass" in visible(step.state.suites.summary(limit=1 << 20))
+    assert "3 suites: 1 regression, 2 pass" in visible(step.state.reporter.summary(limit=1 << 20))
 
 
 def test_a_token_that_may_not_comment(step: Step, capsys: pytest.CaptureFixture[str]) -> None:
@@ -295,10 +296,11 @@ def told_alone(step: Step, number: int, *, suite: str = "pay", first_run: bool =
     """Let a step of one suite alone comment, in a workflow run of this number."""
     shown = review("placed")
     context = replace(shown.context, first_run=first_run)
-    outcome = StepOutcome(code=1, review=replace(shown, run=replace(shown.run, suite=suite), context=context))
+    told = replace(shown, run=replace(shown.run, suite=suite), context=context)
+    outcome = SuiteOutcome(config="raggate.yml", suite=suite, code=1, review=told)
     with step.client() as github:
         there = GitHubRepository(github, "octo/notes")
-        GitHubReporter(step.happened(number), there, Settings(comment="always"), step.said.append).finish(outcome)
+        StepReporter(step.happened(number), there, Settings(comment="always"), step.said.append).finish([outcome])
 
 
 def test_what_a_list_told_is_outdated_by_one_of_its_suites(step: Step) -> None:
@@ -374,7 +376,7 @@ def test_trouble_around_one_suite_is_its_own(step: Step, monkeypatch: pytest.Mon
     broken = {
         "concern": (concern, "not_run", lambda request: str(request.config_file)),
         "give back": (results, "give_back", lambda directory, _: str(directory)),
-        "show": (GitHubReporter, "finish", lambda reporter, _: reporter.settings.check_run),
+        "show": (SuiteReporter, "finish", lambda reporter, _: reporter.check_run),
     }
     owner, name, told = broken[place]
     usual = getattr(owner, name)
@@ -510,6 +512,6 @@ def test_inputs_for_one_suite_are_refused(step: Step, name: str) -> None:
 def test_commands_for_one_suite_are_refused(command: str) -> None:
     """They work on one suite, and say so; with its configuration alone they are as they were."""
     with pytest.raises(UsageError, match=f"command: {command} is for one suite"):
-        suites.listed({"command": command, "config": "a.yml\nb.yml"})
-    assert not suites.listed({"command": command, "config": "a.yml"})
-    assert suites.listed({"command": "check", "config": PATTERN})
+        listed({"command": command, "config": "a.yml\nb.yml"})
+    assert not listed({"command": command, "config": "a.yml"})
+    assert listed({"command": "check", "config": PATTERN})

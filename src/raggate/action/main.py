@@ -115,9 +115,9 @@ def _perform(runner: Runner, state: StepState) -> int:
 
 def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runner, state: StepState) -> int:
     # the pages that it renders are not loaded for the other commands
-    from raggate.action import suites
+    from raggate.action.gate import gate, listed
 
-    listed = suites.listed(inputs)
+    listed(inputs)
     with steps.opened_repository(inputs, started_by) as repository:
         if inputs["command"] == "comment":
             from raggate.action import relay
@@ -135,7 +135,6 @@ def _performed(inputs: Mapping[str, str], started_by: event.Event, runner: Runne
             from raggate.action import shards
 
             return shards.STEPS[inputs["command"]](inputs, started_by, repository, runner, state)
-        gate = suites.gate if listed else steps.gate
         return gate(inputs, started_by, repository, runner, state)
 
 
@@ -182,16 +181,11 @@ def _hand_over(runner: Runner, state: StepState, code: int, *, waived: bool) -> 
 def _summary(state: StepState, code: int, *, room: int, lenient: bool) -> str:
     if state.summary:
         return commands.bounded(state.summary, room)
-    if state.suites is not None:
-        for line in state.suites.annotate(lenient=lenient):
-            print(line)  # noqa: T201 - a log command
-        return commands.bounded(state.suites.summary(limit=room), room)
-    if state.reporter is None or state.review is None or state.review.verdict.exit_code != code:
+    if state.reporter is None or not state.reporter.tells(code):
         return results.summary(state.directory, state.error, code)
-    outcome = state.outcome(code)
-    for line in state.reporter.annotate(outcome, lenient=lenient):
+    for line in state.reporter.annotate(lenient=lenient):
         print(line)  # noqa: T201 - a log command
-    return state.reporter.summary(outcome, limit=room)
+    return commands.bounded(state.reporter.summary(limit=room), room)
 
 
 def _sweep(environment: Mapping[str, str]) -> None:
@@ -218,7 +212,9 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
     check = environment.get("STATE_CHECK_RUN", "")
     if not check.isdecimal():
         return
-    from raggate.github.publish import GitHubReporter, Settings
+    from raggate.github.publish import Settings, StepReporter
+    from raggate.inputs.suite_list import SuiteFile
+    from raggate.pipeline import suites
 
     inputs = step_inputs.read(environment)
     started_by = event.read(environment, allow_pull_request_target=True)
@@ -227,11 +223,11 @@ def _close_the_check_run(environment: Mapping[str, str]) -> None:
         own_authority.trusted(inputs, started_by.name, workspace, os.environ),
         steps.opened_repository(inputs, started_by) as repository,
     ):
-        name = environment.get("STATE_CHECK_NAME") or steps.check_name(inputs, started_by)
-        settings = Settings(check_run=name)
-        reporter = GitHubReporter(started_by, repository, settings, console.say)
+        step = StepReporter(started_by, repository, Settings(), console.say)
+        reporter = step.of_suite(inputs["config"], check_run=environment.get("STATE_CHECK_NAME", ""))
         reporter.check = int(check)
-        reporter.complete(StepState().outcome(int(ExitCode.INTERRUPTED)))
+        killed = SuiteFile(config=inputs["config"], suite="")
+        reporter.complete(suites.ended(killed, int(ExitCode.INTERRUPTED), None))
 
 
 if __name__ == "__main__":

@@ -9,10 +9,8 @@ from raggate.cli.console import say
 from raggate.errors import UsageError
 from raggate.github import commands
 from raggate.github.rest.repository import Repository
-from raggate.github.runner import step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState
-from raggate.inputs import suite_list
 
 
 def respond(
@@ -27,11 +25,9 @@ def respond(
     if repository is None:
         raise UsageError("the input github-token is empty, and `command: respond` needs it")
     gate = ended_run(inputs, event, runner)
-    configs = step_inputs.entries(inputs, "config")
     response = commands.respond(
         repository,
         gate,
-        configs=configs if suite_list.several(configs) else (),
         token=inputs["github-token"],
         login=inputs["token-login"],
     )

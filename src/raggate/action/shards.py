@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from raggate.action import steps
+from raggate.action.gate import gate
 from raggate.cli.console import say
 from raggate.errors import CannotTell, ExitCode, UsageError
 from raggate.github import bases
@@ -83,7 +84,7 @@ def ask(
 def merge(
     inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
 ) -> int:
-    """Merge the shards and judge the run, as `steps.gate` judges one that it has asked. Returns the verdict's code.
+    """Merge the shards and judge the run, as `gate` judges one that it has asked. Returns the verdict's code.
 
     Raises:
         UsageError: for inputs that cannot be used.
@@ -100,7 +101,7 @@ def merge(
         parts = shard_directory.places_below(runner.workspace / inputs["parts"])
         return merging.merge(request, parts, plan_file, objections=objections).result.directory
 
-    return steps.gate(inputs, event, repository, runner, state, measured=merged)
+    return gate(inputs, event, repository, runner, state, measured=merged)
 
 
 STEPS: Mapping[str, Callable[[Mapping[str, str], Event, Repository | None, Runner, StepState], int]] = {

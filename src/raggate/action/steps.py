@@ -1,30 +1,28 @@
-"""The step that gates, and what others have in common with it: inputs and event -> request, repository, exit code."""
+"""What the steps have in common: inputs and event -> request, repository, names."""
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from msgspec.structs import replace
 
-from raggate.cli import console
 from raggate.cli.console import say
 from raggate.config.first_run import FirstRun
 from raggate.errors import UsageError
 from raggate.github import bases
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
-from raggate.github.step_context import Runner, StepState, prefix_of, remote_of
+from raggate.github.step_context import Runner, StepState, remote_of
 from raggate.text.escape import plain
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
     from raggate.config.overrides import Overrides
-    from raggate.github.publish import Settings
     from raggate.github.rest.repository import Repository
     from raggate.inputs import sources
     from raggate.pipeline.request import Request
@@ -35,65 +33,6 @@ WORKING_TREE = "working-tree"
 OWN_EVENTS = frozenset(("push", "schedule", "workflow_dispatch", "repository_dispatch", "release"))
 _BRANCH_EVENTS = frozenset(("push", "schedule", "workflow_dispatch"))
 # what is checked out for these is the repository's own; for any other event it may be a change that nobody has read
-
-
-def gate(
-    inputs: Mapping[str, str],
-    event: Event,
-    repository: Repository | None,
-    runner: Runner,
-    state: StepState,
-    *,
-    measured: Callable[[Request], Path | None] = lambda asked: None,
-) -> int:
-    """Gate, and show on GitHub how it went. Returns the exit code of the verdict.
-
-    `measured` gives the run directory that is judged in place of asking, where there is one beside that of the inputs.
-
-    Raises:
-        UsageError: for inputs that cannot be used.
-    """
-    from raggate.github.publish import GitHubReporter
-    from raggate.pipeline import report_files
-
-    asked = request(inputs, event, repository, runner, state)
-    settings = _shown(inputs, event, runner)
-    reporter = state.reporter = GitHubReporter(event, repository, settings, warn_not_shown)
-    if repository is None and settings.comments_on(event):
-        say("no comment: the input github-token is empty")
-    check = reporter.begin()
-    if check is not None:
-        commands.set_values(runner.state, {"CHECK_RUN": str(check)})
-
-    def evaluate() -> int:
-        # told like every other way to end, on the pull request too
-        bases.check(event.base_ref, event.default_branch, inputs["bases"])
-        files = report_files.parsed(step_inputs.entries(inputs, "reports"), "input 'reports'")
-        check_inside("reports", files.formats, runner.workspace)
-        result = report_files.check(asked, files, measured(asked) or _path(inputs, "run"))
-        state.review = result.review
-        console.show_review(result.review, result.directory, runner.environment, fence=fence, promoting=asked.promoting)
-        return result.review.verdict.exit_code
-
-    code, state.error = console.guarded(evaluate, runner.environment, fence)
-    state.outputs = reporter.finish(state.outcome(code, _suite(asked, inputs, runner, state)))
-    if check is not None and reporter.check is None:
-        commands.set_values(runner.state, {"CHECK_RUN": ""})
-    return code
-
-
-def _shown(inputs: Mapping[str, str], event: Event, runner: Runner) -> Settings:
-    """Say what of a verdict is shown on GitHub."""
-    from raggate.github.publish import Settings
-
-    return Settings(
-        comment=inputs["comment"],
-        check_run=check_name(inputs, event),
-        issue=tells_issue(inputs, event),
-        prefix=prefix_of(runner.workspace / inputs["config"], runner.workspace),
-        secrets=step_inputs.secrets(inputs),
-        login=inputs["token-login"],
-    )
 
 
 def check_places(inputs: Mapping[str, str], workspace: Path) -> None:
@@ -142,7 +81,7 @@ def request(
     )
     return replace(
         asked,
-        baseline_file=_path(inputs, "baseline"),
+        baseline_file=path_of(inputs, "baseline"),
         full_text=inputs["store-full-text"] == "true",
         introducing=by_event,
         head=event.head,
@@ -169,7 +108,7 @@ def request_of(
         say=say,
         overrides=replace(overrides_of(inputs), contained=contained, replayed=replayed),
         against=against,
-        out=_path(inputs, "out"),
+        out=path_of(inputs, "out"),
         remote=remote,
         action=True,
         created=lambda directory: _announce(directory, runner, state),
@@ -185,7 +124,8 @@ def overrides_of(inputs: Mapping[str, str]) -> Overrides:
     return replace(Overrides(), **instead)
 
 
-def _path(inputs: Mapping[str, str], name: str) -> Path | None:
+def path_of(inputs: Mapping[str, str], name: str) -> Path | None:
+    """Return the path that an input names; None if it is empty."""
     return Path(inputs[name]) if inputs[name] else None
 
 
@@ -194,20 +134,6 @@ def _announce(directory: Path, runner: Runner, state: StepState) -> None:
     state.directory = directory
     commands.set_values(runner.state, {"RUN_DIRECTORY": str(directory)})
     commands.set_values(runner.output, {"run-directory": results.path_from_workspace(directory, runner.workspace)})
-
-
-def _suite(request: Request, inputs: Mapping[str, str], runner: Runner, state: StepState) -> str:
-    """Name the suite, also of a configuration that could not be used, so that its one comment tells what is wrong."""
-    from raggate.inputs import suite_names
-    from raggate.pipeline.result import RunFailed
-
-    if state.review is not None:
-        return state.review.run.suite
-    if isinstance(state.error, RunFailed) and state.error.failure.suite:
-        return state.error.failure.suite
-    config = runner.workspace / inputs["config"]
-    suite = suite_names.find(config.parent, config.name, against=request.against, remote=request.remote)
-    return suite or inputs["suite"] or inputs["config"]
 
 
 def check_name(inputs: Mapping[str, str], event: Event) -> str:

@@ -41,22 +41,34 @@ def comment(
     """
     from raggate.cli.results.authoring import Commented
     from raggate.github import fork_comment
+    from raggate.github.publish import Settings
     from raggate.github.rest.client import GitHub
     from raggate.github.rest.repository import Repository
-    from raggate.github.runner import event, results
+    from raggate.github.runner import event
 
     token = environment.get("GITHUB_TOKEN", "")
     if not token:
         raise UsageError("GITHUB_TOKEN is not set", hint="Give the step `env: GITHUB_TOKEN: ${{ github.token }}`.")
     started_by = event.read(environment, allow_pull_request_target=False)
     workspace = Path(environment.get("GITHUB_WORKSPACE") or Path.cwd()).resolve()
-    run = fork_comment.ForkRun(event=started_by, config_file=Path.cwd() / config_file, workspace=workspace, **expected)
+    run = fork_comment.ForkRun(
+        event=started_by,
+        config_file=Path.cwd() / config_file,
+        workspace=workspace,
+        say=console.say,
+        **expected,
+    )
+    settings = Settings(comment=when, secrets=(token,), login=token_login)
+
     with GitHub(api_url=started_by.api_url, graphql_url=started_by.graphql_url, token=token, say=console.say) as github:
         repository = Repository(github, started_by.repository)
-        comments = list(fork_comment.comment(repository, run, console.say, when=when, token=token, login=token_login))
+        comments = list(
+            fork_comment.comment(
+                repository, run, settings, lambda suite, work: console.of_suite(suite, work, environment), console.say
+            )
+        )
     for result in comments:
-        verdict = results.name_of(result.outcome.code)
-        click.echo(f"pull request {result.number}: {verdict}, {result.url or 'no comment'}")
+        click.echo(f"pull request {result.number}: {result.verdict}, {result.url or 'no comment'}")
     if not comments:
         click.echo(fork_comment.NOBODY)
     if any(result.failed for result in comments):
@@ -67,4 +79,4 @@ def comment(
 def _row(result: CommentResult) -> Comment:
     from raggate.cli.results.authoring import Comment
 
-    return Comment(pull_request=result.number, exit_code=int(result.outcome.code), url=result.url)
+    return Comment(pull_request=result.number, exit_code=result.code, url=result.url)

@@ -126,20 +126,18 @@ def show_review(
         click.echo(log_line(f"first run? review it, then: {promoting(str(short_path(directory)))}"))
 
 
-def check_suite(request: Request, suite: SuiteFile, files: Files, *, fence: Fence = nullcontext) -> SuiteOutcome:
-    """Check one suite, print how it ended, and give that; whatever it is, nothing is raised."""
+def check_suite(
+    request: Request, suite: SuiteFile, files: Files, stored: Path | None = None, *, fence: Fence = nullcontext
+) -> SuiteOutcome:
+    """Check one suite, print how it ended, and return that. `stored` is the run to judge, if there is one already."""
     from raggate.models.suites import SuiteOutcome
     from raggate.pipeline import report_files
 
-    def evaluate() -> SuiteOutcome:
-        result = report_files.check(request, files)
-        show_review(result.review, result.directory, request.environment, fence=fence, promoting=request.promoting)
-        code = result.review.verdict.exit_code
-        return SuiteOutcome(
-            config=suite.config, suite=suite.suite, code=code, review=result.review, directory=result.directory
-        )
-
-    return of_suite(suite, evaluate, request.environment, fence)
+    result = report_files.check(request, files, stored)
+    review, directory = result.review, result.directory
+    show_review(review, directory, request.environment, fence=fence, promoting=request.promoting)
+    code = review.verdict.exit_code
+    return SuiteOutcome(config=suite.config, suite=suite.suite, code=code, review=review, directory=directory)
 
 
 def made_of(proposal: BaselineCandidate) -> str:

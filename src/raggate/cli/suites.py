@@ -42,8 +42,11 @@ def check(
 
     def check_one(suite: SuiteFile) -> SuiteOutcome:
         own = suites.request_of(request, suite)
-        known = console.of_suite(suite, lambda: suites.unconcerned(own, suite), own.environment)
-        return known or console.check_suite(own, suite, files[suite.suite])
+
+        def work() -> SuiteOutcome:
+            return suites.unconcerned(own, suite) or console.check_suite(own, suite, files[suite.suite])
+
+        return console.of_suite(suite, work, own.environment)
 
     outcomes = suites.check_each(listed, check_one, console.say)
     click.echo(f"\n{suites_terminal.render(outcomes)}")

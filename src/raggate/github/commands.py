@@ -15,7 +15,6 @@ from msgspec.structs import replace
 from raggate.errors import ExitCode, RaggateError, UsageError
 from raggate.github import fork_comment
 from raggate.github.fork_comment import ForkRun
-from raggate.github.publish import StepOutcome
 from raggate.github.rest import pulls, runs
 from raggate.github.rest.exchange import address
 from raggate.github.rest.git_objects import Objects
@@ -25,6 +24,7 @@ from raggate.github.rest.thread import Comment, Thread
 from raggate.github.runner.event import SourceRun
 from raggate.inputs import sources, suite_list
 from raggate.models.publication import Links
+from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Review
 from raggate.reports import one_question
 from raggate.reports.parts.markup import commit_link, inert, link, listed
@@ -78,13 +78,12 @@ class Response(Struct, frozen=True):
     url: str = ""
 
 
-def respond(repository: Repository, gate: ForkRun, *, configs: Sequence[str] = (), token: str, login: str) -> Response:
+def respond(repository: Repository, gate: ForkRun, *, token: str, login: str) -> Response:
     """Do what a comment asks for, and answer it, unless that was done before.
 
     Args:
         repository: where the pull request is.
         gate: the event `issue_comment`, and the gate that the comment is about.
-        configs: paths and patterns of a list of configurations; empty where there is one, which `gate` names.
         token: which must stand in nothing that is shown.
         login: who writes with it, where that is an app's own; empty otherwise.
 
@@ -113,7 +112,7 @@ def respond(repository: Repository, gate: ForkRun, *, configs: Sequence[str] = (
     thread.react(comment.id, "eyes")
     code = ExitCode.PASS
     try:
-        reply = _carry_out(repository, gate, configs, comment.number, command)
+        reply = _carry_out(repository, gate, comment.number, command)
     except RaggateError as error:
         # a mistake in the workflow, or an error of GitHub's: the step is red, too
         reply, code = _failure(error), error.exit_code
@@ -123,9 +122,7 @@ def respond(repository: Repository, gate: ForkRun, *, configs: Sequence[str] = (
     return Response(message=_DONE if reply.done else _NOT_DONE, code=int(code), url=made.url)
 
 
-def _carry_out(
-    repository: Repository, gate: ForkRun, configs: Sequence[str], number: int, command: Command | Unclear
-) -> Reply:
+def _carry_out(repository: Repository, gate: ForkRun, number: int, command: Command | Unclear) -> Reply:
     if isinstance(command, Unclear):
         return _usage(command.why)
     if command.name == "help":
@@ -136,7 +133,7 @@ def _carry_out(
     links = Links(server=gate.event.server_url, repository=repository.name)
     if command.name == "recheck":
         return _recheck(repository, pull, gate.workflow, links)
-    chosen = _choose(repository, gate, configs, pull, command)
+    chosen = _choose(repository, gate, pull, command)
     return chosen if isinstance(chosen, Reply) else _explain(repository, chosen[0], pull, chosen[1], links)
 
 
@@ -191,14 +188,14 @@ def _failure(error: RaggateError) -> Reply:
     return Reply(text="\n\n".join(lines))
 
 
-def _choose(
-    repository: Repository, gate: ForkRun, configs: Sequence[str], pull: Pull, command: Command
-) -> tuple[ForkRun, str] | Reply:
+def _choose(repository: Repository, gate: ForkRun, pull: Pull, command: Command) -> tuple[ForkRun, str] | Reply:
     """Return the gate of the suite that `SUITE: …` names, and the rest; or a reply if no suite of the base is meant."""
-    if not configs:
+    if not gate.configs:
         return gate, command.argument
     remote = sources.Remote(workspace=gate.workspace, objects=Objects(repository))
-    suites = {suite.suite: suite for suite in suite_list.find(configs, against=pull.base_sha, remote=remote, among=())}
+    suites = {
+        suite.suite: suite for suite in suite_list.find(gate.configs, against=pull.base_sha, remote=remote, among=())
+    }
     name, _, rest = command.argument.partition(": ")
     if rest and name in suites:
         suite, argument = suites[name], rest.strip()
@@ -265,7 +262,7 @@ def _source(record: Mapping[str, Any], pull: Pull) -> SourceRun:
     )
 
 
-def _without_review(outcome: StepOutcome, where: str) -> Reply:
+def _without_review(outcome: SuiteOutcome, where: str) -> Reply:
     reason = outcome.reason
     lines = [f"There is no verdict for {where}, so no question can be explained:"]
     lines += [inert(text, limit=600, middle=True) for text in (*reason.lines[:3], reason.hint) if text]

@@ -1,12 +1,15 @@
 """The second stage: what an untrusted run measured, judged by the base commit's files, told on its pull request.
 
+Which suites there are, what they are called and which of them need not be run is asked of the base commit and of the
+head of the change. What the artifact says of itself chooses which directory is judged for a suite of that list.
+
 The artifact is data: its golden set, thresholds, baseline, verdict and Markdown are not used. What it claims to have
 retrieved has to be believed, as the code that retrieved it is the pull request's own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
@@ -14,25 +17,28 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.config import schema
+from raggate.config.overrides import Overrides
 from raggate.errors import CannotTell, ExitCode, RaggateError, UsageError
 from raggate.gate import preview, waivers
 from raggate.gate.evaluation import evaluate_run
 from raggate.github import bases as base_branches, untrusted_run, workflow_files
-from raggate.github.publish import GitHubReporter, Settings, StepOutcome
+from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest import artifact_zip, artifacts, pulls
 from raggate.github.rest.git_objects import Objects
 from raggate.github.rest.repository import Repository
 from raggate.github.runner.commands import SUMMARY_BYTES
 from raggate.github.runner.event import Event, SourceRun
 from raggate.github.step_context import prefix_of
-from raggate.inputs import sources, suite_names
+from raggate.inputs import sources, suite_list, suite_names
 from raggate.inputs.committed import Commit
+from raggate.inputs.suite_list import SuiteFile
 from raggate.inputs.trusted import Inputs, InputSource, has_configuration, load_trusted, load_without_notes, with_notes
 from raggate.models.publication import RunFailure
 from raggate.models.run import Run
+from raggate.models.suites import SuiteOutcome
 from raggate.models.verdict import Preview, ReportContext, Review
-from raggate.pipeline import check, claimed_run, judging, previewing
-from raggate.pipeline.request import check_command
+from raggate.pipeline import check, claimed_run, concern, judging, previewing, suites
+from raggate.pipeline.request import Request, check_command
 from raggate.pipeline.trusted_inputs import check_names, read_baseline
 from raggate.scoring import score
 from raggate.text.clock import now
@@ -53,15 +59,18 @@ NOBODY = "no open pull request has the commit that was measured: there is nothin
 
 
 class ForkRun(Struct, frozen=True, kw_only=True):
-    """What is commented on: the run that has ended, its artifact, and the configuration that judges it.
+    """What is commented on: the run that has ended, its artifact, and the configurations that judge it.
 
     Attributes:
         event: what tells of the run that measured, `workflow_run`.
-        config_file: the configuration, in a checkout of trusted code.
+        config_file: the configuration, in a checkout of trusted code; of a list it stands for each.
+        configs: paths and patterns of a list of configurations, relative to the workspace; empty for one.
+        overrides: what the workflow that measured has in place of what is configured, such as the directory of a build.
         workspace: the directory that the checkout is, or lies in.
         artifact: the name of the artifact with the run directory.
         bases: the branches beside the default one whose pull requests are judged; see `bases.check`.
         workflow: name of the workflow file that must have measured.
+        say: takes a line for the log.
         matched: whether a pattern names the configuration: without the file the change has no such suite.
         several: whether the artifact has the run directories of several suites.
     """
@@ -70,10 +79,13 @@ class ForkRun(Struct, frozen=True, kw_only=True):
     config_file: Path
     workspace: Path
     artifact: str
+    configs: Sequence[str] = ()
+    overrides: Overrides = Overrides()
     matched: bool = False
     several: bool = False
     bases: str = ""
     workflow: str = workflow_files.DEFAULT
+    say: Callable[[str], None]
 
     @property
     def run(self) -> SourceRun:
@@ -109,40 +121,71 @@ class ForkRun(Struct, frozen=True, kw_only=True):
 
 
 class CommentResult(Struct, frozen=True, kw_only=True):
-    """What became of one pull request: its verdict, the comment's address, and whether something was not shown."""
+    """What became of one pull request: how its suites ended, and where that is told.
+
+    The summary is the page of the step, `verdict` and `code` are those of the worst suite, and `failed` tells whether
+    something could not be shown.
+    """
 
     number: int
-    outcome: StepOutcome
+    outcomes: tuple[SuiteOutcome, ...]
+    verdict: str
+    code: int
     url: str
     failed: bool
     summary: str
 
 
+Alone = Callable[[SuiteFile, Callable[[], SuiteOutcome]], SuiteOutcome]
+"""Judges one suite by what it is given; what goes wrong meanwhile is how this suite ended."""
+
+
 def comment(
-    repository: Repository, fork: ForkRun, say: Callable[[str], None], *, when: str, token: str, login: str
+    repository: Repository, fork: ForkRun, settings: Settings, alone: Alone, say: Callable[[str], None]
 ) -> Iterator[CommentResult]:
-    """Judge and comment on every open pull request that has the commit.
+    """Judge and comment on every open pull request that has the commit, once for all suites.
 
     Args:
         repository: where the pull requests go into.
         fork: the run that has ended, and what judges it.
+        settings: how it is shown.
+        alone: see `Alone`.
         say: takes a line about what could not be shown.
-        when: `always`, `on-change` or `never`.
-        token: which must stand in nothing that is shown.
-        login: who writes with it, where that is an app's own; empty otherwise.
 
     Raises:
-        UsageError: for another event than `workflow_run`, a run that `find` refuses, and when a link leads to the
-            configuration.
+        UsageError: for another event than `workflow_run`, and a run that `find` refuses.
         GitHubError: when GitHub cannot be asked which pull requests these are.
     """
-    settings = Settings(comment=when, prefix=fork.prefix, relayed=True, secrets=(token,), login=login)
     for pull in find(repository, fork):
-        outcome = evaluate(repository, fork, pull)
-        reporter = GitHubReporter(as_pull_request(fork, pull), repository, settings, say)
-        url = reporter.finish(outcome)["comment-url"]
-        summary = reporter.summary(outcome, limit=SUMMARY_BYTES)
-        yield CommentResult(number=pull.number, outcome=outcome, url=url, failed=reporter.failed, summary=summary)
+        name = fork.artifact if fork.configs else None
+        shown = replace(settings, relayed=True)
+        reporter = StepReporter(as_pull_request(fork, pull), repository, shown, say, name=name)
+        try:
+            outcomes = evaluate_all(repository, fork, pull, alone)
+        except RaggateError as error:
+            # what a push cannot correct is not said to be corrected by one
+            failure = replace(RunFailure.of(error, ""), relayed=not isinstance(error, suite_list.OfTheChange))
+            outcomes = (SuiteOutcome(config="", suite="", code=failure.exit_code, failure=failure),)
+        for outcome in outcomes:
+            reporter.of_suite(outcome.config, prefix=_prefix(fork, outcome))
+        url = reporter.finish(outcomes)
+        yield CommentResult(
+            number=pull.number,
+            outcomes=outcomes,
+            verdict=reporter.verdict,
+            code=reporter.code,
+            url=url,
+            failed=reporter.failed,
+            summary=reporter.summary(limit=SUMMARY_BYTES),
+        )
+
+
+def _prefix(fork: ForkRun, outcome: SuiteOutcome) -> str:
+    try:
+        return fork.of_suite(outcome.config).prefix if outcome.config and fork.configs else fork.prefix
+    except UsageError:
+        # a link, for which the suite is refused anyway
+        return ""
 
 
 def find(repository: Repository, fork: ForkRun) -> tuple[pulls.Pull, ...]:
@@ -185,13 +228,61 @@ def as_pull_request(fork: ForkRun, pull: pulls.Pull) -> Event:
     )
 
 
+def evaluate_all(repository: Repository, fork: ForkRun, pull: pulls.Pull, alone: Alone) -> tuple[SuiteOutcome, ...]:
+    """Evaluate every suite that base commit and change list, by the files of the base commit.
+
+    A suite of which the artifact has no run, or more than one, cannot be told. One that the change does not concern
+    need not have a run.
+
+    Raises:
+        UsageError: for a base branch that is not judged, and as `suite_list.find`.
+    """
+    if not fork.configs:
+        only = SuiteFile(config=fork.config_file.name, suite=fork.config_file.name)
+        return (alone(only, lambda: evaluate(repository, fork, pull)),)
+    base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
+    # one for all suites: a server answers few requests an hour
+    objects = Objects(repository)
+    remote = sources.Remote(workspace=fork.workspace, objects=objects)
+    listed = suite_list.find(fork.configs, against=pull.base_sha, remote=remote, among=(pull.head_sha,))
+    runs = untrusted_run.runs_of(repository, fork.run, fork.artifact)
+
+    def evaluated(suite: SuiteFile) -> SuiteOutcome:
+        if suite.suite not in runs and (skipped := _unconcerned(fork, suite, pull, remote)) is not None:
+            return skipped
+        run = fork.of_suite(suite.config, matched=suite.matched)
+        outcome = evaluate(repository, run, pull, runs.of_suite, objects)
+        return replace(outcome, config=suite.config, suite=suite.suite)
+
+    return suites.check_each(listed, lambda suite: _relayed(alone(suite, lambda: evaluated(suite))), fork.say)
+
+
+def _relayed(outcome: SuiteOutcome) -> SuiteOutcome:
+    """Say of a suite without a verdict that it ended here, not where it was measured."""
+    return outcome if outcome.failure is None else replace(outcome, failure=replace(outcome.failure, relayed=True))
+
+
+def _unconcerned(fork: ForkRun, suite: SuiteFile, pull: pulls.Pull, remote: sources.Remote) -> SuiteOutcome | None:
+    """Tell of a suite that need not be run, as the head of the change has what the base has; None for any other."""
+    request = Request(
+        config_file=fork.workspace / suite.config,
+        environment={},
+        say=fork.say,
+        overrides=fork.overrides,
+        against=pull.base_sha,
+        remote=remote,
+        head=pull.head_sha,
+    )
+    return suites.skipped(suite, concern.not_run(request, checked_out=False), fork.say)
+
+
 def evaluate(
     repository: Repository,
     fork: ForkRun,
     pull: pulls.Pull,
     left: Callable[[str], Mapping[str, bytes]] | None = None,
     objects: Objects | None = None,
-) -> StepOutcome:
+) -> SuiteOutcome:
     """Evaluate what the run measured by the files of the pull request's base commit.
 
     Args:
@@ -219,24 +310,26 @@ def evaluate(
         base_branches.check(pull.base_ref, fork.event.default_branch, fork.bases)
         if not has_configuration(base):
             _check_brought(fork, replace(base, against=pull.head_sha))
-            return _without_verdict(_first_run(fork), trusted)
+            return _without_verdict(_first_run(fork), trusted, name)
         # before the artifact, so that whatever is wrong with that is told in the comment of this suite
         with load_trusted(base, accept) as inputs:
             waivers.check_cases(inputs.config, inputs.golden, name)
             files = (left or partial(_downloaded, repository, fork))(inputs.config.suite)
             if artifact_zip.RESULTS not in files:
                 claim = untrusted_run.without_results(files.get("verdict.json"), inputs.config.suite)
-                return _without_verdict(claim, trusted)
+                return _without_verdict(claim, trusted, name)
             review = _reviewed(files, inputs, fork, base, pull.head_sha, objects)
-            return StepOutcome(code=review.verdict.exit_code, review=review)
+            return SuiteOutcome(config=name, suite=review.run.suite, code=review.verdict.exit_code, review=review)
     except RaggateError as error:
-        return _without_verdict(RunFailure.of(error, trusted.suite if trusted is not None else _suite(base)), trusted)
+        suite = trusted.suite if trusted is not None else _suite(base)
+        return _without_verdict(RunFailure.of(error, suite), trusted, name)
 
 
-def _without_verdict(failure: RunFailure, trusted: schema.Config | None) -> StepOutcome:
+def _without_verdict(failure: RunFailure, trusted: schema.Config | None, config: str) -> SuiteOutcome:
     """Say why there is no verdict, with the waivers that stand, once the configuration is known."""
     stand = waivers.waiver_statuses(trusted.waivers, now()) if trusted is not None else ()
-    return StepOutcome(code=failure.exit_code, failure=replace(failure, waivers=stand, relayed=True))
+    told = replace(failure, waivers=stand, relayed=True)
+    return SuiteOutcome(config=config, suite=failure.suite or config, code=failure.exit_code, failure=told)
 
 
 def _suite(base: InputSource) -> str:

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from raggate.errors import ExitCode, RaggateError
-from raggate.github import branch_issue, pull_comment
+from raggate.github import branch_issue, sticky
 from raggate.github.branch_issue import BranchRun
 from raggate.github.rest import checks
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands
 from raggate.github.runner.event import Event
 from raggate.github.runner.results import name_of
-from raggate.models.publication import Links, Publication, Push, RunFailure
-from raggate.models.verdict import Review
-from raggate.reports import comment, markdown, suites
+from raggate.models.publication import Links, Publication, Push
+from raggate.models.suites import SuiteOutcome, ranked, worst
+from raggate.reports import comment, markdown, suites as pages
 from raggate.reports.annotations import Annotation, annotations as annotated, for_log
-from raggate.reports.parts.budget import COMMENT_LIMIT
 from raggate.text.guarded import Guarded
 from raggate.text.redact import redact
 
 CHECK_SUMMARY_BYTES = 60_000
 """GitHub takes 65,535 characters."""
+
+_WHY_NOT: Mapping[str, str] = {
+    "stale": "a newer push is being judged, or has been",
+    "closed": "it is not open any more",
+}
 
 
 class Settings(Guarded, Struct, frozen=True, kw_only=True):
@@ -32,8 +36,6 @@ class Settings(Guarded, Struct, frozen=True, kw_only=True):
 
     Attributes:
         comment: `always`, `on-change` (only when something differs from the baseline or did not pass) or `never`.
-        check_run: the name of a check run of its own, empty for none.
-        prefix: directory of the configuration in the repository, `` or `folder/`.
         issue: whether an issue tells that the branch got worse.
         relayed: whether an untrusted run measured what is shown.
         login: who writes with the token, where that is an app's own.
@@ -41,8 +43,6 @@ class Settings(Guarded, Struct, frozen=True, kw_only=True):
     """
 
     comment: str = "always"
-    check_run: str = ""
-    prefix: str = ""
     issue: bool = False
     relayed: bool = False
     secrets: tuple[str, ...] = ()
@@ -53,88 +53,45 @@ class Settings(Guarded, Struct, frozen=True, kw_only=True):
         return self.comment != "never" and event.comments
 
 
-class StepOutcome(Struct, frozen=True, kw_only=True):
-    """How a run ended: its exit code, with a review or with the reason there is none; trusted sentences go beside."""
-
-    code: int
-    review: Review | None = None
-    failure: RunFailure | None = None
-    notes: tuple[str, ...] = ()
-
-    @property
-    def suite(self) -> str:
-        """The suite, as far as it is known."""
-        return self.review.run.suite if self.review is not None else self.reason.suite or ""
-
-    @property
-    def reason(self) -> RunFailure:
-        """Why there is no review."""
-        return self.failure or RunFailure(label=name_of(self.code), exit_code=self.code, lines=("The log says more.",))
-
-    @property
-    def notable(self) -> bool:
-        """Whether there is anything to tell: no pass, or something that moved."""
-        review = self.review
-        if self.code != ExitCode.PASS or review is None:
-            return True
-        moved = any(row.delta.delta for row in review.verdict.rows if row.gated and row.status != "same")
-        previewed = review.context.preview is not None and not review.context.preview.empty
-        return bool(moved or previewed or review.verdict.warnings or review.comparison.flips)
-
-
-class GitHubReporter:
-    """Shows one run on GitHub: what stands where, for whom. Failing to show it is said and nothing more.
+class SuiteReporter:
+    """Shows one suite of a step on GitHub: its check run, and its issue. See `StepReporter`.
 
     Args:
-        event: what started the run.
-        repository: where it is shown; None without a token.
-        settings: what the workflow asks for.
-        say: takes a line about what could not be shown.
+        step: the reporter of the step.
+        check_run: the name of a check run of its own, empty for none.
+        prefix: directory of the configuration in the repository, empty or `folder/`.
 
-    `failed` tells whether something could not, `warnings` how many lines `say` took, and `check` is the check run
-    while it is open.
+    `check` is the check run while it is open.
     """
 
-    def __init__(
-        self, event: Event, repository: Repository | None, settings: Settings, say: Callable[[str], None]
-    ) -> None:
-        self.event = event
-        self.repository = repository
-        self.settings = settings
-        self.say = say
+    def __init__(self, step: StepReporter, *, check_run: str, prefix: str) -> None:
+        self.event = step.event
+        self.repository = step.repository
+        self.check_run = check_run
         self.check: int | None = None
-        self.failed = False
-        self.warnings = 0
+        self._step = step
+        self._prefix = prefix
 
     def begin(self) -> int | None:
         """Open the check run before anything is started, if there is to be one. Returns its id."""
         event = self.event
-        if self.repository is None or not self.settings.check_run:
+        if self.repository is None or not self.check_run:
             return None
-        shown: dict[str, str] = {"head": event.head, "name": self.settings.check_run, "details_url": event.run_url}
+        shown: dict[str, str] = {"head": event.head, "name": self.check_run, "details_url": event.run_url}
         try:
             external_id = f"{event.run_id}.{event.attempt}"
             self.check = checks.begin(self.repository, external_id=external_id, **shown)
         except RaggateError as error:
-            self._could_not("open the check run", error)
+            self._step.could_not("open the check run", error)
         return self.check
 
-    def finish(self, outcome: StepOutcome) -> dict[str, str]:
-        """Show how the run ended: check run and comment. Returns the outputs that tell where."""
-        outputs = {"comment-url": ""}
-        if self.repository is None:
-            return outputs
+    def finish(self, outcome: SuiteOutcome) -> None:
+        """Show how the run ended: check run and issue."""
         self.complete(outcome)
-        if self.settings.issue:
+        if self.repository is not None and self._step.settings.issue:
             self._tell_branch(self.repository, outcome)
-        if self.settings.comments_on(self.event):
-            try:
-                outputs["comment-url"] = self._comment(self.repository, outcome) or ""
-            except (RaggateError, ValueError) as error:
-                self._could_not("comment on the pull request", error)
-        return outputs
 
-    def complete(self, outcome: StepOutcome) -> None:
+    def complete(self, outcome: SuiteOutcome) -> None:
         """Complete the check run, if one is open."""
         if self.check is None:
             return
@@ -151,8 +108,8 @@ class GitHubReporter:
         """Make the check run of a suite that was not run, if there is to be one: it is skipped, which is no success."""
         self.begin()
         if self.check is not None:
-            title = self._clean(why)
-            self._complete("skipped", title, lambda: suites.render_skipped(title), list)
+            title = self._step.clean(why)
+            self._complete("skipped", title, lambda: pages.render_skipped(title), list)
 
     def _complete(
         self,
@@ -174,39 +131,24 @@ class GitHubReporter:
             )
             self.check = None
         except (RaggateError, ValueError) as error:
-            self._could_not("complete the check run", error)
+            self._step.could_not("complete the check run", error)
 
-    def summary(self, outcome: StepOutcome, *, limit: int) -> str:
-        """Render the report of the whole run: the step summary, and that of the check run.
-
-        Args:
-            outcome: how it ended.
-            limit: most bytes of UTF-8.
-        """
-        publication = self._publication(outcome)
+    def summary(self, outcome: SuiteOutcome, *, limit: int) -> str:
+        """Render the report of the whole run, in at most `limit` bytes of UTF-8."""
+        publication = self._step.publication(outcome)
         if outcome.review is not None:
-            return self._clean(markdown.render_summary(outcome.review, publication, limit=limit))
-        return self._clean(comment.render_failure(outcome.reason, publication, limit=limit))
+            return self._step.clean(markdown.render_summary(outcome.review, publication, limit=limit))
+        return self._step.clean(comment.render_failure(outcome.reason, publication, limit=limit))
 
-    def annotate(self, outcome: StepOutcome, *, lenient: bool) -> list[str]:
-        """Give the log commands for the annotations of the step, as many as the runner shows.
-
-        Args:
-            outcome: how it ended.
-            lenient: whether the step is green all the same: then none is an error, and a warning says so already.
-        """
-        # what could not be shown has been said by warnings too
-        return log_commands(self.annotations(outcome), lenient=lenient, warnings=self.warnings)
-
-    def annotations(self, outcome: StepOutcome) -> list[Annotation]:
+    def annotations(self, outcome: SuiteOutcome) -> list[Annotation]:
         """Give the annotations of a run, most important first."""
         review = outcome.review
         if review is None:
             return []
         notes = annotated(review, self.links(outcome), changed=frozenset(review.run.provenance.ignored))
-        return [replace(note, message=self._clean(note.message)) for note in notes]
+        return [replace(note, message=self._step.clean(note.message)) for note in notes]
 
-    def _tell_branch(self, repository: Repository, outcome: StepOutcome) -> None:
+    def _tell_branch(self, repository: Repository, outcome: SuiteOutcome) -> None:
         event = self.event
         run = BranchRun(
             branch=event.head_ref,
@@ -216,86 +158,190 @@ class GitHubReporter:
             report=lambda: self.summary(outcome, limit=CHECK_SUMMARY_BYTES),
         )
         try:
-            branch_issue.tell(repository, run, login=self.settings.login or None)
+            branch_issue.tell(repository, run, login=self._step.settings.login or None)
         except (RaggateError, ValueError) as error:
-            self._could_not("write the issue about the branch", error)
+            self._step.could_not("write the issue about the branch", error)
 
-    def _comment(self, repository: Repository, outcome: StepOutcome) -> str | None:
-        publication = self._publication(outcome)
-        review = outcome.review
-
-        def render(pushes: Sequence[Push]) -> str:
-            current = replace(publication, pushes=tuple(pushes))
-            if review is not None:
-                return self._clean(comment.render(review, current, limit=COMMENT_LIMIT))
-            return self._clean(comment.render_failure(outcome.reason, current, limit=COMMENT_LIMIT))
-
-        def alert(url: str, rerun: bool) -> str:  # noqa: FBT001 - as it is called
-            if review is not None:
-                return self._clean(comment.render_alert(review, publication, sticky=url, rerun=rerun))
-            return self._clean(comment.render_failure_alert(outcome.reason, publication, sticky=url, rerun=rerun))
-
-        words = pull_comment.Words(
-            key=outcome.suite,
-            verdict=name_of(outcome.code),
-            notable=outcome.notable,
-            render=render,
-            alert=alert,
-            # a change may give a suite that it brings any name
-            leaves=review is not None and not review.context.first_run,
-            outdated=lambda url, _, push: self._clean(
-                comment.render_outdated(outcome.suite, push, publication.links, sticky=url)
-            ),
-        )
-        return pull_comment.publish(
-            repository,
-            self.event,
-            words,
-            when=self.settings.comment,
-            # a run that could comment itself has done so, with all that only its own workspace tells
-            again=not self.settings.relayed,
-            login=self.settings.login or None,
-            say=self._say,
-        )
-
-    def _publication(self, outcome: StepOutcome) -> Publication:
-        # where nothing was judged, no policy was applied
-        relayed = self.settings.relayed and outcome.review is not None
-        return Publication(links=self.links(outcome), relayed=relayed, notes=outcome.notes, base=self.event.base_ref)
-
-    def links(self, outcome: StepOutcome) -> Links:
+    def links(self, outcome: SuiteOutcome) -> Links:
         """Say what the links about a run are made of."""
         review = outcome.review
         trusted = review.run.provenance.against if review is not None and not review.context.first_run else None
-        return self.event.links(self.event.head, inputs_at=trusted, prefix=self.settings.prefix)
-
-    def _clean(self, text: str) -> str:
-        return redact(text, self.settings.secrets)
-
-    def _could_not(self, action: str, error: RaggateError | ValueError) -> None:
-        self.failed = True
-        self._say(could_not(action, error))
-
-    def _say(self, text: str) -> None:
-        self.warnings += 1
-        self.say(text)
+        return self.event.links(self.event.head, inputs_at=trusted, prefix=self._prefix)
 
 
-def could_not(action: str, error: RaggateError | ValueError) -> str:
-    """Say why something is not shown, and what would let it be."""
-    hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
-    return f"could not {action}: {error}{hint}"
+class StepReporter:
+    """Shows a step on GitHub: a check run for each suite, and one comment, one summary and annotations for all of them.
 
-
-def log_commands(notes: Sequence[Annotation], *, lenient: bool, warnings: int) -> list[str]:
-    """Write annotations of a step as log commands, as many as the runner shows.
+    A step of one configuration has the page of its suite, and one with a list a page of all. Failing to show something
+    is said and nothing more.
 
     Args:
-        notes: the annotations, most important first.
-        lenient: whether the step is green all the same: then none is an error, and a warning says so already.
-        warnings: how many other warnings the step prints.
+        event: what started the run.
+        repository: where it is shown; None without a token.
+        settings: what the workflow asks for.
+        say: takes a line about what could not be shown.
+        name: tells a step with a list from the others that comment on the pull request; None for one configuration.
+
+    `outcomes` holds how the suites ended, once they have, and `failed` tells whether something could not be shown.
     """
-    if lenient:
-        notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
-    kept = for_log(notes, taken={"warning": warnings + int(lenient)})
-    return [commands.annotation(note.level, note.title, note.message, path=note.path, line=note.line) for note in kept]
+
+    def __init__(
+        self,
+        event: Event,
+        repository: Repository | None,
+        settings: Settings,
+        say: Callable[[str], None],
+        *,
+        name: str | None = None,
+    ) -> None:
+        self.event = event
+        self.repository = repository
+        self.settings = settings
+        self.outcomes: tuple[SuiteOutcome, ...] = ()
+        self.failed = False
+        self._name = name
+        self._say = say
+        self._warnings = 0
+        self._reporters: dict[str, SuiteReporter] = {}
+
+    def of_suite(self, config: str, *, check_run: str = "", prefix: str = "") -> SuiteReporter:
+        """Return what shows one suite, by its configuration; see `SuiteReporter`."""
+        reporter = self._reporters[config] = SuiteReporter(self, check_run=check_run, prefix=prefix)
+        return reporter
+
+    def finish(self, outcomes: Sequence[SuiteOutcome]) -> str:
+        """Comment on the pull request. Returns the address; empty if there is no comment.
+
+        Args:
+            outcomes: how each suite ended; one without a name if no list of suites could be made.
+        """
+        self.outcomes = tuple(outcomes)
+        number = self.event.number
+        if self.repository is None or number is None or not self.settings.comments_on(self.event):
+            return ""
+        try:
+            published = sticky.publish(
+                self.repository, number=number, update=self._update(), login=self.settings.login or None
+            )
+        except (RaggateError, ValueError) as error:
+            self.could_not("comment on the pull request", error)
+            return ""
+        for note in published.notes:
+            self.warn(note)
+        if published.state in _WHY_NOT:
+            self.warn(f"did not comment on pull request {number}: {_WHY_NOT[published.state]}")
+        return published.url or ""
+
+    @property
+    def code(self) -> int:
+        """The exit code of the worst suite."""
+        return worst(outcome.code for outcome in self.outcomes)
+
+    @property
+    def verdict(self) -> str:
+        """The verdict of the step; a pass only if one was measured."""
+        return pages.overall(self.outcomes) if self.code == ExitCode.PASS else name_of(self.code)
+
+    def tells(self, code: int) -> bool:
+        """Whether the summary says how a step ended that ends with this exit code."""
+        alone = self._alone
+        return bool(self.outcomes) and self.code == code and (alone is None or alone.review is not None)
+
+    def summary(self, *, limit: int) -> str:
+        """Render the step summary, in at most `limit` bytes of UTF-8."""
+        if (alone := self._alone) is not None:
+            return self._of(alone).summary(alone, limit=limit)
+        return self.clean(pages.render_summary(self.outcomes, self.publication(), self._links_of, limit=limit))
+
+    def annotate(self, *, lenient: bool) -> list[str]:
+        """Return the log commands for the annotations of the step, as many as the runner shows, the worst suite first.
+
+        Args:
+            lenient: whether the step is green all the same: then none is an error, and a warning says so already.
+        """
+        notes = [note for outcome in ranked(self.outcomes) for note in self._of(outcome).annotations(outcome)]
+        if lenient:
+            notes = [replace(note, level="warning") if note.level == "error" else note for note in notes]
+        # what could not be shown has been said by warnings too
+        kept = for_log(notes, taken={"warning": self._warnings + int(lenient)})
+        return [
+            commands.annotation(note.level, note.title, note.message, path=note.path, line=note.line) for note in kept
+        ]
+
+    def publication(self, outcome: SuiteOutcome | None = None) -> Publication:
+        """Say what a page tells beside the verdict of a suite, or of all of them."""
+        told = self.outcomes if outcome is None else (outcome,)
+        # where nothing was judged, no policy was applied
+        relayed = self.settings.relayed and any(one.review is not None for one in told)
+        links = self.event.links(self.event.head) if outcome is None else self._links_of(outcome)
+        notes = tuple(dict.fromkeys(note for one in told for note in one.notes))
+        return Publication(links=links, relayed=relayed, notes=notes, base=self.event.base_ref)
+
+    def clean(self, text: str) -> str:
+        """Return a text without secrets."""
+        return redact(text, self.settings.secrets)
+
+    def could_not(self, action: str, error: RaggateError | ValueError) -> None:
+        """Say why something is not shown, and what would let it be."""
+        self.failed = True
+        hint = f" {error.hint}" if isinstance(error, RaggateError) and error.hint else ""
+        self.warn(f"could not {action}: {error}{hint}")
+
+    def warn(self, text: str) -> None:
+        """Say what could not be shown, and count it: the runner shows few warnings."""
+        self._warnings += 1
+        self._say(text)
+
+    @property
+    def _alone(self) -> SuiteOutcome | None:
+        """The outcome that has the page for itself; None if the page is about a list."""
+        first = self.outcomes[0] if self.outcomes else None
+        return first if first is not None and (self._name is None or not first.suite) else None
+
+    def _of(self, outcome: SuiteOutcome) -> SuiteReporter:
+        return self._reporters.get(outcome.config) or self.of_suite(outcome.config)
+
+    def _links_of(self, outcome: SuiteOutcome) -> Links:
+        return self._of(outcome).links(outcome)
+
+    def _update(self) -> sticky.Update:
+        event, listed = self.event, self._name is not None
+        push = Push(head=event.head, verdict=self.verdict, run=event.run_id, attempt=event.attempt)
+        named = [outcome.suite for outcome in self.outcomes if outcome.named_by_the_base]
+        return sticky.Update(
+            # no suite is called so
+            suite=f"suites:{self._name}" if listed else self.outcomes[0].suite,
+            push=push,
+            render=lambda pushes: self.clean(self._page(pushes)),
+            alert=lambda url, passed: self.clean(self._alert(url, rerun=passed.head == push.head)),
+            begins=self.settings.comment != "on-change" or any(outcome.notable for outcome in self.outcomes),
+            # a run that could comment itself has done so, with all that only its own workspace tells
+            again=not self.settings.relayed,
+            moved=frozenset(named) if listed else (),
+            leaves=bool(named) and not listed,
+            outdated=lambda url, suite, told: self.clean(self._outdated(url, suite, told)),
+        )
+
+    def _page(self, pushes: tuple[Push, ...]) -> str:
+        alone = self._alone
+        publication = replace(self.publication(alone), pushes=pushes)
+        if alone is None:
+            return pages.render(self.outcomes, publication, self._links_of)
+        if alone.review is not None:
+            return comment.render(alone.review, publication)
+        return comment.render_failure(alone.reason, publication)
+
+    def _alert(self, url: str, *, rerun: bool) -> str:
+        alone = self._alone
+        publication = self.publication(alone)
+        if alone is None:
+            return pages.render_alert(self.outcomes, publication, sticky=url, rerun=rerun)
+        if alone.review is not None:
+            return comment.render_alert(alone.review, publication, sticky=url, rerun=rerun)
+        return comment.render_failure_alert(alone.reason, publication, sticky=url, rerun=rerun)
+
+    def _outdated(self, url: str, suite: str, push: Push) -> str:
+        if self._name is not None:
+            return pages.render_outdated(suite, push, self.publication().links, sticky=url)
+        first = self.outcomes[0]
+        return comment.render_outdated(first.suite, push, self._links_of(first), sticky=url)

@@ -9,18 +9,14 @@ from typing import TYPE_CHECKING, Self
 
 from msgspec import Struct, field
 
-from raggate.errors import ExitCode, RaggateError, UsageError
-from raggate.github.runner.results import name_of
+from raggate.errors import RaggateError, UsageError
 from raggate.inputs import git, sources
-from raggate.models.publication import RunFailure
 from raggate.text.guarded import Guarded
 from raggate.text.quote import quoted
 
 if TYPE_CHECKING:
-    from raggate.github.publish import GitHubReporter, StepOutcome
-    from raggate.github.publish_suites import SuitesReporter
+    from raggate.github.publish import StepReporter
     from raggate.github.rest.repository import Repository
-    from raggate.models.verdict import Review
 
 
 class Runner(Guarded, Struct, frozen=True, kw_only=True):
@@ -81,45 +77,16 @@ class StepState(Struct, kw_only=True):
 
     Attributes:
         directory: the run directory, once there is one.
-        review: the review, once there is a verdict.
         error: what ended the run without one.
         fail_on: how red the step may get.
         outputs: more outputs than the run directory tells.
         reporter: what shows it on GitHub, once the event is known.
         summary: the step summary, where it is not of a run directory.
-        suites: what shows the suites of a step that lists several, once they are judged.
     """
 
     directory: Path | None = None
-    review: Review | None = None
     error: RaggateError | None = None
     fail_on: str = "regression"
     outputs: dict[str, str] = field(default_factory=dict)
-    reporter: GitHubReporter | None = None
+    reporter: StepReporter | None = None
     summary: str = ""
-    suites: SuitesReporter | None = None
-
-    def outcome(self, code: int, suite: str = "") -> StepOutcome:
-        """Give the outcome of a step that ends with this exit code; `suite` is told where there is no review."""
-        from raggate.github.publish import StepOutcome
-
-        waived = self.fail_on != "regression" and self.review is not None and code != ExitCode.PASS
-        notes = (f"fail-on: {self.fail_on} may keep the step itself green.",) if waived else ()
-        if self.review is not None and self.review.verdict.exit_code == code:
-            return StepOutcome(code=code, review=self.review, notes=notes)
-        return StepOutcome(code=code, failure=self._failure(code, suite), notes=notes)
-
-    def _failure(self, code: int, suite: str) -> RunFailure:
-        from raggate.pipeline.result import RunFailed
-
-        if self.error is None:
-            message = _UNSAID.get(code, "The log of the step says more.")
-            return RunFailure(label=name_of(code), exit_code=code, lines=(message,), suite=suite)
-        waivers = self.error.failure.waivers if isinstance(self.error, RunFailed) else ()
-        return RunFailure.of(self.error, suite, waivers)
-
-
-_UNSAID = {
-    int(ExitCode.INTERRUPTED): "The step was cancelled before there was a verdict.",
-    int(ExitCode.INTERNAL): "raggate itself failed, which is a bug. The log of the step has the details.",
-}

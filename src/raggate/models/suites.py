@@ -7,7 +7,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from raggate.errors import ExitCode
+from raggate.errors import ExitCode, RaggateError
 from raggate.models.publication import RunFailure
 from raggate.models.verdict import Review
 
@@ -53,6 +53,8 @@ class SuiteOutcome(Struct, frozen=True, kw_only=True):
         failure: why there is none.
         directory: its run directory; None where nothing was started.
         not_run: why it was not run, as nothing that concerns it changed; its exit code is 0 then, and it is no pass.
+        error: what ended it without a verdict, if that was raised.
+        notes: trusted sentences that belong under the verdict.
     """
 
     config: str
@@ -62,6 +64,8 @@ class SuiteOutcome(Struct, frozen=True, kw_only=True):
     failure: RunFailure | None = None
     directory: Path | None = None
     not_run: str = ""
+    error: RaggateError | None = None
+    notes: tuple[str, ...] = ()
 
     @property
     def verdict(self) -> str:
@@ -71,6 +75,26 @@ class SuiteOutcome(Struct, frozen=True, kw_only=True):
         if self.not_run:
             return NOT_RUN
         return self.failure.label if self.failure is not None else "internal error"
+
+    @property
+    def reason(self) -> RunFailure:
+        """Why there is no review."""
+        return self.failure or RunFailure(label=self.verdict, exit_code=self.code, lines=("The log says more.",))
+
+    @property
+    def notable(self) -> bool:
+        """Whether there is anything to tell: no pass, or something that moved."""
+        review = self.review
+        if self.code != ExitCode.PASS or review is None:
+            return not self.not_run
+        moved = any(row.delta.delta for row in review.verdict.rows if row.gated and row.status != "same")
+        previewed = review.context.preview is not None and not review.context.preview.empty
+        return bool(moved or previewed or review.verdict.warnings or review.comparison.flips)
+
+    @property
+    def named_by_the_base(self) -> bool:
+        """Whether the files that judge name the suite: a change may give one that it brings any name."""
+        return bool(self.not_run) or (self.review is not None and not self.review.context.first_run)
 
     @property
     def headline(self) -> str:

@@ -125,7 +125,8 @@ def check_each(
         if outcomes and outcomes[-1].code == ExitCode.INTERRUPTED:
             outcomes.append(ended(suite, int(ExitCode.INTERRUPTED), None))
             continue
-        say(f"suite {suite.suite} ({suite.config}), {place} of {len(suites)}")
+        if len(suites) > 1:
+            say(f"suite {suite.suite} ({suite.config}), {place} of {len(suites)}")
         outcomes.append(check(suite))
     return tuple(outcomes)
 
@@ -137,11 +138,13 @@ def passed(suite: SuiteFile, directory: Path | None = None) -> SuiteOutcome:
 
 def ended(suite: SuiteFile, code: int, error: RaggateError | None) -> SuiteOutcome:
     """Tell of a suite without a verdict: with the error that ended it, or what its exit code says."""
+    failed = error if isinstance(error, RunFailed) else None
+    # the run knows its suite even if the name could not be looked up
+    name = (failed and failed.failure.suite) or suite.suite
     if error is None:
         label, sentence = _UNSAID.get(code, _UNSAID[ExitCode.INTERNAL])
-        failure = RunFailure(label=label, exit_code=code, lines=(sentence,), suite=suite.suite)
+        failure = RunFailure(label=label, exit_code=code, lines=(sentence,), suite=name)
     else:
-        waivers = error.failure.waivers if isinstance(error, RunFailed) else ()
-        failure = RunFailure.of(error, suite.suite, waivers)
-    directory = error.directory if isinstance(error, RunFailed) else None
-    return SuiteOutcome(config=suite.config, suite=suite.suite, code=code, failure=failure, directory=directory)
+        failure = RunFailure.of(error, name, failed.failure.waivers if failed else ())
+    directory = failed.directory if failed else None
+    return SuiteOutcome(config=suite.config, suite=name, code=code, failure=failure, directory=directory, error=error)

@@ -13,9 +13,10 @@ import pytest
 from e2e import grammar
 from here import Done, called
 from preloaded import start
-from raggate.action import main, steps
+from raggate.action import main
 from raggate.errors import CannotTell, UsageError
-from raggate.github.publish import GitHubReporter, StepOutcome
+from raggate.github.publish import SuiteReporter
+from raggate.models.suites import SuiteOutcome
 from raggate.pipeline import check as pipeline
 from raggate.pipeline.request import Request
 from raggate.pipeline.result import CheckResult, RunFailed
@@ -67,7 +68,7 @@ def step_here(root: Path, check: Check, **environment: str) -> Done:
 
 def ended(root: Path, code: int, **environment: str) -> Done:
     """Run the step in this process, with a gate that ends with an exit code and shows nothing."""
-    with mock.patch.object(steps, "gate", return_value=code):
+    with mock.patch("raggate.action.gate.gate", return_value=code):
         return called(main.step, at=root, environment=surroundings(root, environment), alone=True)
 
 
@@ -124,11 +125,10 @@ def test_a_broken_configuration_is_told_in_the_comment_of_its_suite(
         (tmp_path / "workspace" / "raggate.yml").write_text(content)
     suites: list[str] = []
 
-    def finish(_: GitHubReporter, outcome: StepOutcome) -> dict[str, str]:
+    def finish(_: SuiteReporter, outcome: SuiteOutcome) -> None:
         suites.append(outcome.suite)
-        return {}
 
-    with mock.patch.object(GitHubReporter, "finish", finish):
+    with mock.patch.object(SuiteReporter, "finish", finish):
         step_here(tmp_path, refuses, INPUT_SUITE="asked")
     assert suites == [suite]
 
@@ -139,7 +139,7 @@ def test_a_run_that_failed_is_told_as_the_pipeline_knew_it(tmp_path: Path) -> No
     def fails(_: Request) -> CheckResult:
         raise RunFailed(CannotTell("not ready"), suite="small")
 
-    with mock.patch.object(GitHubReporter, "finish", return_value={}) as finish:
+    with mock.patch.object(SuiteReporter, "finish") as finish:
         done = step_here(tmp_path, fails, INPUT_SUITE="asked")
     (outcome,) = finish.call_args.args
     assert (done.code, outcome.code, outcome.suite, outcome.reason.lines) == (3, 3, "small", ("not ready",))
@@ -247,7 +247,7 @@ def test_results_that_cannot_be_written_are_never_green(tmp_path: Path) -> None:
         return 0
 
     (tmp_path / "GITHUB_STEP_SUMMARY").touch()
-    with mock.patch.object(steps, "gate", passes_in_vain):
+    with mock.patch("raggate.action.gate.gate", passes_in_vain):
         done = called(main.step, at=tmp_path, environment=surroundings(tmp_path, {}), alone=True)
     assert done.code == 70
     assert "could not be handed to the runner" in done.err
@@ -387,7 +387,7 @@ def test_a_branch_cannot_name_its_own_judgement_as_that_of_its_base(
     """The check run that a rule requires is never one of files that the branch brought itself, but of the default."""
     event = json.dumps({**json.loads(GROUP), "repository": {"default_branch": "m"}})
     begun: list[str] = []
-    with mock.patch.object(GitHubReporter, "begin", lambda reporter: begun.append(reporter.settings.check_run)):
+    with mock.patch.object(SuiteReporter, "begin", lambda reporter: begun.append(reporter.check_run)):
         given = {"INPUT_CHECK-RUN": "raggate", "INPUT_AGAINST": against}
         step_here(tmp_path, passes, event=event, GITHUB_EVENT_NAME=name, GITHUB_REF=ref, **given)
     assert begun == [expected]
@@ -424,7 +424,7 @@ def test_a_base_that_the_workflow_does_not_name_is_refused(tmp_path: Path, name:
     event["repository"] = {"full_name": "someone/repo", "default_branch": "trunk"}
     event["merge_group"]["base_ref"] = "refs/heads/main"
     given = {"event": json.dumps(event), "GITHUB_EVENT_NAME": name, "INPUT_FAIL-ON": "never"}
-    with mock.patch.object(GitHubReporter, "finish", return_value={}) as finish:
+    with mock.patch.object(SuiteReporter, "finish") as finish:
         done = step_here(tmp_path, passes, **given)
     assert (done.code, done.out, outputs(tmp_path)["verdict"]) == (2, "", "usage error")
     assert "goes into 'main', not into the default branch 'trunk'" in done.err
@@ -502,7 +502,7 @@ def test_command_is_refused_beside_the_token(tmp_path: Path) -> None:
 
 def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
     """An error that nobody expected ends the step with 70, and the outputs say so."""
-    with mock.patch.object(steps, "gate", side_effect=ZeroDivisionError):
+    with mock.patch("raggate.action.gate.gate", side_effect=ZeroDivisionError):
         done = called(main.step, at=tmp_path, environment=surroundings(tmp_path, {}), alone=True)
     assert done.code == 70, done.err
     assert outputs(tmp_path)["verdict"] == "internal error"

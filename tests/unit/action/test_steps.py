@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from raggate.action import steps
+from raggate.action.gate import gate
 from raggate.config.overrides import Overrides
 from raggate.errors import CannotTell, UsageError
 from raggate.github.runner import step_inputs
@@ -36,7 +37,7 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     files = {name: tmp_path / name for name in ("output", "state", "summary")}
     runner = Runner(workspace=tmp_path, environment={}, **files)
 
-    def gate(event: Event, **inputs: str) -> tuple[Request, int]:
+    def gated(event: Event, **inputs: str) -> tuple[Request, int]:
         requests: list[Request] = []
 
         def check(request: Request) -> None:
@@ -45,10 +46,10 @@ def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 
         monkeypatch.setattr(pipeline, "check", check)
         given = {**step_inputs.DEFAULTS, "comment": "never", **inputs}
-        code = steps.gate(given, event, None, runner, StepState())
+        code = gate(given, event, None, runner, StepState())
         return (requests or [None])[0], code
 
-    return gate
+    return gated
 
 
 @pytest.mark.parametrize(
@@ -194,7 +195,7 @@ def test_which_runs_have_an_issue(
 
     monkeypatch.setattr(pipeline, "check", check)
     given = {**step_inputs.DEFAULTS, "comment": "never", "issue": "on-regression", **inputs}
-    steps.gate(given, event_of(**event), None, runner, state)
+    gate(given, event_of(**event), None, runner, state)
     assert state.reporter is not None
     assert state.reporter.settings.issue is told
 

@@ -29,7 +29,6 @@ from labelling_project import make_label_project
 from raggate.cli import main
 from raggate.errors import ExitCode
 from raggate.github.fork_comment import CommentResult
-from raggate.github.publish import StepOutcome
 from raggate.models.calibration import Calibration
 from raggate.models.scorecard import MetricValue
 from raggate.models.selection import Selection
@@ -194,7 +193,8 @@ def stand_ins(root: Path) -> dict[str, Callable[..., Any]]:
         case=case, result=make_result(case.id, failure=make_failure()), fields=(field,), unknown=("Why.",)
     )
     value = MetricValue(value=0.5, n=2, unscored=0, direction="higher")
-    comment = CommentResult(number=7, outcome=StepOutcome(code=0), url="https://a.example", failed=False, summary="")
+    told = {"outcomes": (), "verdict": "pass", "code": 0, "failed": False, "summary": ""}
+    comment = CommentResult(number=7, url="https://a.example", **told)  # type: ignore[arg-type]
     return {
         "raggate.pipeline.report_files.check": lambda *_: CheckResult(review=red, directory=directory),
         "raggate.pipeline.check.run": lambda _: RunResult(run=part, directory=directory),

@@ -1,4 +1,4 @@
-"""The step that gates several suites: each as a step of its own would, one comment, one exit code. See `steps.gate`."""
+"""The step that gates: each suite by itself, with one comment and one exit code for all of them."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TypeVar
 
+from msgspec.structs import replace
+
 from raggate.action import steps
 from raggate.cli import console
 from raggate.cli.console import say
 from raggate.errors import ExitCode, UsageError
 from raggate.github import bases
-from raggate.github.publish import Settings
-from raggate.github.publish_suites import SuitesReporter, of_step
+from raggate.github.publish import Settings, StepReporter
 from raggate.github.rest.repository import Repository
 from raggate.github.runner import commands, results, step_inputs
 from raggate.github.runner.event import Event
 from raggate.github.step_context import Runner, StepState, prefix_of
-from raggate.inputs import suite_list
+from raggate.inputs import suite_list, suite_names
 from raggate.inputs.suite_list import SuiteFile
 from raggate.models.suites import SuiteOutcome, worst
-from raggate.pipeline import suites
+from raggate.pipeline import report_files, suites
 from raggate.pipeline.report_files import Files
 from raggate.pipeline.request import Request
-from raggate.reports.suites import overall
 from raggate.text.escape import plain
 from raggate.text.jsonio import dumps
 
@@ -56,39 +56,44 @@ def listed(inputs: Mapping[str, str]) -> bool:
 
 
 def gate(
-    inputs: Mapping[str, str], event: Event, repository: Repository | None, runner: Runner, state: StepState
+    inputs: Mapping[str, str],
+    event: Event,
+    repository: Repository | None,
+    runner: Runner,
+    state: StepState,
+    *,
+    measured: Callable[[Request], Path | None] = lambda asked: None,
 ) -> int:
-    """Gate every suite that the step lists. Returns the exit code of the worst.
+    """Gate every suite of the step, and show on GitHub how it went. Returns the exit code of the worst.
+
+    `measured` returns the run directory to judge in place of asking, if there is one beside that of the inputs.
 
     Raises:
-        UsageError: for inputs that are about one suite, and as `steps.gate`.
+        UsageError: for inputs that cannot be used.
     """
-    suites.refuse_single({f"input {name!r}": inputs[name] for name in _OF_ONE}, "a list of configurations")
-    notes = [] if inputs["fail-on"] == "regression" else [f"fail-on: {inputs['fail-on']} may keep the step green."]
+    several = listed(inputs)
+    if several:
+        suites.refuse_single({f"input {name!r}": inputs[name] for name in _OF_ONE}, "a list of configurations")
     settings = Settings(
         comment=inputs["comment"],
         issue=steps.tells_issue(inputs, event),
         secrets=step_inputs.secrets(inputs),
         login=inputs["token-login"],
     )
-    reporter = SuitesReporter(
-        event, repository, settings, name=inputs["artifact"], notes=notes, say=steps.warn_not_shown
-    )
+    name = inputs["artifact"] if several else None
+    reporter = StepReporter(event, repository, settings, steps.warn_not_shown, name=name)
+    step = _Step(inputs, event, repository, runner, state, reporter, measured)
+    state.reporter = reporter
     if repository is None and settings.comments_on(event):
         say("no comment: the input github-token is empty")
-    step = _Step(inputs, event, repository, runner, state, reporter)
     code, error = console.guarded(step.evaluate, runner.environment, steps.fence)
-    state.error = error
-    if not step.outcomes:
-        failure = state.outcome(code, inputs["config"]).reason
-        state.outputs = {"comment-url": reporter.finish((), failure, results.name_of(code))}
-        return code
-    state.suites = reporter
-    verdict = overall(step.outcomes) if code == ExitCode.PASS else results.name_of(code)
-    url = reporter.finish(step.outcomes, None, verdict)
-    # each has its own: what is told of a step with one suite is told of all of them
-    state.directory = None
-    state.outputs = _outputs(step.outcomes, runner.workspace) | {"comment-url": url, "verdict": verdict}
+    outcomes = step.outcomes or (suites.ended(SuiteFile(config=inputs["config"], suite=""), code, error),)
+    state.error = outcomes[0].error
+    state.outputs = {"comment-url": reporter.finish(outcomes), "verdict": reporter.verdict}
+    if several:
+        # each has its own: what is told of a step with one suite is told of all of them
+        state.directory = None
+        state.outputs |= _outputs(step.outcomes, runner.workspace)
     return code
 
 
@@ -102,29 +107,43 @@ class _Step:
         repository: Repository | None,
         runner: Runner,
         state: StepState,
-        reporter: SuitesReporter,
+        reporter: StepReporter,
+        measured: Callable[[Request], Path | None],
     ) -> None:
         self._inputs = inputs
         self._event = event
         self._runner = runner
-        self._state = state
+        self._several = listed(inputs)
         self._reporter = reporter
+        self._stored = measured
         self._request = steps.request(inputs, event, repository, runner, state)
         self._files: Mapping[str, Files] = {}
         self.outcomes: tuple[SuiteOutcome, ...] = ()
 
     def evaluate(self) -> int:
-        """Judge all of them, and give the exit code of the worst."""
-        event, inputs = self._event, self._inputs
-        bases.check(event.base_ref, event.default_branch, inputs["bases"])
-        names = step_inputs.entries(inputs, "config")
-        request = self._request
-        suites_of_step = suites.listed(request, names)
-        self._files = suites.reports_of(step_inputs.entries(inputs, "reports"), suites_of_step, "input 'reports'")
-        for files in self._files.values():
-            steps.check_inside("reports", files.formats, self._runner.workspace)
+        """Judge all of them, and return the exit code of the worst."""
+        suites_of_step = self._listed() if self._several else (self._only(),)
         self.outcomes = suites.check_each(suites_of_step, self._check, say)
         return worst(outcome.code for outcome in self.outcomes)
+
+    def _listed(self) -> tuple[SuiteFile, ...]:
+        self._check_base()
+        suites_of_step = suites.listed(self._request, step_inputs.entries(self._inputs, "config"))
+        wanted = step_inputs.entries(self._inputs, "reports")
+        self._files = suites.reports_of(wanted, suites_of_step, "input 'reports'")
+        for files in self._files.values():
+            steps.check_inside("reports", files.formats, self._runner.workspace)
+        return suites_of_step
+
+    def _only(self) -> SuiteFile:
+        """Name the suite, also of a configuration that cannot be used, so that its one comment tells what is wrong."""
+        name, request = self._inputs["config"], self._request
+        config = self._runner.workspace / name
+        suite = suite_names.find(config.parent, config.name, against=request.against, remote=request.remote)
+        return SuiteFile(config=name, suite=suite or self._inputs["suite"] or name)
+
+    def _check_base(self) -> None:
+        bases.check(self._event.base_ref, self._event.default_branch, self._inputs["bases"])
 
     def _check(self, suite: SuiteFile) -> SuiteOutcome:
         """Judge one suite. Whatever goes wrong for it is how it ended, and keeps none of the others from a verdict."""
@@ -136,11 +155,11 @@ class _Step:
     def _shown(self, suite: SuiteFile) -> SuiteOutcome:
         """Judge one suite, with a check run of its own that is open only meanwhile."""
         runner, name = self._runner, self._check_name(suite)
-        shown = self._reporter.of_suite(suite.suite, name, self._prefix(suite))
+        shown = self._reporter.of_suite(suite.config, check_run=name, prefix=self._prefix(suite))
         request = suites.request_of(self._request, suite)
-        # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
         known: SuiteOutcome | None = None
-        if self._event.name != "merge_group":
+        # a group's base is the change before it in the queue, which a queue may merge although its own checks failed
+        if self._several and self._event.name != "merge_group":
             known = self._alone(suite, lambda: suites.unconcerned(request, suite))
         if known is not None and known.not_run:
             shown.skip(f"{known.verdict}: {known.not_run}")
@@ -148,22 +167,36 @@ class _Step:
         check = shown.begin()
         if check is not None:
             commands.set_values(runner.state, {"CHECK_RUN": str(check), "CHECK_NAME": name})
-        outcome = self._alone(suite, lambda: self._measured(request, suite)) if known is None else known
-        shown.finish(of_step(outcome))
+        outcome = self._noted(self._alone(suite, lambda: self._measured(request, suite)) if known is None else known)
+        shown.finish(outcome)
         if check is not None and shown.check is None:
             commands.set_values(runner.state, {"CHECK_RUN": ""})
         return outcome
 
     def _measured(self, request: Request, suite: SuiteFile) -> SuiteOutcome:
-        outcome = console.check_suite(request, suite, self._files[suite.suite], fence=steps.fence)
+        files, stored = self._files.get(suite.suite), None
+        if files is None:
+            # told like every other way to end, on the pull request too
+            self._check_base()
+            files = report_files.parsed(step_inputs.entries(self._inputs, "reports"), "input 'reports'")
+            steps.check_inside("reports", files.formats, self._runner.workspace)
+            stored = self._stored(request) or steps.path_of(self._inputs, "run")
+        outcome = console.check_suite(request, suite, files, stored, fence=steps.fence)
         # before it is told as a verdict: what the job cannot read and delete afterwards is a trouble of its own
         results.give_back(outcome.directory, self._runner.workspace)
         return outcome
 
+    def _noted(self, outcome: SuiteOutcome) -> SuiteOutcome:
+        fail_on = self._inputs["fail-on"]
+        if fail_on == "regression" or outcome.review is None or outcome.code == ExitCode.PASS:
+            return outcome
+        return replace(outcome, notes=(f"fail-on: {fail_on} may keep the step itself green.",))
+
     def _check_name(self, suite: SuiteFile) -> str:
         name = self._inputs["check-run"]
-        own = {**self._inputs, "check-run": f"{name} / {plain(suite.suite, limit=100)}" if name else ""}
-        return steps.check_name(own, self._event)
+        if name and self._several:
+            name = f"{name} / {plain(suite.suite, limit=100)}"
+        return steps.check_name({**self._inputs, "check-run": name}, self._event)
 
     def _prefix(self, suite: SuiteFile) -> str:
         try:

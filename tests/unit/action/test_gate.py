@@ -1,0 +1,53 @@
+"""The step that gates, with one configuration: what its page says of a verdict that the step waves through."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from raggate.action.gate import gate
+from raggate.github.runner import step_inputs
+from raggate.github.runner.event import Event
+from raggate.github.step_context import Runner, StepState
+from raggate.pipeline import check as pipeline
+from raggate.pipeline.result import CheckResult
+from rendered import visible
+from reviews import review
+from tables import each_row
+
+PUSH = Event(
+    name="push",
+    repository="octo/notes",
+    run_id=1,
+    attempt=1,
+    server_url="https://github.com",
+    api_url="https://api.github.com",
+    graphql_url="https://api.github.com/graphql",
+    triggering_actor="someone",
+    default_branch="main",
+    head="1" * 40,
+    head_ref="main",
+)
+
+
+@each_row(
+    ("kind", "fail_on", "noted"),
+    [("regression", "never", True), ("regression", "regression", False), ("pass", "never", False)],
+)
+def test_a_red_verdict_of_a_green_step_is_noted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str, fail_on: str, noted: bool
+) -> None:
+    """The page says in plain words that the step may be green, if the verdict is red and `fail-on` is set."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(pipeline, "check", lambda _: CheckResult(review=review(kind), directory=tmp_path))
+    runner = Runner(
+        workspace=tmp_path, environment={}, **{name: tmp_path / name for name in ("output", "state", "summary")}
+    )
+    state = StepState()
+    code = gate({**step_inputs.DEFAULTS, "fail-on": fail_on}, PUSH, None, runner, state)
+    assert state.reporter is not None
+    assert state.reporter.tells(code)
+    page = state.reporter.summary(limit=1 << 20)
+    assert (f"fail-on: {fail_on} may keep the step itself green." in visible(page)) is noted
+    assert "&#96;" not in page
