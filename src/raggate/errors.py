@@ -15,6 +15,7 @@ A crash of raggate itself is 70 (`EX_SOFTWARE`): it is not an exception of this 
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Sequence
 from enum import IntEnum
 from typing import NamedTuple
@@ -31,6 +32,28 @@ class ExitCode(IntEnum):
     PARTIAL = 5
     INTERNAL = 70
     INTERRUPTED = 130
+
+
+NO_MEMORY = (
+    b"raggate: internal error: too little memory, or no thread left\n"
+    b"  Give raggate more (`ulimit -v`, the limits of the container or the job), or split the questions: "
+    b"`raggate plan --shards N`.\n"
+)
+"""Written as it is to standard error: making a text takes memory."""
+
+
+def out_of_memory(error: BaseException | None) -> bool:
+    """Return whether an error, or one that led to it, says that the system gives no more memory."""
+    while error is not None:
+        if isinstance(error, MemoryError) or (isinstance(error, OSError) and error.errno == errno.ENOMEM):
+            return True
+        if isinstance(error, ImportError) and ("map segment" in str(error) or "allocate memory" in str(error)):
+            return True
+        # a stack is memory, too
+        if isinstance(error, RuntimeError) and "can't start new thread" in str(error):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 class RaggateError(Exception):

@@ -52,7 +52,7 @@ ROOMS = {
         "web",
     },
     "action": {*GROUND, "scoring", "reports", "inputs", "service", "gate", "pipeline", "github", "cli"},
-    "__main__": {"cli", "service"},
+    "__main__": {"cli", "errors", "service"},
     "raggate_interop": {
         *GROUND,
         "__init__",

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager, nullcontext, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from raggate.cli import output, streams
-from raggate.errors import CannotTell, ExitCode, RaggateError
+from raggate.errors import NO_MEMORY, CannotTell, ExitCode, RaggateError, out_of_memory
 from raggate.models.answer import Answer
 from raggate.service import signals
 from raggate.text import disk, files
@@ -259,7 +260,22 @@ def _say_log(lines: Sequence[str], fence: Fence, *, more: str = "") -> None:
 
 
 def say_crash(error: BaseException, environment: Mapping[str, str]) -> None:
-    """Say that raggate itself failed, and keep the details in a file, without the environment's secrets."""
+    """Say that raggate itself failed, or that it has too little memory. Raises nothing, and takes no memory then."""
+    words = NO_MEMORY
+    if not out_of_memory(error):
+        try:
+            _report_crash(error, environment)
+            return
+        except Exception as another:  # noqa: BLE001 - Python's own code for it is that of a regression
+            if not out_of_memory(another):
+                names = f"{type(error).__name__}, and {type(another).__name__} on reporting it"
+                words = f"raggate: internal error: {names}\n".encode()
+    with suppress(OSError):
+        os.write(2, words)
+
+
+def _report_crash(error: BaseException, environment: Mapping[str, str]) -> None:
+    """Say what failed, and keep the details in a file, without the environment's secrets."""
     from traceback import format_exception
 
     from raggate.cli.crash_report import report

@@ -138,6 +138,9 @@ class Connection(asyncio.Protocol):
         self.open = False
         if error is None:
             self._read(b"")
+        elif isinstance(error, MemoryError):
+            # raggate's own failure: as a failed call it would count against the API
+            self._fail(error)
         else:
             self._fail(httpx.ReadError(getattr(error, "strerror", None) or str(error)))
 
@@ -192,11 +195,12 @@ class Connection(asyncio.Protocol):
         assert self._head is not None  # noqa: S101 - nothing of a body comes before it
         self._reply.set_result(Reply(self._head.status_code, list(self._head.headers), body, whole, more))
 
-    def _fail(self, error: httpx.TransportError) -> None:
+    def _fail(self, error: httpx.TransportError | MemoryError) -> None:
         self.close()
         if self._reply is None or self._reply.done():
             return
-        if self._head is not None and self._head.status_code != 200:
+        told = self._head is not None and self._head.status_code != 200
+        if told and not isinstance(error, MemoryError):
             # the status says enough
             self._give(b"", whole=False)
         else:

@@ -507,3 +507,17 @@ def test_a_bug_is_no_verdict(tmp_path: Path) -> None:
     assert done.code == 70, done.err
     assert outputs(tmp_path)["verdict"] == "internal error"
     assert "internal error" in done.err
+
+
+def test_too_little_memory_for_the_step(monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> None:
+    """A step that has no memory for what surrounds the gate ends with 70, too, and says so."""
+
+    def fail() -> int:
+        raise MemoryError
+
+    monkeypatch.setattr(main, "step", fail)
+    monkeypatch.setattr(main, "close_memory", lambda: None)
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    assert ended.value.code == 70
+    assert "too little memory" in capfd.readouterr().err

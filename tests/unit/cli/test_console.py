@@ -97,3 +97,39 @@ def test_a_run_directory_with_a_hostile_name(capsys: pytest.CaptureFixture[str],
     assert "::add-mask" not in line
     assert "##[" not in line
     assert "\u202e" not in line
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        MemoryError(),
+        OSError(errno.ENOMEM, "Cannot allocate memory"),
+        RuntimeError("can't start new thread"),
+        ImportError("x.so: failed to map segment from shared object"),
+    ],
+)
+def test_too_little_memory(error: Exception, capfd: pytest.CaptureFixture[str]) -> None:
+    """However the system refuses memory, it is 70 and says so, without a report of a bug."""
+    with mock.patch.object(console, "_report_crash", raising(AssertionError())):
+        assert console.guarded(raising(error), {}) == (70, None)
+    err = capfd.readouterr().err
+    assert err.startswith("raggate: internal error: too little memory")
+    assert "AssertionError" not in err
+
+
+def test_too_little_memory_on_the_way_to_another_error(capfd: pytest.CaptureFixture[str]) -> None:
+    """An error that was made of a lack of memory is one."""
+    error = ValueError("x")
+    error.__cause__ = MemoryError()
+    assert console.guarded(raising(error), {}) == (70, None)
+    assert "too little memory" in capfd.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("second", "said"), [(MemoryError(), "too little memory"), (KeyError("x"), "ZeroDivisionError, and KeyError")]
+)
+def test_a_crash_report_that_fails(second: Exception, said: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """A report of a bug that fails itself changes no exit code, and its own failure is said."""
+    with mock.patch("raggate.cli.crash_report.report", side_effect=second):
+        assert console.guarded(raising(ZeroDivisionError("y")), {}) == (70, None)
+    assert said in capfd.readouterr().err

@@ -14,6 +14,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pytest
 from hypothesis import given, strategies as st
@@ -592,6 +593,17 @@ def test_broken_tls_is_told_as_that() -> None:
         sentence = told(http_replies.missed(error.value, SETTINGS))
         assert isinstance(sentence, str)
         assert sentence.startswith("connection lost: [SSL")
+
+    asyncio.run(test())
+
+
+def test_too_little_memory_for_an_answer_is_no_failed_call() -> None:
+    """An answer that raggate has no memory for ends the run: as a failed call it would count against the API."""
+
+    async def test() -> None:
+        async with serving(lambda _: OK) as server, connected(server.port) as connections:
+            with mock.patch("h11.Connection.receive_data", side_effect=MemoryError), pytest.raises(MemoryError):
+                await connections.exchange(request())
 
     asyncio.run(test())
 
