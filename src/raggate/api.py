@@ -27,8 +27,6 @@ def check(
 ) -> Verdict:
     """Do what `raggate check` does, in this process: boot the API, ask the questions, compare, and decide.
 
-    A regression is no error: it is an outcome.
-
     Args:
         config: the configuration file.
         against: read configuration, golden set, vault and baseline from this git revision.
@@ -41,14 +39,15 @@ def check(
         say: hears what is done, a line at a time; nobody by default.
 
     Raises:
-        raggate.RunFailed: for every way to end without a verdict, with an `exit_code`: 2 for what has to be changed, 3
-            for what could not be measured. Its `directory` is the run directory, None where no run has begun.
+        raggate.RunFailed: when there is no verdict (a regression is one). Its `exit_code` is 2 if you have to change
+            something, 3 if the API could not be measured. Its `directory` is None if no run has begun.
     """
     from raggate.config.overrides import Overrides
     from raggate.pipeline import check as pipeline
     from raggate.pipeline.request import Request, unheard
     from raggate.reports.public_verdict import verdict_of
 
+    _refuse_no_names({"config": config, "against": against, "baseline": baseline, "out": out}, suite)
     request = Request(
         config_file=Path(config),
         environment=dict(os.environ if environment is None else environment),
@@ -61,6 +60,26 @@ def check(
     )
     done = pipeline.check(request)
     return verdict_of(done.review, done.directory)
+
+
+def _refuse_no_names(arguments: Mapping[str, str | Path | None], suite: str | None) -> None:
+    """Refuse characters that the name of no file and no revision has.
+
+    Raises:
+        RunFailed: naming the argument.
+    """
+    from raggate.errors import UsageError
+    from raggate.pipeline.result import RunFailed
+    from raggate.text.quote import quoted
+
+    for argument, value in arguments.items():
+        try:
+            usable = b"\0" not in os.fsencode(value or "")
+        except UnicodeEncodeError:
+            usable = False
+        if not usable:
+            problem = f"{argument}: expected a name without null bytes and lone surrogates, found {quoted(value)}"
+            raise RunFailed(UsageError(problem), suite=suite or "")
 
 
 def _no_progress() -> Progress:
