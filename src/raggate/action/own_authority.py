@@ -76,7 +76,7 @@ def _certificates(given: str, workspace: Path, *, text: bool) -> bytes:
     # a mark that editors of Windows put first may stay: OpenSSL passes over it at the beginning of a file
     if text:
         return given.encode(errors="surrogateescape")
-    return read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES, stored=True)
+    return read_file(workspace / given, _GIVE, most_bytes=MOST_BYTES)
 
 
 def _usual(named: str) -> Iterator[bytes]:
@@ -84,7 +84,7 @@ def _usual(named: str) -> Iterator[bytes]:
     context = certificates.authorities()
     if named:
         # as it stands: of a server's own certificate, which is no authority's, the context tells nothing
-        yield read_file(Path(named), stored=True)
+        yield read_file(Path(named))
         return
     for certificate in context.get_ca_certs(binary_form=True):
         yield ssl.DER_cert_to_PEM_cert(certificate).encode()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
@@ -16,7 +17,7 @@ from raggate.inputs import git
 from raggate.inputs.committed import Commit
 from raggate.inputs.git_objects import Store, is_id
 from raggate.inputs.local_objects import LocalObjects, Missing
-from raggate.text.files import UNREACHABLE, below, special
+from raggate.text.files import MOST_LINE_BYTES, UNREACHABLE, below, content, opened
 from raggate.text.quote import cut, quoted
 from raggate.text.scratch import scratch_directory
 
@@ -105,20 +106,19 @@ class WorkTree(Struct, frozen=True):
     def read(self, path: str) -> bytes:
         """Read a file; see `Source`."""
         with self._opened(path) as stream:
-            return stream.read()
+            return content(stream, self.place(path))
 
     def lines(self, path: str) -> Iterator[bytes]:
         """Read a file line by line; see `Source`."""
         with self._opened(path) as stream:
-            yield from stream
+            # a line that is longer than any file has comes in pieces, and its reader refuses the first
+            yield from iter(partial(stream.readline, MOST_LINE_BYTES), b"")
 
     @contextmanager
     def _opened(self, path: str) -> Iterator[BinaryIO]:
         place = self._at(path)
         try:
-            if kind := special(place):
-                raise UsageError(f"{self.place(path)}: {kind}, where a file is expected")
-            with place.open("rb") as stream:
+            with opened(place, name=Path(self.place(path))) as stream:
                 yield stream
         except (IsADirectoryError, NotADirectoryError) as error:
             raise FileNotFoundError(path) from error

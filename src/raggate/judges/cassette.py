@@ -196,7 +196,7 @@ class Cassette:
             return
         with _alone(self.path.parent):
             # what another process has added meanwhile stays
-            lines = read(read_file(self.path, most_bytes=MOST_BYTES, stored=True), str(self.path))
+            lines = read(read_file(self.path, most_bytes=MOST_BYTES), str(self.path))
             write_file(self.path, written({**self._before, **lines}.values()))
 
     def prune(self, *, dry_run: bool = False) -> tuple[int, int]:
@@ -217,7 +217,7 @@ class Cassette:
             message = f"{self.path}: has no reply that was asked for, so nothing is dropped from it"
             raise UsageError(message, hint="It belongs to other answers, judges or prompts. Judge the run first.")
         with _alone(self.path.parent):
-            lines = read(read_file(self.path, most_bytes=MOST_BYTES, stored=True), str(self.path))
+            lines = read(read_file(self.path, most_bytes=MOST_BYTES), str(self.path))
             kept = {key: line for key, line in lines.items() if key in self._taken or key not in self._before}
             if not dry_run and len(kept) < len(lines):
                 write_file(self.path, written(kept.values()))

@@ -178,7 +178,7 @@ class Session(Struct):
 
     def _on_disk(self, key: str) -> bytes:
         path = self.files[key]
-        return read_file(path, most_bytes=label_file.MAX_BYTES, stored=True) if path.exists() else b""
+        return read_file(path, most_bytes=label_file.MAX_BYTES) if path.exists() else b""
 
 
 def _with_decided(fresh: Pool, before: Pool, state: Progress) -> Pool:

@@ -97,7 +97,7 @@ def read(path: Path) -> Asking:
     Raises:
         UsageError: when it does not hold what it should.
     """
-    stored = parse_object(read_file(path, ANEW, most_bytes=_MOST_BYTES, stored=True), str(path))
+    stored = parse_object(read_file(path, ANEW, most_bytes=_MOST_BYTES), str(path))
     if problem := versions.problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{path}: {problem}", hint=ANEW)
     try:

@@ -44,7 +44,7 @@ def read(directory: Path) -> ReportContext:
     path = directory / FILE
     if not path.exists():
         return ReportContext()
-    stored = parse_object(read_file(path, HINT, stored=True), str(path))
+    stored = parse_object(read_file(path, HINT), str(path))
     try:
         return replace(_CONTEXT.validate_python(_with_fields(stored)), forge="")
     except ValidationError as error:

@@ -265,7 +265,7 @@ def replies_at(path: Path) -> dict[str, Line]:
     """
     if not path.exists():
         return {}
-    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES, stored=True), str(path))
+    return cassette.read(read_file(path, most_bytes=cassette.MOST_BYTES), str(path))
 
 
 def graded_by_people(file: StoredFile | None, settings: Judges) -> CanarySet | None:

@@ -146,7 +146,7 @@ def _canary(root: Path, settings: Judges) -> StoredFile | None:
     if settings.canary is None:
         return None
     path = root / settings.canary.file
-    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.", stored=True)
+    data = read_file(path, "Key 'judges.canary.file' names the answers that people graded.")
     return StoredFile(name=settings.canary.file, data=data)
 
 

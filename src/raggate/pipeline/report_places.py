@@ -86,7 +86,7 @@ def _of_the_gate(place: Path, places: Taken) -> str:
 def _present(place: Path) -> str:
     if place.is_dir():
         return "is a directory"
-    if kind := special(place):
+    if kind := special(place.stat().st_mode):
         return f"is {kind}"
     content = place.read_bytes()
     return "" if not content or is_report(content) else "exists, and is not a report of raggate"

@@ -96,13 +96,13 @@ def report(directory: Path, name: str) -> str:
     path = directory / name
     if not results_file.exists(directory):
         # a run that ended before anything was asked left its reason and nothing else
-        return read_file(path).decode(errors="replace")
+        return read_file(path, follow=False).decode(errors="replace")
     has_verdict = (directory / "verdict.json").exists()
     measured, scorecard = score(directory, None)
     if not has_verdict:
         baseline = kept_baseline(directory, measured, measured.config)
         _evaluate_again(directory, measured, scorecard, baseline)
-    return read_file(path).decode(errors="replace")
+    return read_file(path, follow=False).decode(errors="replace")
 
 
 def compare_directory(directory: Path, baseline_file: Path | None, policy_file: Path | None) -> tuple[Path, Review]:
@@ -263,7 +263,7 @@ def _stored_verdict(directory: Path) -> str:
     path = directory / "verdict.json"
     if not path.exists():
         return ""
-    verdict = parse_object(read_file(path), str(path))
+    verdict = parse_object(read_file(path, follow=False), str(path))
     return "" if stored_runs.exit_code_of(verdict) == ExitCode.PASS else cut(verdict.get("verdict"), limit=40)
 
 

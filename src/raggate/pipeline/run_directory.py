@@ -199,7 +199,7 @@ def write_trace(directory: Path, run: Run, *, full_text: bool) -> None:
 
 
 def _stored(path: Path, shown: Path) -> bytes:
-    return read_file(path, HINT, name=shown, stored=True)
+    return read_file(path, HINT, name=shown, follow=False)
 
 
 def read(directory: Path, *, named: Path | None = None, config: RunConfig | None = None) -> Run:
@@ -292,7 +292,7 @@ def _named(cases: Golden, stored: JsonObject) -> Golden:
 
 def _probes(directory: Path, named: Path) -> Sequence[ProbeAnswer]:
     path, shown = directory / probe_rows.FILE, named / probe_rows.FILE
-    return probe_rows.read(stored_lines(path, HINT, name=shown), str(shown)) if path.exists() else ()
+    return probe_rows.read(stored_lines(path, HINT, name=shown), str(shown)) if os.path.lexists(path) else ()
 
 
 def _fingerprint(stored: JsonObject) -> Fingerprint:

@@ -174,7 +174,7 @@ def _own(path: Path, name: str) -> Mapping[str, Any] | None:
     if file.is_symlink() or not file.is_file():
         return None
     try:
-        stored = parse_object(read_file(file, stored=True), name)
+        stored = parse_object(read_file(file), name)
     except RaggateError:
         return None
     return stored if str(stored.get("schema")).startswith(_SCHEMAS[name]) else None

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import io
+import os
 import posixpath
 import stat
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 from raggate.errors import FileError, UsageError
 from raggate.text import disk
@@ -17,8 +19,13 @@ from raggate.text import disk
 if TYPE_CHECKING:
     from raggate.text.long_bytes import LongBytes
 
+MOST_BYTES = 1 << 30
+"""Bytes of a file that is read whole and has no smaller bound of its own."""
+
 MOST_LINE_BYTES = 32 << 20
 """Bytes of a line; a whole answer of the API has 8 MiB at most, unless the configuration allows for more."""
+
+_PIECE = 1 << 18
 
 UNREACHABLE = frozenset((errno.ELOOP, errno.ENAMETOOLONG))
 """A link that leads to itself, and a name that no file can have."""
@@ -30,64 +37,93 @@ def unreachable(error: OSError) -> UsageError | None:
 
 
 def read_file(
-    path: Path, hint: str = "", *, most_bytes: int | None = None, name: Path | None = None, stored: bool = False
+    path: Path, hint: str = "", *, most_bytes: int = MOST_BYTES, name: Path | None = None, follow: bool = True
 ) -> bytes:
-    """Read a file; `hint` is what to do where that fails, `name` what it is called there.
+    """Return the content of a file; `hint` is what to do if that fails, `name` what messages call it.
 
-    A file that is `stored` has its content for good: a pipe or device, which others read from, is none.
+    Do not `follow` a link in a directory that others write to: a report could publish any file of this machine.
 
     Raises:
-        FileError: when it cannot be read, or has more than `most_bytes`.
+        FileError: when it cannot be read, is a pipe or device, or has more than `most_bytes`.
     """
-    with reading(name or path, hint):
-        if stored and (kind := special(path)):
-            raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
-        if most_bytes is not None and path.stat().st_size > most_bytes:
-            raise FileError(str(name or path), f"larger than {most_bytes} bytes", hint=hint)
-        return path.read_bytes()
+    with reading(name or path, hint), opened(path, hint, name=name, follow=follow) as stream:
+        return content(stream, str(name or path), hint, most_bytes=most_bytes)
 
 
 def long_file(path: Path, hint: str = "", *, most_bytes: int) -> LongBytes:
     """Read a file that may be too long for memory; see `read_file`.
 
     Raises:
-        FileError: when it cannot be read, or has more than `most_bytes`.
+        FileError: as `read_file`.
     """
     from raggate.text.long_bytes import LongBytes, TooLongError
 
-    with reading(path, hint), path.open("rb") as stream:
+    with reading(path, hint), opened(path, hint) as stream:
         try:
-            return LongBytes(iter(partial(stream.read, 1 << 18), b""), most=most_bytes)
+            return LongBytes(iter(partial(stream.read, _PIECE), b""), most=most_bytes)
         except TooLongError as error:
             raise FileError(str(path), str(error), hint=hint) from None
 
 
 def stored_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
-    """Read a file that is `stored`, see `read_file`, line by line, each with its end.
+    """Yield the lines of a file, each with its end; see `read_file`. A link is not followed.
 
     Raises:
         FileError: at the first line, when it cannot be read; at a line of more than `MOST_LINE_BYTES`.
     """
-    with reading(name or path, hint):
-        if kind := special(path):
-            raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
-        with path.open("rb") as stream:
-            number = 1
-            while line := stream.readline(MOST_LINE_BYTES + 1):
-                if len(line) > MOST_LINE_BYTES:
-                    place = f"{name or path}:{number}"
-                    raise FileError(place, f"a line of more than {MOST_LINE_BYTES} bytes", hint=hint)
-                yield line
-                number += 1
+    with reading(name or path, hint), opened(path, hint, name=name, follow=False) as stream:
+        number = 1
+        while line := stream.readline(MOST_LINE_BYTES + 1):
+            if len(line) > MOST_LINE_BYTES:
+                place = f"{name or path}:{number}"
+                raise FileError(place, f"a line of more than {MOST_LINE_BYTES} bytes", hint=hint)
+            yield line
+            number += 1
 
 
-def special(path: Path) -> str:
-    """Say what a path is that is neither a file nor a directory: opening it may wait for ever; empty for all else.
+def opened(path: Path, hint: str = "", *, name: Path | None = None, follow: bool = True) -> BinaryIO:
+    """Open a file without waiting for anyone; see `read_file`.
 
     Raises:
-        OSError: when nothing is there, or it cannot be looked at.
+        FileError: when it is a pipe, a socket or a device, of which some have no end, or a link that is not followed.
+        OSError: when it cannot be opened.
     """
-    mode = path.stat().st_mode
+    opener = partial(_without_waiting, 0 if follow else os.O_NOFOLLOW)
+    try:
+        stream = open(path, "rb", opener=opener)  # noqa: SIM115 - Path.open() takes no opener
+    except OSError as error:
+        if follow or error.errno != errno.ELOOP:
+            raise
+        raise FileError(str(name or path), "a link, which is not followed: copy the file there", hint=hint) from None
+    if kind := special(os.fstat(stream.fileno()).st_mode):
+        stream.close()
+        raise FileError(str(name or path), f"{kind}, where a file is expected", hint=hint)
+    return stream
+
+
+def content(stream: BinaryIO, place: str, hint: str = "", *, most_bytes: int = MOST_BYTES) -> bytes:
+    """Return the content of a file that was `opened`; messages call it `place`.
+
+    Raises:
+        FileError: when it has more than `most_bytes`.
+    """
+    whole = io.BytesIO()
+    large = os.fstat(stream.fileno()).st_size > most_bytes
+    while not large and (piece := stream.read(_PIECE)):
+        whole.write(piece)
+        large = whole.tell() > most_bytes
+    if large:
+        raise FileError(place, f"larger than {most_bytes} bytes", hint=hint)
+    return whole.getvalue()
+
+
+def _without_waiting(more: int, path: str, flags: int) -> int:
+    # opening a pipe waits until somebody writes to it
+    return os.open(path, flags | os.O_NONBLOCK | os.O_NOCTTY | more)
+
+
+def special(mode: int) -> str:
+    """Name what has this mode and is neither a file nor a directory; empty for these two."""
     if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
         return ""
     return {stat.S_IFIFO: "a named pipe", stat.S_IFSOCK: "a socket"}.get(stat.S_IFMT(mode), "a device")

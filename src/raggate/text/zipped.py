@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import zlib
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from raggate.errors import FileError
-from raggate.text.files import reading, special
+from raggate.text.files import opened, reading
 
 MOST_BYTES = 256 << 20
 """Unpacked bytes that are taken however few they are packed in."""
@@ -35,7 +36,7 @@ def zipped(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def zipped_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Iterator[bytes]:
-    """Read such a file line by line, each with its end. Nothing in it is trusted.
+    """Read such a file line by line, each with its end. Nothing in it is trusted, and a link is not followed.
 
     Args:
         path: the file.
@@ -47,14 +48,12 @@ def zipped_lines(path: Path, hint: str = "", *, name: Path | None = None) -> Ite
             once that is reached.
     """
     shown = str(name or path)
-    with reading(name or path, hint):
-        if kind := special(path):
-            raise FileError(shown, f"{kind}, where a file is expected", hint=hint)
-        size = path.stat().st_size
+    with reading(name or path, hint), opened(path, hint, name=name, follow=False) as packed:
+        size = os.fstat(packed.fileno()).st_size
         most = max(MOST_BYTES, MOST_RATIO * size)
         try:
             _refuse_nothing(size)
-            with gzip.open(path) as stream:
+            with gzip.open(packed) as stream:
                 # never more than one byte too many, whatever a line says of its length
                 while line := stream.readline(most + 1):
                     most -= len(line)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from raggate.config.retrieval_modes import ALIASES
-from raggate.text.files import read_file, reading
+from raggate.text.files import opened, read_file, reading
 from raggate.text.jsonio import parse
 
 MAX_BYTES = 256 << 20
@@ -33,7 +33,7 @@ def read_lines(path: Path) -> Iterator[tuple[str, Any]]:
     Raises:
         UsageError: when the file cannot be read, or a line is not JSON.
     """
-    with reading(path), path.open("rb") as stream:
+    with reading(path), opened(path) as stream:
         for number, line in enumerate(stream, 1):
             text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
             if text.strip():

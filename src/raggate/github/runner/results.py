@@ -11,10 +11,11 @@ from typing import Any
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder
 
-from raggate.errors import RaggateError, UsageError
+from raggate.errors import FileError, RaggateError, UsageError
 from raggate.models.outcome import EXIT_CODES
 from raggate.pipeline import results_file
 from raggate.text.escape import markdown as safe
+from raggate.text.files import read_file
 from raggate.text.jsonio import fields, loads
 
 KILLED = (
@@ -111,8 +112,8 @@ def _tree(root: Path) -> Iterator[Path]:
 
 def _content(directory: Path | None, name: str) -> bytes:
     try:
-        return (directory / name).read_bytes() if directory else b""
-    except OSError:
+        return read_file(directory / name, follow=False) if directory else b""
+    except FileError:
         return b""
 
 

@@ -183,7 +183,7 @@ def write(file: Path, plan: Plan) -> None:
 
 def _is_plan(file: Path) -> bool:
     try:
-        stored = parse_object(read_file(file, stored=True), str(file))
+        stored = parse_object(read_file(file), str(file))
     except RaggateError:
         return False
     return str(stored.get("schema")).startswith("raggate/plan/")
@@ -195,7 +195,7 @@ def read(file: Path) -> Plan:
     Raises:
         UsageError: when it cannot be read, or was changed after it was made.
     """
-    stored = parse_object(read_file(file, _AGAIN, stored=True), str(file))
+    stored = parse_object(read_file(file, _AGAIN), str(file))
     if problem := versions.problem(stored.pop("schema", None), SCHEMA):
         raise UsageError(f"{file}: not a plan: {problem}", hint=_AGAIN)
     try:

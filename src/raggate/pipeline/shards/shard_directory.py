@@ -214,7 +214,7 @@ def read_receipt(directory: Path) -> Receipt:
     Raises:
         UsageError: when there is nothing, as after a process that was killed, or it was changed later.
     """
-    content = read_file(directory / RECEIPT, most_bytes=MOST_RECEIPT, name=Path(RECEIPT), stored=True)
+    content = read_file(directory / RECEIPT, most_bytes=MOST_RECEIPT, name=Path(RECEIPT), follow=False)
     stored = parse_object(content, RECEIPT)
     own = stored.pop("hash", None)
     if problem := versions.problem(stored.pop("schema", None), SCHEMA):

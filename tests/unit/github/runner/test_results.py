@@ -113,3 +113,12 @@ def test_files_are_given_to_the_owner_of_the_workspace(tmp_path: Path) -> None:
     assert outside.stat().st_uid == 0
     results.give_back(tmp_path, workspace)
     assert outside.stat().st_uid == 0
+
+
+def test_a_summary_that_is_a_link_is_not_published(tmp_path: Path) -> None:
+    """The step summary has nothing of a file outside the run directory that a link in it leads to."""
+    (tmp_path / "secret").write_text("TOKEN")
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run" / "verdict.json").write_text('{"exit_code": 0}')
+    (tmp_path / "run" / "summary.md").symlink_to(tmp_path / "secret")
+    assert "TOKEN" not in results.summary(tmp_path / "run", None, 0)
