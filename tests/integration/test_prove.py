@@ -122,8 +122,9 @@ def test_missing_questions_are_named(proved: Proved) -> None:
 
 
 def without_times(faults: list[dict[str, Any]]) -> Any:
-    """Return faults without median times, and without columns, which depend on the digits of times in an answer."""
-    return json.loads(re.sub(r"(at column )\d+|\b\d+ ms\b", r"\1", json.dumps(faults)))
+    """Return faults without what depends on the machine: slow answers, and columns behind the digits of times."""
+    steady = [{**fault, "warnings": [row for row in fault["warnings"] if row["code"] != "slower"]} for fault in faults]
+    return json.loads(re.sub(r"at column \d+", "at column", json.dumps(steady)))
 
 
 def test_the_same_proof_twice(proved: Proved, tmp_path: Path) -> None:

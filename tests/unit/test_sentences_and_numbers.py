@@ -20,6 +20,7 @@ PARSING = frozenset(
 """What takes a text apart, or compares a part of it."""
 
 ALLOWED = {
+    ("errors.py", "out_of_memory"): "Python and its loader have only words for it",
     ("text/yamlio.py", "_expectation"): "pydantic's own words, beginning with what others do not begin with",
     ("github/rest/failures.py", "graphql_failure"): "GitHub has no code for it, only words",
     ("github/untrusted_run.py", "without_results"): "a foreign text is shown line by line",
