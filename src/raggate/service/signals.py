@@ -11,6 +11,7 @@ import signal
 import threading
 from collections.abc import Iterator
 from types import FrameType
+from typing import Any
 
 from raggate.errors import RaggateError
 
@@ -75,8 +76,12 @@ def deferred() -> Iterator[list[int]]:
         came.append(number)
 
     heard = [number for number in (signal.SIGINT, signal.SIGTERM) if signal.getsignal(number) != signal.SIG_IGN]
-    previous = {int(number): signal.signal(number, note) for number in heard}
+    previous: dict[int, Any] = {}
     try:
+        # one by one: a signal between two of them must not leave the first behind
+        for each in heard:
+            previous[each] = signal.getsignal(each)
+            signal.signal(each, note)
         yield came
     finally:
         for number, handler in previous.items():

@@ -189,6 +189,10 @@ class Connection:
     def _body(self, response: httpx.Response, limit: int, end: float) -> bytes:
         pieces, size = [], 0
         bad = response.status_code >= 300
+        encoding = response.headers.get("content-encoding", "identity").lower()
+        if encoding != "identity":
+            # a few bytes could unpack to gigabytes
+            raise GitHubError(f"the server's answer is packed ({cut(encoding)}), expected it as it is")
         for piece in response.iter_bytes():
             pieces.append(piece)
             size += len(piece)

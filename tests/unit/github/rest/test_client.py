@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -355,6 +356,13 @@ def test_bodies_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     for status in (200, 404):
         with Fake(httpx.Response(status, content=endless())).client() as github, pytest.raises(GitHubError):
             github.send("PUT", "/a")
+
+
+def test_a_packed_answer_is_never_unpacked() -> None:
+    """A server that packs an answer nobody asked to be packed is refused: a few bytes could become gigabytes."""
+    packed = httpx.Response(200, content=iter([gzip.compress(b"0" * (1 << 24))]), headers={"Content-Encoding": "gzip"})
+    with Fake(packed).client() as github, pytest.raises(GitHubError, match="is packed"):
+        github.get("/a")
 
 
 @each_row("body", [b"<html>login</html>", b'{"a": NaN}', b"\xff", b"{"])
